@@ -1,0 +1,175 @@
+import type { AndroidAppFields, IosAppFields } from "./apps.ts";
+import { limits } from "./policy.ts";
+import type { FieldProblem } from "./problem.ts";
+import { humanize, isBlank, isStorable } from "./text.ts";
+
+/** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
+
+export type IosAppValues = {
+  readonly bundle_id: string;
+  readonly team_id: string;
+  readonly app_store_id: string | null;
+  readonly name: string | null;
+  readonly clip_bundle_id: string | null;
+  readonly custom_scheme: string | null;
+};
+
+export type AndroidAppValues = {
+  readonly package_name: string;
+  readonly fingerprints: readonly string[];
+  readonly name: string | null;
+  readonly custom_scheme: string | null;
+};
+
+export type Checked<Values> = {
+  readonly values: Values;
+  readonly problems: readonly FieldProblem[];
+};
+
+const teamIdLength = 10;
+const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
+const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
+const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
+const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
+/** Schemes that run code or leave the app world when a page opens them. */
+const forbiddenSchemes = new Set([
+  "javascript",
+  "data",
+  "vbscript",
+  "file",
+  "blob",
+  "http",
+  "https",
+]);
+
+/** Checks a whole iOS app; on update, what is stored with the changes laid over it. */
+export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
+  const values: IosAppValues = {
+    bundle_id: fields.bundle_id ?? "",
+    team_id: fields.team_id ?? "",
+    app_store_id: blankToNull(fields.app_store_id?.replace(/\D/g, "")),
+    name: blankToNull(fields.name),
+    clip_bundle_id: blankToNull(
+      dropTeamId(fields.clip_bundle_id, fields.team_id),
+    ),
+    custom_scheme: normalizeScheme(fields.custom_scheme),
+  };
+  const problems = [
+    ...checkIdentifier("bundle_id", values.bundle_id, bundleIdPattern),
+    ...(values.team_id.length === teamIdLength && isStorable(values.team_id)
+      ? []
+      : [
+          fault(
+            "team_id",
+            `is the wrong length (should be ${teamIdLength} characters)`,
+          ),
+        ]),
+    ...checkOptional(
+      "clip_bundle_id",
+      values.clip_bundle_id,
+      isIdentifier(bundleIdPattern),
+    ),
+    ...checkShared(values),
+  ];
+  return { values, problems };
+}
+
+/** Checks a whole Android app; on update, what is stored with the changes laid over it. */
+export function checkAndroidApp(
+  fields: AndroidAppFields,
+): Checked<AndroidAppValues> {
+  const fingerprints = (fields.fingerprints ?? [])
+    .map((fingerprint) => fingerprint.trim().toUpperCase())
+    .filter((fingerprint) => fingerprint !== "");
+  const values: AndroidAppValues = {
+    package_name: fields.package_name ?? "",
+    fingerprints,
+    name: blankToNull(fields.name),
+    custom_scheme: normalizeScheme(fields.custom_scheme),
+  };
+  const problems = [
+    ...checkIdentifier("package_name", values.package_name, packageNamePattern),
+    ...(fingerprints.length === 0
+      ? [fault("fingerprints", "can't be blank")]
+      : []),
+    ...(fingerprints.every((fingerprint) =>
+      fingerprintPattern.test(fingerprint),
+    )
+      ? []
+      : [fault("fingerprints", "is invalid")]),
+    ...checkShared(values),
+  ];
+  return { values, problems };
+}
+
+/** An empty identifier is both invalid and blank: the spec's example sentence says so, in order. */
+function checkIdentifier(
+  field: string,
+  value: string,
+  pattern: RegExp,
+): FieldProblem[] {
+  const problems = isIdentifier(pattern)(value)
+    ? []
+    : [fault(field, "is invalid")];
+  if (isBlank(value)) problems.push(fault(field, "can't be blank"));
+  return problems;
+}
+
+function checkShared(values: {
+  name: string | null;
+  custom_scheme: string | null;
+}) {
+  return [
+    ...checkOptional("name", values.name, isName),
+    ...checkOptional("custom_scheme", values.custom_scheme, isScheme),
+  ];
+}
+
+function checkOptional(
+  field: string,
+  value: string | null,
+  isValid: (value: string) => boolean,
+): FieldProblem[] {
+  return value === null || isValid(value) ? [] : [fault(field, "is invalid")];
+}
+
+function isIdentifier(pattern: RegExp): (value: string) => boolean {
+  return (value) =>
+    value.length <= limits.name_characters && pattern.test(value);
+}
+
+function isName(value: string): boolean {
+  return value.length <= limits.name_characters && isStorable(value);
+}
+
+function isScheme(value: string): boolean {
+  return (
+    isIdentifier(schemePattern)(value) &&
+    !forbiddenSchemes.has(value.toLowerCase())
+  );
+}
+
+/** Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. */
+function dropTeamId(
+  clipBundleId: string | null | undefined,
+  teamId: string | null | undefined,
+): string | null | undefined {
+  const prefix = clipBundleId?.slice(0, teamIdLength) ?? "";
+  const isTeamId = prefix === teamId || /^[A-Z0-9]{10}$/.test(prefix);
+  const isPrefixed = isTeamId && clipBundleId?.charAt(teamIdLength) === ".";
+  return isPrefixed ? clipBundleId.slice(teamIdLength + 1) : clipBundleId;
+}
+
+function normalizeScheme(scheme: string | null | undefined): string | null {
+  return blankToNull(scheme?.replace(/:\/\/$/, ""));
+}
+
+function blankToNull(value: string | null | undefined): string | null {
+  return value === undefined || value === null || value.trim() === ""
+    ? null
+    : value;
+}
+
+function fault(field: string, message: string): FieldProblem {
+  return { field, message: `${humanize(field)} ${message}` };
+}

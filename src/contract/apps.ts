@@ -1,0 +1,193 @@
+import { z } from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { byId, meta, storedText, text } from "./fields.ts";
+import {
+  androidAppFilters,
+  iosAppFilters,
+  type FilterFields,
+} from "./filters.ts";
+
+/** iOS and Android apps: api-spec.md, "iOS app", "Android app". The two differ in their fields. */
+
+export const iosApp = z.looseObject({
+  id: z.string(),
+  name: storedText,
+  bundle_id: z.string(),
+  team_id: z.string(),
+  app_store_id: storedText,
+  clip_bundle_id: storedText,
+  custom_scheme: storedText,
+});
+export type IosApp = z.output<typeof iosApp>;
+
+export const iosAppFields = z.object({
+  bundle_id: text("Bundle id, unique in the project."),
+  team_id: text("Team ID, exactly 10 characters."),
+  app_store_id: text("App Store id; everything but digits is removed."),
+  name: text("Display name."),
+  clip_bundle_id: text(
+    "Bundle id of the App Clip; a leading Team ID is removed.",
+  ),
+  custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
+});
+export type IosAppFields = z.output<typeof iosAppFields>;
+
+export const androidApp = z.looseObject({
+  id: z.string(),
+  name: storedText,
+  package_name: z.string(),
+  fingerprints: z.array(z.string()),
+  custom_scheme: storedText,
+});
+export type AndroidApp = z.output<typeof androidApp>;
+
+export const androidAppFields = z.object({
+  package_name: text("Package name, unique in the project."),
+  fingerprints: z
+    .array(z.string())
+    .nullish()
+    .describe(
+      "Certificate fingerprints, colon-separated pairs; the list replaces the old one.",
+    ),
+  name: text("Display name."),
+  custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
+});
+export type AndroidAppFields = z.output<typeof androidAppFields>;
+
+export const iosApps = describeApps({
+  name: "ios_app",
+  label: "iOS app",
+  resource: iosApp,
+  page: z.looseObject({ ios_apps: z.array(iosApp), meta }),
+  fields: iosAppFields,
+  filters: iosAppFilters,
+  approval_fields: ["bundle_id", "team_id"],
+});
+
+export const androidApps = describeApps({
+  name: "android_app",
+  label: "Android app",
+  resource: androidApp,
+  page: z.looseObject({ android_apps: z.array(androidApp), meta }),
+  fields: androidAppFields,
+  filters: androidAppFilters,
+  approval_fields: ["package_name", "fingerprints"],
+});
+
+type AppKind<
+  Name extends "ios_app" | "android_app",
+  Resource extends z.ZodType,
+  Page extends z.ZodType,
+  Fields extends z.ZodObject,
+> = {
+  readonly name: Name;
+  readonly label: string;
+  readonly resource: Resource;
+  readonly page: Page;
+  readonly fields: Fields;
+  readonly filters: FilterFields;
+  readonly approval_fields: readonly string[];
+};
+
+/** The five endpoints of one kind of app. */
+function describeApps<
+  Name extends "ios_app" | "android_app",
+  Resource extends z.ZodType,
+  Page extends z.ZodType,
+  Fields extends z.ZodObject,
+>({
+  name,
+  label,
+  resource,
+  page,
+  fields,
+  filters,
+  approval_fields,
+}: AppKind<Name, Resource, Page, Fields>) {
+  const shared = {
+    auth: "project",
+    idempotent: true,
+    overwrites: false,
+  } as const;
+  const writes = {
+    ...shared,
+    role: "manager",
+    budget: `${name}_writes`,
+  } as const;
+  return {
+    index: {
+      ...shared,
+      method: "GET",
+      path: `/${name}s`,
+      tool: `list_${name}s`,
+      title: `List ${label}s`,
+      summary: `List the project's ${label}s, filtered, sorted and paged.`,
+      scope: `${name}s.index`,
+      role: "viewer",
+      list: { name: `${name}s`, filters },
+      success: { status: 200 },
+      response: page,
+      effect: "read",
+    },
+    create: {
+      ...writes,
+      method: "POST",
+      path: `/${name}s`,
+      tool: `register_${name}`,
+      title: `Register an ${label}`,
+      summary: `Register an ${label}, so that links can open it.`,
+      scope: `${name}s.create`,
+      body: fields,
+      wrapper: name,
+      success: { status: 201 },
+      response: resource,
+      effect: "write",
+      idempotent: false,
+    },
+    show: {
+      ...shared,
+      method: "GET",
+      path: `/${name}s/:id`,
+      tool: `get_${name}`,
+      title: `Get an ${label}`,
+      summary: `Read one ${label}.`,
+      scope: `${name}s.show`,
+      role: "viewer",
+      params: byId,
+      success: { status: 200 },
+      response: resource,
+      effect: "read",
+    },
+    update: {
+      ...writes,
+      method: "PATCH",
+      also: "PUT",
+      path: `/${name}s/:id`,
+      tool: `update_${name}`,
+      title: `Update an ${label}`,
+      summary: `Change the given fields of an ${label}.`,
+      scope: `${name}s.update`,
+      params: byId,
+      body: fields,
+      wrapper: name,
+      success: { status: 200 },
+      response: resource,
+      effect: "write",
+      overwrites: true,
+      approval_fields,
+    },
+    destroy: {
+      ...writes,
+      method: "DELETE",
+      path: `/${name}s/:id`,
+      tool: `delete_${name}`,
+      title: `Delete an ${label}`,
+      summary: `Delete an ${label}; its links stay and stop opening it.`,
+      scope: `${name}s.destroy`,
+      params: byId,
+      success: { status: 204 },
+      response: null,
+      effect: "destroy",
+    },
+  } as const satisfies Record<string, Endpoint>;
+}

@@ -1,0 +1,64 @@
+import type { z } from "zod";
+import type { FilterFields } from "./filters.ts";
+import type { BudgetName, Plan, Role, Scope } from "./policy.ts";
+
+/**
+ * One endpoint of the API, as data. The service's handler table, the typed client and the tools
+ * all derive from these entries, so what is written here is written nowhere else.
+ */
+export type Endpoint = {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** A second method that does the same: PUT is accepted as PATCH. */
+  readonly also?: "PUT";
+  /** Below the versioned prefix; `:id` is always the UUID. */
+  readonly path: `/${string}`;
+  readonly tool: string;
+  readonly title: string;
+  readonly summary: string;
+
+  /** Which kind of key answers: a project's, the master key, or none at all. */
+  readonly auth: "project" | "master" | "none";
+  readonly scope?: Scope;
+  /** Asked for as well when the call would replace something that exists (upsert). */
+  readonly overwrite_scope?: Scope;
+  /** The least role that the key's owner must have. */
+  readonly role?: Role;
+  /** A plan that the endpoint always demands; single Pro fields are in `policy.ts`. */
+  readonly plan?: Plan;
+  readonly budget?: BudgetName;
+
+  readonly params?: z.ZodObject;
+  /** Present on lists: the named array of the envelope, and the fields that filter and sort. */
+  readonly list?: { readonly name: string; readonly filters: FilterFields };
+  readonly body?: z.ZodObject;
+  /** The object in which the body's fields travel, `ios_app` say. Its absence is a 400. */
+  readonly wrapper?: string;
+  /** Body parameters whose absence is a 400 and not a validation problem. */
+  readonly required?: readonly string[];
+  /** Where a 422's sentence stands (api-spec.md, "Errors"). */
+  readonly validation_key?: "errors";
+
+  readonly success: { readonly status: 200 | 201 | 204; readonly also?: 201 };
+  /** What comes back; null is an empty body. Extra fields are tolerated. */
+  readonly response: z.ZodType | null;
+
+  readonly effect: "read" | "write" | "destroy";
+  /** Repeating the same call changes nothing more. */
+  readonly idempotent: boolean;
+  /** Replaces values that were there before. */
+  readonly overwrites: boolean;
+  /** Fields on which so much hangs that a person approves their change. */
+  readonly approval_fields?: readonly string[];
+};
+
+export type Params<E extends Endpoint> = E["params"] extends z.ZodType
+  ? z.output<E["params"]>
+  : Record<never, never>;
+
+export type Body<E extends Endpoint> = E["body"] extends z.ZodType
+  ? z.output<E["body"]>
+  : Record<never, never>;
+
+export type Output<E extends Endpoint> = E["response"] extends z.ZodType
+  ? z.output<E["response"]>
+  : null;

@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+/** Schemas that several resources share. Rules of content live in the `*-rules.ts` files. */
+
+export const uuidPattern =
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export const byId = z.object({ id: z.string().describe("UUID") });
+
+/** A request's text field: absent keeps what is there, null clears it. */
+export function text(description: string) {
+  return z.string().nullish().describe(description);
+}
+
+export function flag(description: string) {
+  return z.boolean().nullish().describe(description);
+}
+
+/** A response's text field: null when nothing was ever set. */
+export const storedText = z.string().nullable();
+
+export const meta = z.looseObject({
+  page: z.int(),
+  limit: z.int(),
+  count: z.int(),
+  last: z.int(),
+  from: z.int(),
+  to: z.int(),
+  previous: z.int().optional(),
+  next: z.int().optional(),
+});
+export type Meta = z.output<typeof meta>;

@@ -1,0 +1,86 @@
+/** Which fields of a list filter and sort, and what each condition means (link-services.md §2). */
+
+export type FieldKind = "text" | "path" | "integer" | "time";
+export type FilterFields = Readonly<Record<string, FieldKind>>;
+
+const compared = [
+  "eq",
+  "not_eq",
+  "in",
+  "gt",
+  "gteq",
+  "lt",
+  "lteq",
+  "null",
+  "present",
+] as const;
+const textual = ["cont", "start"] as const;
+
+export type Condition = (typeof compared)[number] | (typeof textual)[number];
+export const conditions: readonly Condition[] = [...compared, ...textual];
+
+/** A filter with a condition that its field does not take is ignored, as an unknown field is. */
+export function takes(kind: FieldKind, condition: Condition): boolean {
+  const isTextual = kind === "text" || kind === "path";
+  return isTextual || (compared as readonly string[]).includes(condition);
+}
+
+/** Values after they were read as their field's kind; null is "could not be read". */
+export type TestValue =
+  string | number | boolean | null | readonly (string | number | null)[];
+
+/** One field held against one value. */
+export type Test = {
+  readonly field: string;
+  readonly kind: FieldKind;
+  readonly condition: Condition;
+  readonly value: TestValue;
+};
+
+/** Several tests stand together for names such as `name_or_path_cont`. All filters must hold. */
+export type Filter = {
+  readonly join: "and" | "or";
+  readonly tests: readonly Test[];
+};
+
+export type Sort = {
+  readonly field: string;
+  readonly direction: "asc" | "desc";
+};
+
+export type ListQuery = {
+  readonly page: number;
+  readonly limit: number;
+  readonly filters: readonly Filter[];
+  readonly sorts: readonly Sort[];
+};
+
+export const linkFilters = {
+  name: "text",
+  path: "path",
+  shortened_path: "path",
+  clicks: "integer",
+  created_at: "time",
+  created_via: "text",
+  ios_app_bundle_id: "text",
+  android_app_package_name: "text",
+} as const satisfies FilterFields;
+
+export const iosAppFilters = {
+  name: "text",
+  bundle_id: "text",
+  team_id: "text",
+  clip_bundle_id: "text",
+  custom_scheme: "text",
+  created_at: "time",
+} as const satisfies FilterFields;
+
+export const androidAppFilters = {
+  name: "text",
+  package_name: "text",
+  custom_scheme: "text",
+  created_at: "time",
+} as const satisfies FilterFields;
+
+/** Projects are paged and nothing else (api-spec.md, "Projects"). */
+export const projectFilters = {} as const satisfies FilterFields;

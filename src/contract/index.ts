@@ -1,0 +1,24 @@
+import { androidApps, iosApps } from "./apps.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { links, shortLinks } from "./links.ts";
+import { projects } from "./projects.ts";
+
+/** The whole API. Page templates join here as one more group. */
+export const contract = {
+  links,
+  shortLinks,
+  iosApps,
+  androidApps,
+  projects,
+} as const satisfies Record<string, Record<string, Endpoint>>;
+
+export type Contract = typeof contract;
+
+/** Every path of the API is below this prefix. */
+export const apiPrefix = "/api/v1";
+
+export function listEndpoints(): readonly Endpoint[] {
+  return Object.values(contract).flatMap((group) =>
+    Object.values<Endpoint>(group),
+  );
+}

@@ -1,0 +1,37 @@
+/**
+ * Where a project's links live: its subdomain put into the service's link origin,
+ * `https://{subdomain}.links.example` say, or a custom domain of its own.
+ */
+
+const placeholder = "{subdomain}";
+
+/** The subdomain in a host name of the link origin, or undefined for any other host. */
+export function matchLinkHost(
+  linkOrigin: string,
+  hostname: string,
+): string | undefined {
+  const pattern = readHostname(linkOrigin);
+  const start = pattern.indexOf(placeholder);
+  const before = pattern.slice(0, start);
+  const after = pattern.slice(start + placeholder.length);
+  const host = hostname.toLowerCase();
+  if (!host.startsWith(before) || !host.endsWith(after)) return undefined;
+  const subdomain = host.slice(before.length, host.length - after.length);
+  return /^[a-z0-9-]+$/.test(subdomain) ? subdomain : undefined;
+}
+
+/** An origin that names no subdomain, or more than an origin, cannot tell projects apart. */
+export function isLinkOrigin(text: string): boolean {
+  if (text.split(placeholder).length !== 2) return false;
+  const example = text.replace(placeholder, "example");
+  return (
+    /^https?:\/\//.test(text) &&
+    URL.canParse(example) &&
+    new URL(example).origin === example
+  );
+}
+
+function readHostname(linkOrigin: string): string {
+  const [, host = ""] = /^https?:\/\/([^/:]+)/i.exec(linkOrigin) ?? [];
+  return host.toLowerCase();
+}

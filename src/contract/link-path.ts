@@ -1,0 +1,70 @@
+import { isStorable } from "./text.ts";
+import { limits } from "./policy.ts";
+
+/**
+ * Link paths and shortened paths: one form for each address, so that a path that was stored,
+ * searched for and visited is compared exactly, case and all.
+ */
+
+/**
+ * The one form of a path: one leading slash dropped, decoded once, NFC. Undefined where the text
+ * is not a percent-encoding.
+ */
+export function normalizePath(path: string): string | undefined {
+  const relative = path.startsWith("/") ? path.slice(1) : path;
+  try {
+    return decodeURIComponent(relative).normalize("NFC");
+  } catch {
+    return undefined;
+  }
+}
+
+/** As `normalizePath`, but a text that cannot be decoded stands for itself: for searching. */
+export function normalizeForSearch(path: string): string {
+  return normalizePath(path) ?? path.normalize("NFC");
+}
+
+/**
+ * What is wrong with a normalised path, as the end of a sentence ("Path is reserved"), or
+ * undefined. Each accepted path survives being written back: that is why a percent sign, a second
+ * leading slash and dot segments are refused, which a URL would read as something else.
+ */
+export function findPathFault(path: string): string | undefined {
+  if (!isStorable(path) || /\p{Cc}/u.test(path))
+    return "contains control characters";
+  if (path.startsWith("/")) return "must begin with at most one slash";
+  if (path.includes("%")) return "can't contain a percent sign";
+  if (path.includes("\\")) return "can't contain a backslash";
+  if (path.split("/").some((segment) => segment === "." || segment === "..")) {
+    return "can't contain the segments . and ..";
+  }
+  if (new TextEncoder().encode(path).length > limits.path_bytes) {
+    return `is too long (maximum is ${limits.path_bytes} bytes)`;
+  }
+  return isReserved(path) ? "is reserved" : undefined;
+}
+
+/** The path as it stands in an address. */
+export function encodePath(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+/** What the link host answers itself, whatever the case: association files, QR pictures, its own. */
+const reservedFiles = new Set([
+  "robots.txt",
+  "favicon.ico",
+  "sitemap.xml",
+  "apple-app-site-association",
+  "apple-touch-icon.png",
+]);
+const reservedFolders = new Set([".well-known", "_waypost"]);
+
+function isReserved(path: string): boolean {
+  const lower = path.toLowerCase();
+  const [folder = ""] = lower.split("/");
+  return (
+    reservedFiles.has(lower) ||
+    reservedFolders.has(folder) ||
+    lower.endsWith(".qr")
+  );
+}

@@ -1,0 +1,163 @@
+import type { LinkFields } from "./links.ts";
+import { findPathFault, normalizePath } from "./link-path.ts";
+import { limits, proLinkFields } from "./policy.ts";
+import type { FieldProblem } from "./problem.ts";
+import { humanize, isBlank, isStorable } from "./text.ts";
+import { findWebAddressFault } from "./web-address.ts";
+
+/** The rules of a link's own fields, for the service and for anyone who plans a write. */
+
+/** The plain values of a link, after normalisation: exactly what is stored. */
+export type LinkValues = {
+  readonly name: string | null;
+  readonly path: string;
+  readonly url: string | null;
+  readonly social_title: string | null;
+  readonly social_description: string | null;
+  readonly social_image_url: string | null;
+  readonly ios_fallback_url: string | null;
+  readonly android_fallback_url: string | null;
+  readonly enable_forced_redirect: boolean;
+  readonly referrer: string | null;
+  readonly ios_deferred_deep_linking_enabled: boolean;
+  readonly provider_token: string | null;
+  readonly campaign_token: string | null;
+};
+
+export type CheckedLink = {
+  /** Only the fields that were sent; a path that was left blank on creation is left out. */
+  readonly values: Partial<LinkValues>;
+  readonly problems: readonly FieldProblem[];
+};
+
+const addressFields = [
+  "url",
+  "social_image_url",
+  "ios_fallback_url",
+  "android_fallback_url",
+] as const;
+const textFields = [
+  "name",
+  "social_title",
+  "social_description",
+  "referrer",
+  "provider_token",
+  "campaign_token",
+] as const;
+const flagFields = [
+  "enable_forced_redirect",
+  "ios_deferred_deep_linking_enabled",
+] as const;
+
+/** Checks and normalises what was sent; every problem at once. */
+export function checkLink(
+  fields: LinkFields,
+  act: "create" | "update",
+): CheckedLink {
+  const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } =
+    {};
+  const problems: FieldProblem[] = [];
+  const refuse = (field: string, fault: string) =>
+    problems.push({ field, message: `${humanize(field)} ${fault}` });
+
+  for (const field of textFields) {
+    const value = blankToNull(fields[field]);
+    if (value === undefined) continue;
+    const fault = value === null ? undefined : findTextFault(field, value);
+    if (fault !== undefined) refuse(field, fault);
+    values[field] = value;
+  }
+  for (const field of addressFields) {
+    const value = blankToNull(fields[field]);
+    if (value === undefined) continue;
+    const fault = value === null ? undefined : findWebAddressFault(value);
+    if (fault !== undefined) refuse(field, fault);
+    values[field] = value;
+  }
+  for (const field of flagFields) {
+    if (fields[field] !== undefined) values[field] = fields[field] ?? false;
+  }
+  const path = checkPath(fields.path, act);
+  if (path.fault !== undefined) refuse("path", path.fault);
+  if (path.value !== undefined) values.path = path.value;
+  problems.push(...checkStoreTokens(fields), ...checkAppChoices(fields));
+  return { values, problems };
+}
+
+/** Which Pro-only things these fields ask for; clearing one is free. */
+export function findProFields(
+  fields: LinkFields,
+  act: "create" | "update",
+): readonly string[] {
+  const asked: string[] = proLinkFields.filter(
+    (field) => fields[field] !== false && !isBlank(fields[field]),
+  );
+  if (act === "create" && fields.options?.shorten === true)
+    asked.push("options.shorten");
+  return asked;
+}
+
+function checkPath(
+  path: string | null | undefined,
+  act: "create" | "update",
+): { readonly value?: string; readonly fault?: string } {
+  if (path === undefined) return {};
+  // "/" and white space name no page of their own; a new link gets a generated path instead.
+  if (path === null || path.trim() === "" || path === "/") {
+    return act === "create" ? {} : { fault: "can't be blank" };
+  }
+  const normal = normalizePath(path);
+  if (normal === undefined) return { fault: "is not a valid percent-encoding" };
+  const fault = findPathFault(normal);
+  return fault === undefined ? { value: normal } : { fault };
+}
+
+/** api-spec.md, "Link": either store token must be sent together with the other. */
+function checkStoreTokens(fields: LinkFields): FieldProblem[] {
+  const { provider_token, campaign_token } = fields;
+  const isProviderSent = provider_token !== undefined;
+  const isCampaignSent = campaign_token !== undefined;
+  if (!isProviderSent && !isCampaignSent) return [];
+  const isEven = isBlank(provider_token) === isBlank(campaign_token);
+  if (isProviderSent && isCampaignSent && isEven) return [];
+  const isProviderAlone =
+    !isCampaignSent || (isProviderSent && isBlank(campaign_token));
+  const alone = isProviderAlone ? "provider_token" : "campaign_token";
+  const other =
+    alone === "provider_token" ? "campaign_token" : "provider_token";
+  const message = `${humanize(alone)} must be sent together with ${humanize(other).toLowerCase()}`;
+  return [{ field: alone, message }];
+}
+
+/** api-spec.md, "Link": an app is chosen by exactly one of its two names. */
+function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {
+    problems.push({
+      field: "ios_app",
+      message: "Ios app needs exactly one of id or bundle_id",
+    });
+  }
+  if (
+    android_app &&
+    isBlank(android_app.id) === isBlank(android_app.package_name)
+  ) {
+    const message = "Android app needs exactly one of id or package_name";
+    problems.push({ field: "android_app", message });
+  }
+  return problems;
+}
+
+function findTextFault(field: string, value: string): string | undefined {
+  if (!isStorable(value)) return "contains characters that can't be stored";
+  if (field === "name" && value.length > limits.name_characters) {
+    return `is too long (maximum is ${limits.name_characters} characters)`;
+  }
+  return undefined;
+}
+
+function blankToNull(
+  value: string | null | undefined,
+): string | null | undefined {
+  return value === "" ? null : value;
+}

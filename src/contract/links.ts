@@ -1,0 +1,227 @@
+import { z } from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { byId, flag, meta, storedText, text } from "./fields.ts";
+import { linkFilters } from "./filters.ts";
+
+/** Links and short links: api-spec.md, "Link" and "Links". */
+
+export const link = z.looseObject({
+  id: z.string(),
+  name: storedText,
+  path: storedText,
+  url: storedText,
+  social_description: storedText,
+  social_image_url: storedText,
+  social_title: storedText,
+  shortened_path: storedText,
+  android_fallback_url: storedText,
+  ios_fallback_url: storedText,
+  referrer: storedText,
+  provider_token: storedText,
+  campaign_token: storedText,
+  android_app_id: storedText,
+  ios_app_id: storedText,
+  enable_forced_redirect: z.boolean(),
+  ios_deferred_deep_linking_enabled: z.boolean(),
+  clicks: z.int(),
+});
+export type Link = z.output<typeof link>;
+
+export const linkFields = z.object({
+  name: text("Display name."),
+  path: text(
+    "Path of the link, without the leading slash; one is generated when it is left out.",
+  ),
+  url: text("Opened on desktop; http or https."),
+  social_title: text("Title when shared on social media."),
+  social_description: text("Description when shared on social media."),
+  social_image_url: text("Image when shared on social media; http or https."),
+  ios_fallback_url: text(
+    "Opened on iOS when the app is not installed; http or https.",
+  ),
+  android_fallback_url: text(
+    "Opened on Android when the app is not installed; http or https.",
+  ),
+  enable_forced_redirect: flag(
+    "Skip the preview page and go straight to the app or store.",
+  ),
+  referrer: text("Android deferred deep linking parameter. Pro plan."),
+  ios_deferred_deep_linking_enabled: flag(
+    "iOS deferred deep linking. Pro plan.",
+  ),
+  provider_token: text(
+    "App Store campaign provider; goes with campaign_token. Pro plan.",
+  ),
+  campaign_token: text(
+    "App Store campaign; goes with provider_token. Pro plan.",
+  ),
+  ios_app: z
+    .object({
+      id: z.string().nullish(),
+      bundle_id: z.string().nullish(),
+      team_id: z.string().nullish(),
+      app_store_id: z.string().nullish(),
+    })
+    .nullish()
+    .describe(
+      "Exactly one of id or bundle_id; team_id and app_store_id create a new app.",
+    ),
+  android_app: z
+    .object({
+      id: z.string().nullish(),
+      package_name: z.string().nullish(),
+      fingerprints: z.array(z.string()).nullish(),
+    })
+    .nullish()
+    .describe(
+      "Exactly one of id or package_name; fingerprints create a new app.",
+    ),
+  options: z
+    .object({ shorten: z.boolean().nullish() })
+    .nullish()
+    .describe("shorten: make a shortened path on creation. Pro plan."),
+});
+export type LinkFields = z.output<typeof linkFields>;
+
+export const links = {
+  index: {
+    method: "GET",
+    path: "/links",
+    tool: "list_links",
+    title: "List links",
+    summary: "List the project's links, filtered, sorted and paged.",
+    auth: "project",
+    scope: "links.index",
+    list: { name: "links", filters: linkFilters },
+    success: { status: 200 },
+    response: z.looseObject({ links: z.array(link), meta }),
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  create: {
+    method: "POST",
+    path: "/links",
+    tool: "create_link",
+    title: "Create a link",
+    summary: "Create a link.",
+    auth: "project",
+    scope: "links.create",
+    budget: "link_writes",
+    body: linkFields,
+    success: { status: 201 },
+    response: link,
+    effect: "write",
+    idempotent: false,
+    overwrites: false,
+  },
+  upsert: {
+    method: "POST",
+    path: "/links/upsert",
+    tool: "upsert_link",
+    title: "Create or update a link by path",
+    summary: "Create the link, or update the one with the same path.",
+    auth: "project",
+    // The spec names no scope of upsert's own. It creates, so it asks for that scope; a key that
+    // may only create must not replace a link by this way.
+    scope: "links.create",
+    overwrite_scope: "links.update",
+    budget: "link_writes",
+    body: linkFields,
+    required: ["path"],
+    success: { status: 200, also: 201 },
+    response: link,
+    effect: "write",
+    idempotent: true,
+    overwrites: true,
+  },
+  show: {
+    method: "GET",
+    path: "/links/:id",
+    tool: "get_link",
+    title: "Get a link",
+    summary: "Read one link.",
+    auth: "project",
+    scope: "links.show",
+    params: byId,
+    success: { status: 200 },
+    response: link,
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  update: {
+    method: "PATCH",
+    also: "PUT",
+    path: "/links/:id",
+    tool: "update_link",
+    title: "Update a link",
+    summary: "Change the given fields of a link.",
+    auth: "project",
+    scope: "links.update",
+    budget: "link_writes",
+    params: byId,
+    body: linkFields,
+    success: { status: 200 },
+    response: link,
+    effect: "write",
+    idempotent: true,
+    overwrites: true,
+  },
+  destroy: {
+    method: "DELETE",
+    path: "/links/:id",
+    tool: "delete_link",
+    title: "Delete a link",
+    summary: "Delete a link for ever; its address stops working at once.",
+    auth: "project",
+    scope: "links.destroy",
+    params: byId,
+    success: { status: 204 },
+    response: null,
+    effect: "destroy",
+    idempotent: true,
+    overwrites: false,
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export const shortLinks = {
+  create: {
+    method: "POST",
+    path: "/short_links",
+    tool: "shorten_link",
+    title: "Shorten an address",
+    summary:
+      "Make a shortened path for a link's address, or for any web address.",
+    auth: "project",
+    scope: "short_links.create",
+    plan: "pro",
+    budget: "url_shortening",
+    body: z.object({
+      url: text("The address to shorten; http or https."),
+      prefix: text("Rarely used: the shortened path begins with it."),
+    }),
+    required: ["url"],
+    validation_key: "errors",
+    success: { status: 201 },
+    response: link,
+    effect: "write",
+    idempotent: false,
+    overwrites: false,
+  },
+  resolve: {
+    method: "POST",
+    path: "/short_links/resolve",
+    tool: "resolve_short_link",
+    title: "Resolve a shortened address",
+    summary: "Find the link behind a shortened address. Needs no key.",
+    auth: "none",
+    body: z.object({ url: text("The shortened address.") }),
+    required: ["url"],
+    success: { status: 200 },
+    response: link,
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+} as const satisfies Record<string, Endpoint>;

@@ -1,0 +1,72 @@
+import { messages } from "./messages.ts";
+
+/** One broken rule of a request: the field that it is about, and a clause of the 422 sentence. */
+export type FieldProblem = { readonly field: string; readonly message: string };
+
+type ProblemOptions = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
+  readonly key?: "error" | "errors";
+};
+
+/** The one error that crosses the wire: a status and a message meant for the caller. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: "error" | "errors";
+
+  constructor(status: number, message: string, options: ProblemOptions = {}) {
+    super(message);
+    this.status = status;
+    this.headers = options.headers ?? {};
+    this.key = options.key ?? "error";
+  }
+}
+
+export function badRequest(message: string): Problem {
+  return new Problem(400, message);
+}
+
+export function unauthorized(message: string): Problem {
+  return new Problem(401, message);
+}
+
+export function notFound(message: string): Problem {
+  return new Problem(404, message);
+}
+
+export function rateLimited(): Problem {
+  return new Problem(429, messages.rate_limited);
+}
+
+/** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
+export function overloaded(): Problem {
+  return new Problem(503, messages.took_too_long, {
+    headers: { "retry-after": "1" },
+  });
+}
+
+/** Refuses a request for everything that is wrong with it at once, in one sentence. */
+export function validationFailed(
+  problems: readonly FieldProblem[],
+  key: "error" | "errors" = "error",
+): Problem {
+  return new Problem(
+    422,
+    toSentence(problems.map((problem) => problem.message)),
+    { key },
+  );
+}
+
+/**
+ * Joins the clauses of a 422 as the API does: "A", "A and B", "A, B, and C".
+ * api-spec.md, "App validation messages", shows the three-part form.
+ */
+export function toSentence(parts: readonly string[]): string {
+  const last = parts.at(-1);
+  if (last === undefined) return "";
+  if (parts.length === 1) return last;
+  if (parts.length === 2) return `${parts[0]} and ${last}`;
+  return `${parts.slice(0, -1).join(", ")}, and ${last}`;
+}

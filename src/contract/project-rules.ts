@@ -1,0 +1,57 @@
+import type { ProjectFields } from "./projects.ts";
+import { limits } from "./policy.ts";
+import type { FieldProblem } from "./problem.ts";
+import { humanize, isBlank, isStorable } from "./text.ts";
+
+/** The rules of a project. That it needs a name and a subdomain is our reading of "not shown". */
+
+export type ProjectValues = {
+  readonly name: string;
+  readonly subdomain: string;
+  readonly custom_domain: string | null;
+};
+
+const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Checks a whole project; on update, what is stored with the changes laid over it. */
+export function checkProject(fields: ProjectFields): {
+  readonly values: ProjectValues;
+  readonly problems: readonly FieldProblem[];
+} {
+  const values: ProjectValues = {
+    name: fields.name ?? "",
+    subdomain: (fields.subdomain ?? "").toLowerCase(),
+    custom_domain: isBlank(fields.custom_domain)
+      ? null
+      : (fields.custom_domain ?? "").trim().toLowerCase(),
+  };
+  const problems: FieldProblem[] = [];
+  const refuse = (field: keyof ProjectValues, fault: string) =>
+    problems.push({ field, message: `${humanize(field)} ${fault}` });
+
+  if (isBlank(values.name)) refuse("name", "can't be blank");
+  else if (
+    !isStorable(values.name) ||
+    values.name.length > limits.name_characters
+  ) {
+    refuse("name", "is invalid");
+  }
+  if (isBlank(values.subdomain)) refuse("subdomain", "can't be blank");
+  else if (!labelPattern.test(values.subdomain))
+    refuse("subdomain", "is invalid");
+  if (values.custom_domain !== null && !isDomain(values.custom_domain)) {
+    refuse("custom_domain", "is invalid");
+  }
+  return { values, problems };
+}
+
+function isDomain(domain: string): boolean {
+  const labels = domain.split(".");
+  const isNumeric = /^\d+$/.test(labels.at(-1) ?? "");
+  return (
+    domain.length <= 253 &&
+    labels.length >= 2 &&
+    !isNumeric &&
+    labels.every((label) => labelPattern.test(label))
+  );
+}

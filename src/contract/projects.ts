@@ -1,0 +1,115 @@
+import { z } from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { byId, meta, storedText, text } from "./fields.ts";
+import { projectFilters } from "./filters.ts";
+import { defaultMaxLinks } from "./policy.ts";
+
+/** Projects, for master keys alone: api-spec.md, "Project" and "Projects". */
+
+export const project = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  subdomain: z.string(),
+  custom_domain: storedText,
+  custom_domain_verified: z.boolean(),
+  links_count: z.int(),
+});
+export type Project = z.output<typeof project>;
+
+export const projectFields = z.object({
+  name: text("Name of the project."),
+  subdomain: text(
+    "The project's link host is this name under the service's link domain.",
+  ),
+  custom_domain: text(
+    "A domain of your own for the links; it works once it is verified.",
+  ),
+});
+export type ProjectFields = z.output<typeof projectFields>;
+
+/** What the operator sets with `waypost projects` and the API does not show (design.md). */
+export const defaultProjectSettings = {
+  plan: "pro",
+  templates_enabled: true,
+  link_in_referrer: false,
+  max_links: defaultMaxLinks,
+  suspended: false,
+  custom_domain_verified: false,
+} as const;
+
+export const projects = {
+  index: {
+    method: "GET",
+    path: "/projects",
+    tool: "list_projects",
+    title: "List projects",
+    summary: "List the projects.",
+    auth: "master",
+    list: { name: "projects", filters: projectFilters },
+    success: { status: 200 },
+    response: z.looseObject({ projects: z.array(project), meta }),
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  create: {
+    method: "POST",
+    path: "/projects",
+    tool: "create_project",
+    title: "Create a project",
+    summary: "Create a project.",
+    auth: "master",
+    body: projectFields,
+    wrapper: "project",
+    success: { status: 201 },
+    response: project,
+    effect: "write",
+    idempotent: false,
+    overwrites: false,
+  },
+  show: {
+    method: "GET",
+    path: "/projects/:id",
+    tool: "get_project",
+    title: "Get a project",
+    summary: "Read one project.",
+    auth: "master",
+    params: byId,
+    success: { status: 200 },
+    response: project,
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  update: {
+    method: "PATCH",
+    path: "/projects/:id",
+    tool: "update_project",
+    title: "Update a project",
+    summary: "Change the given fields of a project.",
+    auth: "master",
+    params: byId,
+    body: projectFields,
+    wrapper: "project",
+    success: { status: 200 },
+    response: project,
+    effect: "write",
+    idempotent: true,
+    overwrites: true,
+    approval_fields: ["subdomain", "custom_domain"],
+  },
+  destroy: {
+    method: "DELETE",
+    path: "/projects/:id",
+    tool: "delete_project",
+    title: "Delete a project",
+    summary: "Delete a project with its links, apps and keys, for ever.",
+    auth: "master",
+    params: byId,
+    success: { status: 204 },
+    response: null,
+    effect: "destroy",
+    idempotent: true,
+    overwrites: false,
+  },
+} as const satisfies Record<string, Endpoint>;

@@ -1,0 +1,22 @@
+import { limits } from "./policy.ts";
+import { isStorable } from "./text.ts";
+
+/**
+ * What is wrong with a web address that a visitor will be sent to, as the end of a sentence, or
+ * undefined. The address is kept as it was written, so nothing that a browser would quietly repair
+ * (a missing slash, a control character) is let in.
+ */
+export function findWebAddressFault(address: string): string | undefined {
+  if (!isStorable(address) || /\p{Cc}/u.test(address))
+    return "contains control characters";
+  if (address.length > limits.web_address_characters) {
+    return `is too long (maximum is ${limits.web_address_characters} characters)`;
+  }
+  if (!/^https?:\/\/[^\\/]/i.test(address) || !URL.canParse(address)) {
+    return "must be an http or https address";
+  }
+  const { username, password } = new URL(address);
+  if (username !== "" || password !== "")
+    return "can't contain a user name or password";
+  return undefined;
+}

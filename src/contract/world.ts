@@ -1,0 +1,13 @@
+/** What code takes from the world around it, passed in so that a test can hold it still. */
+
+export type Clock = {
+  /** The time of day, in milliseconds since 1970: what is written into rows. */
+  readonly now: () => number;
+  /** Milliseconds that never jump: what windows and deadlines are measured with. */
+  readonly monotonic: () => number;
+};
+
+export type Random = {
+  /** Cryptographically strong bytes. */
+  readonly bytes: (count: number) => Uint8Array;
+};

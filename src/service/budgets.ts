@@ -1,0 +1,42 @@
+import { budgets, type BudgetName } from "../contract/policy.ts";
+import { rateLimited } from "../contract/problem.ts";
+import type { Clock } from "../contract/world.ts";
+
+/** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */
+export type BudgetBook = {
+  /** Counts a request, or refuses it when the window is full. */
+  readonly spend: (keyId: string, budget: BudgetName) => void;
+};
+
+type Window = { readonly ends: number; spent: number };
+
+/** So many windows are kept before those that have ended are swept out. */
+const sweepAt = 10_000;
+
+/** A window begins with its first request and ends a minute later, on a clock that never jumps. */
+export function createBudgetBook({
+  monotonic,
+}: Pick<Clock, "monotonic">): BudgetBook {
+  const windows = new Map<string, Window>();
+
+  function sweep(now: number): void {
+    for (const [name, window] of windows)
+      if (window.ends <= now) windows.delete(name);
+  }
+
+  return {
+    spend: (keyId, budget) => {
+      const { limit, window_ms } = budgets[budget];
+      const now = monotonic();
+      const name = `${keyId} ${budget}`;
+      const open = windows.get(name);
+      if (open === undefined || open.ends <= now) {
+        if (windows.size >= sweepAt) sweep(now);
+        windows.set(name, { ends: now + window_ms, spent: 1 });
+        return;
+      }
+      if (open.spent >= limit) throw rateLimited();
+      open.spent += 1;
+    },
+  };
+}

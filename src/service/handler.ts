@@ -1,0 +1,79 @@
+import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
+import type { ListQuery } from "../contract/filters.ts";
+import type { Contract } from "../contract/index.ts";
+import type { Clock, Random } from "../contract/world.ts";
+import type { Store } from "../store/store.ts";
+import type { Tenant } from "../store/tenant.ts";
+import type { Caller } from "./access.ts";
+import { createId } from "./ids.ts";
+
+/** What every handler works with, whoever calls. */
+export type Services = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Where links live, with `{subdomain}` in it. */
+  readonly linkOrigin: string;
+};
+
+/** One request, after everything that can refuse it before its endpoint was asked. */
+export type Call<E extends Endpoint> = {
+  readonly services: Services;
+  /** Only a project's endpoints have one; `Handlers` types hold the others back from it. */
+  readonly caller: E["auth"] extends "project" ? Caller : null;
+  readonly params: Params<E>;
+  readonly list: E["list"] extends object ? ListQuery : null;
+  readonly body: Body<E>;
+  /** Aborted when the caller was told that it took too long: nothing more may begin. */
+  readonly signal: AbortSignal;
+};
+
+export type Answer<E extends Endpoint> = {
+  readonly body: Output<E>;
+  /** Where the entry allows a second status. */
+  readonly status?: number;
+};
+
+export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E>>;
+
+/** A handler for every entry of a group: leaving one out does not compile. */
+export type GroupHandlers<Group extends Record<string, Endpoint>> = {
+  readonly [Name in keyof Group]: Handler<Group[Name]>;
+};
+
+export type Handlers = {
+  readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]>;
+};
+
+/** What a handler needs of a call to write in its project. */
+export type WriteCall = {
+  readonly services: Services;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+};
+
+export function readTenant({
+  services,
+  caller,
+}: Pick<WriteCall, "services" | "caller">): Tenant {
+  return { db: services.store.db, projectId: caller.project.id };
+}
+
+/** Runs `act` on the caller's project as one transaction. */
+export function writeTenant<Result>(
+  { services, caller, signal }: WriteCall,
+  act: (tenant: Tenant) => Promise<Result>,
+): Promise<Result> {
+  return services.store.write(
+    (db) => act({ db, projectId: caller.project.id }),
+    { signal },
+  );
+}
+
+/** The id and the time of what is about to be written. */
+export function stamp({ clock, random }: Pick<Services, "clock" | "random">): {
+  readonly id: string;
+  readonly now: number;
+} {
+  return { id: createId(clock, random), now: clock.now() };
+}

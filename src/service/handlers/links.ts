@@ -1,0 +1,66 @@
+import { badRequest, notFound } from "../../contract/problem.ts";
+import { messages } from "../../contract/messages.ts";
+import { links } from "../../contract/links.ts";
+import { normalizePath } from "../../contract/link-path.ts";
+import {
+  deleteLink,
+  findLink,
+  findLinkAt,
+  listLinks,
+} from "../../store/links.ts";
+import { requireScope } from "../access.ts";
+import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { changeLink, makeLink } from "../write-link.ts";
+
+export const linkHandlers: GroupHandlers<typeof links> = {
+  index: async (call) => {
+    const { items, meta } = await listLinks(
+      readTenant(call),
+      call.services.store.counts,
+      call.list,
+    );
+    return { body: { links: [...items], meta } };
+  },
+
+  create: async (call) => ({
+    body: await writeTenant(call, (tenant) =>
+      makeLink(tenant, call, call.body),
+    ),
+  }),
+
+  upsert: (call) =>
+    writeTenant(call, async (tenant) => {
+      const path = normalizePath(call.body.path ?? "");
+      if (path === "") throw badRequest(messages.parameter_missing("path"));
+      const known =
+        path === undefined ? undefined : await findLinkAt(tenant, path);
+      // A path that is another link's shortened path is taken; it names no link of its own.
+      if (known === undefined || known.path !== path) {
+        return { status: 201, body: await makeLink(tenant, call, call.body) };
+      }
+      requireScope(call.caller, links.upsert.overwrite_scope);
+      return { body: await changeLink(tenant, call, known, call.body) };
+    }),
+
+  show: async (call) => {
+    const link = await findLink(readTenant(call), call.params.id);
+    if (link === undefined) throw notFound(messages.link_not_found);
+    return { body: link };
+  },
+
+  update: async (call) => ({
+    body: await writeTenant(call, async (tenant) => {
+      const before = await findLink(tenant, call.params.id);
+      if (before === undefined) throw notFound(messages.link_not_found);
+      return changeLink(tenant, call, before, call.body);
+    }),
+  }),
+
+  destroy: async (call) => {
+    const isDeleted = await writeTenant(call, (tenant) =>
+      deleteLink(tenant, call.params.id),
+    );
+    if (!isDeleted) throw notFound(messages.link_not_found);
+    return { body: null };
+  },
+};

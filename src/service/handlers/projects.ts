@@ -1,0 +1,69 @@
+import { messages } from "../../contract/messages.ts";
+import { notFound } from "../../contract/problem.ts";
+import type { Project, projects } from "../../contract/projects.ts";
+import {
+  deleteProject,
+  findProject,
+  listProjects,
+  type StoredProject,
+} from "../../store/projects.ts";
+import type { Db } from "../../store/tenant.ts";
+import type { GroupHandlers } from "../handler.ts";
+import { changeProject, makeProject } from "../write-project.ts";
+
+export const projectHandlers: GroupHandlers<typeof projects> = {
+  index: async ({ services, list }) => {
+    const { items, meta } = await listProjects(services.store.db, list);
+    return { body: { projects: items.map(present), meta } };
+  },
+
+  create: async ({ services, body, signal }) => {
+    const act = (db: Db) => makeProject(db, services, body);
+    return { body: present(await services.store.write(act, { signal })) };
+  },
+
+  show: async ({ services, params }) => ({
+    body: present(await find(services.store.db, params.id)),
+  }),
+
+  update: async ({ services, params, body, signal }) => {
+    const act = async (db: Db) =>
+      changeProject(db, services, await find(db, params.id), body);
+    return { body: present(await services.store.write(act, { signal })) };
+  },
+
+  destroy: async ({ services, params, signal }) => {
+    const isDeleted = await services.store.write(
+      (db) => deleteProject(db, params.id),
+      { signal },
+    );
+    if (!isDeleted) throw notFound(messages.project_not_found);
+    return { body: null };
+  },
+};
+
+async function find(db: Db, id: string): Promise<StoredProject> {
+  const project = await findProject(db, id);
+  if (project === undefined) throw notFound(messages.project_not_found);
+  return project;
+}
+
+/** The operator's settings are not the API's to show. */
+function present(project: StoredProject): Project {
+  const {
+    id,
+    name,
+    subdomain,
+    custom_domain,
+    custom_domain_verified,
+    links_count,
+  } = project;
+  return {
+    id,
+    name,
+    subdomain,
+    custom_domain,
+    custom_domain_verified,
+    links_count,
+  };
+}

@@ -1,0 +1,113 @@
+import type { Link, shortLinks } from "../../contract/links.ts";
+import { matchLinkHost } from "../../contract/link-address.ts";
+import { findPathFault, normalizePath } from "../../contract/link-path.ts";
+import { messages } from "../../contract/messages.ts";
+import { notFound, validationFailed } from "../../contract/problem.ts";
+import { humanize } from "../../contract/text.ts";
+import { findWebAddressFault } from "../../contract/web-address.ts";
+import { findLinkAt, updateLink } from "../../store/links.ts";
+import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
+import type { Db, Tenant } from "../../store/tenant.ts";
+import {
+  writeTenant,
+  type GroupHandlers,
+  type Services,
+  type WriteCall,
+} from "../handler.ts";
+import { claimCode, makeLink } from "../write-link.ts";
+
+export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
+  create: async (call) => {
+    const prefix = normalizePath(call.body.prefix ?? "") ?? "%";
+    const fault = findPathFault(prefix);
+    if (fault !== undefined) throw refuse("prefix", fault);
+    const address = readAddress(call.body.url ?? "", "errors");
+    return {
+      body: await writeTenant(call, async (tenant) => {
+        const project = await findHostedProject(
+          tenant.db,
+          call.services,
+          address,
+        );
+        const isOwn =
+          project?.id === tenant.projectId && address.pathname !== "/";
+        return isOwn
+          ? shortenOwn(tenant, call, address, prefix)
+          : makeLink(tenant, call, { url: call.body.url }, shortened(prefix));
+      }),
+    };
+  },
+
+  resolve: async ({ services, body }) => {
+    const { db } = services.store;
+    const address = readAddress(body.url ?? "");
+    const project = await findHostedProject(db, services, address);
+    const path = normalizePath(address.pathname);
+    const link =
+      project === undefined || path === undefined
+        ? undefined
+        : await findLinkAt({ db, projectId: project.id }, path);
+    if (link === undefined) throw notFound(messages.link_not_found);
+    return { body: link };
+  },
+};
+
+function shortened(prefix: string) {
+  return { shortenWith: prefix, problemKey: "errors" } as const;
+}
+
+/** A link has one shortened path: asking again answers the same, as Firebase did. */
+async function shortenOwn(
+  tenant: Tenant,
+  call: WriteCall,
+  address: URL,
+  prefix: string,
+): Promise<Link> {
+  const path = normalizePath(address.pathname);
+  const link = path === undefined ? undefined : await findLinkAt(tenant, path);
+  if (link === undefined) throw refuse("url", "is not the address of a link");
+  if (link.shortened_path === null) {
+    const shortened_path = await claimCode(tenant, call, link.id, prefix);
+    return updateLink(
+      tenant,
+      link,
+      { shortened_path },
+      call.services.clock.now(),
+    );
+  }
+  if (link.shortened_path.startsWith(prefix)) return link;
+  throw refuse(
+    "prefix",
+    `differs from the link's shortened path ${link.shortened_path}`,
+  );
+}
+
+/** The project whose link host an address is on: its subdomain, or its verified custom domain. */
+async function findHostedProject(
+  db: Db,
+  { linkOrigin }: Services,
+  { hostname }: URL,
+): Promise<StoredProject | undefined> {
+  const subdomain = matchLinkHost(linkOrigin, hostname);
+  if (subdomain !== undefined)
+    return findProjectNamed(db, "subdomain", subdomain);
+  const project = await findProjectNamed(db, "custom_domain", hostname);
+  return project?.custom_domain_verified === true ? project : undefined;
+}
+
+function readAddress(url: string, key?: "errors"): URL {
+  const fault = findWebAddressFault(url);
+  if (fault !== undefined) throw refuse("url", fault, key);
+  return new URL(url);
+}
+
+function refuse(
+  field: string,
+  fault: string,
+  key: "error" | "errors" = "errors",
+) {
+  return validationFailed(
+    [{ field, message: `${humanize(field)} ${fault}` }],
+    key,
+  );
+}

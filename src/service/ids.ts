@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import type { Clock, Random } from "../contract/world.ts";
+
+/** What is made up rather than given: ids, generated paths, tokens. */
+
+/** No 0, O, 1, l, I or o: a person may have to type it. */
+const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+
+/** A UUID of version 7: its beginning is the time, so ids made later sort later. */
+export function createId(clock: Pick<Clock, "now">, random: Random): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(clock.now(), 0, 6);
+  bytes.set(random.bytes(10), 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const hex = bytes.toString("hex");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join("-");
+}
+
+/** Random letters, each as likely as the others: bytes beyond the last whole round are drawn again. */
+export function createCode(length: number, random: Random): string {
+  const fair = 256 - (256 % letters.length);
+  let code = "";
+  while (code.length < length) {
+    for (const byte of random.bytes(length - code.length)) {
+      if (byte < fair) code += letters.charAt(byte % letters.length);
+    }
+  }
+  return code;
+}
+
+/** A new API key: 40 letters carry 232 bits. */
+export function createToken(random: Random): string {
+  return `waypost_${createCode(40, random)}`;
+}
+
+/** What is stored of a token. It is random itself, so it needs no salt and no slow hash. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}

@@ -1,0 +1,44 @@
+const timePattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(?: ?(Z|UTC|[+-]\d{2}:?\d{2}))?$/;
+
+/**
+ * Reads a date or a time of a filter as milliseconds since 1970, or null where it is none. Without
+ * a zone it is UTC, and a date alone is its midnight, so `lteq` a date leaves that day out
+ * (link-services.md §2).
+ */
+export function parseTime(text: string): number | null {
+  const match = timePattern.exec(text);
+  if (match === null) return null;
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = "0",
+    minute = "0",
+    second = "0",
+    fraction = "0",
+    zone,
+  ] = match;
+  const parts = [year, month, day, hour, minute, second].map(Number);
+  const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] =
+    parts;
+  const time = Date.UTC(years, months - 1, days, hours, minutes, seconds);
+  const read = new Date(time);
+  const isReal =
+    read.getUTCFullYear() === years &&
+    read.getUTCMonth() === months - 1 &&
+    read.getUTCDate() === days &&
+    hours < 24 &&
+    minutes < 60 &&
+    seconds < 60;
+  if (!isReal) return null;
+  return time + Math.floor(Number(`0.${fraction}`) * 1000) - readOffset(zone);
+}
+
+function readOffset(zone: string | undefined): number {
+  const [, sign, hours, minutes] =
+    /^([+-])(\d{2}):?(\d{2})$/.exec(zone ?? "") ?? [];
+  const offset_ms = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
+  return sign === "-" ? -offset_ms : offset_ms;
+}

@@ -1,0 +1,83 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { KeyHolder } from "../store/keys.ts";
+import {
+  requireActive,
+  requireKind,
+  requirePlan,
+  requireRole,
+  requireScope,
+} from "./access.ts";
+import { authenticate } from "./authenticate.ts";
+import type { BudgetBook } from "./budgets.ts";
+import type { Services } from "./handler.ts";
+import { readListQuery } from "./list-query.ts";
+import { readBody } from "./read-body.ts";
+import { respondWith } from "./respond.ts";
+
+/** A handler whose types the loop over the contract cannot follow. */
+export type AnyHandler = (call: {
+  readonly services: Services;
+  readonly caller: KeyHolder | null;
+  readonly params: Readonly<Record<string, string>>;
+  readonly list: unknown;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}) => Promise<{ readonly body: unknown; readonly status?: number }>;
+
+type Asked = {
+  readonly endpoint: Endpoint;
+  readonly handler: AnyHandler;
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly services: Services;
+  readonly budgets: BudgetBook;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * One request from its key to its answer. The order is a promise: key, scope, role, plan, budget,
+ * then the body, so nothing that a stranger sends is parsed.
+ */
+export async function answer(asked: Asked): Promise<Response> {
+  const { endpoint, handler, request, params, services, signal } = asked;
+  const query = readQuery(request.url);
+  const caller = endpoint.auth === "none" ? null : await admit(asked, query);
+  const list =
+    endpoint.list === undefined
+      ? null
+      : readListQuery(query, endpoint.list.filters);
+  const body = await readBody(request, endpoint);
+  const result = await handler({
+    services,
+    caller,
+    params,
+    list,
+    body,
+    signal,
+  });
+  return respondWith(result.status ?? endpoint.success.status, result.body);
+}
+
+async function admit(
+  { endpoint, request, services, budgets }: Asked,
+  query: URLSearchParams,
+): Promise<KeyHolder> {
+  const holder = await authenticate(request, query, services.store);
+  requireActive(holder);
+  requireKind(holder, endpoint);
+  requireScope(holder, endpoint.scope);
+  requireRole(holder, endpoint.role);
+  requirePlan(holder, endpoint);
+  if (endpoint.budget !== undefined)
+    budgets.spend(holder.key_id, endpoint.budget);
+  return holder;
+}
+
+function readQuery(url: string): URLSearchParams {
+  const start = url.indexOf("?");
+  const end = url.indexOf("#");
+  if (start < 0) return new URLSearchParams();
+  return new URLSearchParams(
+    url.slice(start + 1, end < start ? undefined : end),
+  );
+}

@@ -1,0 +1,104 @@
+import type { z } from "zod";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { messages } from "../contract/messages.ts";
+import { limits } from "../contract/policy.ts";
+import {
+  badRequest,
+  Problem,
+  validationFailed,
+  type FieldProblem,
+} from "../contract/problem.ts";
+import { humanize, isBlank } from "../contract/text.ts";
+
+/**
+ * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
+ * wrapper, required parameters, then types. Rules of content come later, in the handlers.
+ */
+export async function readBody(
+  request: Request,
+  endpoint: Endpoint,
+): Promise<unknown> {
+  if (endpoint.body === undefined) return {};
+  const json = parseJson(await readText(request));
+  const fields = unwrap(json, endpoint.wrapper);
+  for (const name of endpoint.required ?? []) {
+    if (isBlank(fields[name]))
+      throw badRequest(messages.parameter_missing(name));
+  }
+  const parsed = endpoint.body.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  throw validationFailed(
+    parsed.error.issues.map(describeIssue),
+    endpoint.validation_key,
+  );
+}
+
+async function readText(request: Request): Promise<string> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(type))
+    throw badRequest(messages.content_type);
+  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes)
+    throw tooLarge();
+  try {
+    const bytes = await readBytes(request);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw error instanceof Problem ? error : badRequest(messages.body_invalid);
+  }
+}
+
+/** Counts what arrives: a declared length may lie, and there may be none. */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limits.body_bytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): Problem {
+  return new Problem(413, messages.body_too_large);
+}
+
+function parseJson(text: string): Record<string, unknown> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw badRequest(messages.body_invalid);
+  }
+  if (!isObject(json)) throw badRequest(messages.body_not_object);
+  return json;
+}
+
+function unwrap(json: Record<string, unknown>, wrapper: string | undefined) {
+  if (wrapper === undefined) return json;
+  const fields = Object.hasOwn(json, wrapper) ? json[wrapper] : undefined;
+  if (!isObject(fields)) throw badRequest(messages.parameter_missing(wrapper));
+  return fields;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describeIssue(issue: z.core.$ZodIssue): FieldProblem {
+  const field = issue.path.filter((part) => typeof part === "string").join(".");
+  const label = humanize(field.replaceAll(".", "_"));
+  return { field, message: `${label} must be ${nameExpected(issue)}` };
+}
+
+function nameExpected(issue: z.core.$ZodIssue): string {
+  const expected = issue.code === "invalid_type" ? issue.expected : "";
+  return expectedNames[expected] ?? "of another type";
+}
+
+const expectedNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list of strings",
+};

@@ -1,0 +1,47 @@
+import { messages } from "../contract/messages.ts";
+import { overloaded, Problem } from "../contract/problem.ts";
+import { humanize } from "../contract/text.ts";
+import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
+
+/** How an answer looks on the wire. Replies carry private data, so no cache may keep them. */
+const headers = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+export function respondWith(status: number, body: unknown): Response {
+  return body === null
+    ? new Response(null, { status, headers: { "cache-control": "no-store" } })
+    : new Response(JSON.stringify(body), { status, headers });
+}
+
+export function respondWithProblem(problem: Problem): Response {
+  return new Response(JSON.stringify({ [problem.key]: problem.message }), {
+    status: problem.status,
+    headers: { ...headers, ...problem.headers },
+  });
+}
+
+/**
+ * What an error means to the caller. Anything unexpected is reported under a reference, and the
+ * caller learns the reference alone.
+ */
+export function toProblem(
+  error: unknown,
+  report: (error: unknown) => string,
+): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof StoreBusy) return overloaded();
+  if (error instanceof Duplicate) return taken(error);
+  if (isFull(error)) return new Problem(500, messages.store_full);
+  return new Problem(500, messages.internal(report(error)));
+}
+
+/** Two writers met: the last column of the broken constraint is what both of them wanted. */
+function taken({ columns }: Duplicate): Problem {
+  const column = columns.at(-1)?.split(".").at(-1) ?? "value";
+  const label = humanize(column === "address" ? "path" : column);
+  return new Problem(422, `${label} has already been taken`);
+}

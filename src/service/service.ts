@@ -1,0 +1,109 @@
+import { Hono } from "hono";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { apiPrefix, contract } from "../contract/index.ts";
+import { messages } from "../contract/messages.ts";
+import { notFound, overloaded, Problem } from "../contract/problem.ts";
+import { limits } from "../contract/policy.ts";
+import { createBudgetBook } from "./budgets.ts";
+import { answer, type AnyHandler } from "./pipeline.ts";
+import { respondWithProblem, toProblem } from "./respond.ts";
+import type { Handlers, Services } from "./handler.ts";
+import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
+import { linkHandlers } from "./handlers/links.ts";
+import { projectHandlers } from "./handlers/projects.ts";
+import { shortLinkHandlers } from "./handlers/short-links.ts";
+
+export type Service = {
+  readonly fetch: (request: Request) => Promise<Response>;
+};
+
+export type ServiceOptions = Services & {
+  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  readonly report: (error: unknown) => string;
+  /** After this long a caller is told 503 (api-spec.md, "Errors"). */
+  readonly deadline_ms?: number;
+};
+
+const defaultDeadline_ms = 10_000;
+
+const handlers: Handlers = {
+  links: linkHandlers,
+  shortLinks: shortLinkHandlers,
+  iosApps: iosAppHandlers,
+  androidApps: androidAppHandlers,
+  projects: projectHandlers,
+};
+
+/** The whole API as one function from a request to its response. */
+export function createService(options: ServiceOptions): Service {
+  const { report, deadline_ms = defaultDeadline_ms, ...services } = options;
+  const budgets = createBudgetBook(services.clock);
+  const app = new Hono();
+
+  for (const [endpoint, handler] of pairHandlers()) {
+    const methods =
+      endpoint.also === undefined
+        ? [endpoint.method]
+        : [endpoint.method, "PUT"];
+    app.on(methods, apiPrefix + endpoint.path, (context) =>
+      guard((signal) => {
+        const request = context.req.raw;
+        if (request.url.length > limits.address_characters) {
+          throw new Problem(414, messages.address_too_long);
+        }
+        const params = context.req.param();
+        return answer({
+          endpoint,
+          handler,
+          request,
+          params,
+          services,
+          budgets,
+          signal,
+        });
+      }),
+    );
+  }
+  app.notFound(() => respondWithProblem(notFound(messages.route_unknown)));
+  app.onError((error) => respondWithProblem(toProblem(error, report)));
+
+  /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
+  async function guard(
+    work: (signal: AbortSignal) => Promise<Response>,
+  ): Promise<Response> {
+    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        abort.abort();
+        reject(overloaded());
+      }, deadline_ms);
+    });
+    try {
+      return await Promise.race([work(abort.signal), late]);
+    } catch (error) {
+      return respondWithProblem(toProblem(error, report));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return { fetch: async (request) => app.fetch(request) };
+}
+
+/** Each entry beside the handler of the same name; their types were matched in `Handlers`. */
+function pairHandlers(): readonly (readonly [Endpoint, AnyHandler])[] {
+  return Object.entries(contract).flatMap(([group, entries]) => {
+    // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
+    const named = handlers[group as keyof Handlers] as unknown as Record<
+      string,
+      AnyHandler
+    >;
+    return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
+      const handler = named[name];
+      if (handler === undefined)
+        throw new Error(`no handler for ${group}.${name}`);
+      return [endpoint, handler] as const;
+    });
+  });
+}

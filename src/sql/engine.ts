@@ -1,0 +1,83 @@
+import { createRequire } from "node:module";
+
+/**
+ * One synchronous SQLite API from two places: the runtime's own `node:sqlite` where its SQLite is
+ * sound, else `@photostructure/sqlite`, which offers the same API with a newer SQLite inside.
+ */
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+
+export type Statement = {
+  all(...parameters: SqlValue[]): unknown[];
+  run(...parameters: SqlValue[]): { changes: number | bigint };
+  columns(): readonly unknown[];
+};
+
+export type Database = {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+};
+
+type Engine = {
+  readonly DatabaseSync: new (path: string, options: object) => Database;
+};
+
+/** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
+const soundVersion = [3, 51, 3] as const;
+
+export class NoEngine extends Error {
+  override readonly name = "NoEngine";
+}
+
+/** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
+export function openDatabase(path: string): Database {
+  const { DatabaseSync } = loadEngine();
+  return new DatabaseSync(path, { timeout: 0 });
+}
+
+let loaded: Engine | undefined;
+
+function loadEngine(): Engine {
+  loaded ??= isSound(process.versions["sqlite"])
+    ? loadBuiltIn()
+    : loadPackaged();
+  return loaded;
+}
+
+function isSound(version: string | undefined): boolean {
+  if (version === undefined) return false;
+  const parts = version.split(".").map(Number);
+  for (const [index, wanted] of soundVersion.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== wanted) return part > wanted;
+  }
+  return true;
+}
+
+/** Node says on every start that `node:sqlite` is experimental; a user can do nothing about it. */
+function loadBuiltIn(): Engine {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return requireEngine("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function loadPackaged(): Engine {
+  try {
+    return requireEngine("@photostructure/sqlite");
+  } catch (cause) {
+    const message =
+      "No usable SQLite was found. Use Node 24, or Node 22 from 22.23, or install the package " +
+      "@photostructure/sqlite (npm leaves it out with --omit=optional or on other processors).";
+    throw new NoEngine(message, { cause });
+  }
+}
+
+function requireEngine(name: string): Engine {
+  // Both modules export the same class; neither can be imported where it does not exist.
+  return createRequire(import.meta.url)(name) as Engine;
+}

@@ -1,0 +1,53 @@
+/** What an engine's errors mean to those who use a store, whichever engine it is. */
+
+/** Others hold the store and it did not become free in time. Nothing was written. */
+export class StoreBusy extends Error {
+  override readonly name = "StoreBusy";
+}
+
+/** The store cannot be opened; the message is for the person who starts the process. */
+export class StoreUnusable extends Error {
+  override readonly name = "StoreUnusable";
+}
+
+/** A write broke a unique constraint of this table. */
+export class Duplicate extends Error {
+  override readonly name = "Duplicate";
+  /** "table.column" of the constraint's columns. */
+  readonly columns: readonly string[];
+
+  constructor(columns: readonly string[], options: ErrorOptions) {
+    super(`duplicate ${columns.join(", ")}`, options);
+    this.columns = columns;
+  }
+}
+
+const sqliteBusy = 5;
+const sqliteFull = 13;
+const sqliteUnique = new Set([1555, 2067]);
+
+export function isBusy(error: unknown): boolean {
+  return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
+}
+
+/** The disk is full or a file limit is met: what was written before stays. */
+export function isFull(error: unknown): boolean {
+  return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
+}
+
+/** Turns a broken unique constraint into `Duplicate`; everything else stays what it is. */
+export function translateFault(error: unknown): unknown {
+  if (
+    !(error instanceof Error) ||
+    !sqliteUnique.has(readSqliteCode(error) ?? -1)
+  )
+    return error;
+  const [, columns = ""] =
+    /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
+  return new Duplicate(columns.split(", "), { cause: error });
+}
+
+function readSqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode : undefined;
+}

@@ -1,0 +1,63 @@
+import { sql, type Kysely } from "kysely";
+import { StoreUnusable } from "./faults.ts";
+import type { Sql } from "./sql.ts";
+
+export type Migration = {
+  readonly name: string;
+  readonly up: (
+    db: Kysely<unknown>,
+    engine: "sqlite" | "postgres",
+  ) => Promise<void>;
+};
+
+/**
+ * Brings the tables up to date: each migration in a transaction of its own together with its
+ * mark, so that two processes that start at once do each of them once.
+ */
+export async function migrate<Tables>(
+  store: Sql<Tables>,
+  migrations: readonly Migration[],
+): Promise<void> {
+  const done = await readDone(store);
+  refuseNewer(done, migrations);
+  for (const migration of migrations) {
+    if (done.includes(migration.name)) continue;
+    await store.write(async (typed) => {
+      // The tables that Kysely knows are only there once the migrations have run.
+      const db = typed as unknown as Kysely<unknown>;
+      await sql`create table if not exists migrations (name text primary key)`.execute(
+        db,
+      );
+      const marked = await sql`
+        insert into migrations (name) values (${migration.name}) on conflict do nothing
+      `.execute(db);
+      if (marked.numAffectedRows === 1n) await migration.up(db, store.engine);
+    });
+  }
+}
+
+async function readDone<Tables>(
+  store: Sql<Tables>,
+): Promise<readonly string[]> {
+  const found =
+    await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(
+      store.db,
+    );
+  if (found.rows.length === 0) return [];
+  const { rows } = await sql<{
+    name: string;
+  }>`select name from migrations`.execute(store.db);
+  return rows.map((row) => row.name);
+}
+
+function refuseNewer(
+  done: readonly string[],
+  migrations: readonly Migration[],
+): void {
+  const known = new Set(migrations.map((migration) => migration.name));
+  const unknown = done.filter((name) => !known.has(name));
+  if (unknown.length === 0) return;
+  throw new StoreUnusable(
+    "The store was made by a newer Waypost. Install that version or newer.",
+  );
+}

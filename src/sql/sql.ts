@@ -1,0 +1,17 @@
+import type { Kysely } from "kysely";
+
+/** A database as the rooms above see it, whichever engine is below. */
+export type Sql<Tables> = {
+  readonly engine: "sqlite" | "postgres";
+  /** Reads what is committed, and never what is still being written. */
+  readonly db: Kysely<Tables>;
+  /**
+   * Runs `work` as one transaction: all of it is durable when the promise resolves, or none of it
+   * happened. While it waits for its turn, an aborted signal takes it out of the queue.
+   */
+  readonly write: <Result>(
+    work: (db: Kysely<Tables>) => Promise<Result>,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<Result>;
+  readonly close: () => Promise<void>;
+};

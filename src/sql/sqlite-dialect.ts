@@ -1,0 +1,94 @@
+import {
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type QueryResult,
+} from "kysely";
+import type { Database, SqlValue, Statement } from "./engine.ts";
+import { isBusy, translateFault } from "./faults.ts";
+import { retryWhileBusy } from "./turns.ts";
+
+/**
+ * Kysely over one synchronous connection. Transactions are the opener's business (`sqlite.ts`):
+ * this connection only runs statements, each prepared once.
+ */
+export function createSqliteDialect(database: Database): Dialect {
+  const connection = connect(database);
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createDriver: () => ({
+      init: () => Promise.resolve(),
+      acquireConnection: () => Promise.resolve(connection),
+      releaseConnection: () => Promise.resolve(),
+      beginTransaction: refuseTransaction,
+      commitTransaction: refuseTransaction,
+      rollbackTransaction: refuseTransaction,
+      destroy: () => {
+        database.close();
+        return Promise.resolve();
+      },
+    }),
+  };
+}
+
+/** Filters make many different statements; the most recently used ones stay prepared. */
+const keptStatements = 200;
+
+type Prepared = {
+  readonly statement: Statement;
+  readonly returnsRows: boolean;
+};
+
+function connect(database: Database): DatabaseConnection {
+  const kept = new Map<string, Prepared>();
+
+  function prepare(sql: string): Prepared {
+    const known = kept.get(sql);
+    if (known !== undefined) {
+      kept.delete(sql);
+      kept.set(sql, known);
+      return known;
+    }
+    const statement = database.prepare(sql);
+    const prepared = { statement, returnsRows: statement.columns().length > 0 };
+    kept.set(sql, prepared);
+    const [oldest] = kept.keys();
+    if (kept.size > keptStatements && oldest !== undefined) kept.delete(oldest);
+    return prepared;
+  }
+
+  function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    // Rows are bound as what our tables hold; Kysely types parameters as unknown.
+    const values = parameters as readonly SqlValue[];
+    const { statement, returnsRows } = prepare(sql);
+    // What comes back has the shape of the query that Kysely typed.
+    if (returnsRows) return { rows: statement.all(...values) as Row[] };
+    return {
+      rows: [],
+      numAffectedRows: BigInt(statement.run(...values).changes),
+    };
+  }
+
+  return {
+    executeQuery: async (query) => {
+      try {
+        return run(query);
+      } catch (error) {
+        if (isBusy(error)) return retryWhileBusy(() => run(query), isBusy);
+        throw translateFault(error);
+      }
+    },
+    streamQuery: () => {
+      throw new Error("streaming is not supported");
+    },
+  };
+}
+
+function refuseTransaction(): Promise<never> {
+  return Promise.reject(new Error("use the store's own write()"));
+}

@@ -1,0 +1,163 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { Kysely } from "kysely";
+import { openDatabase, type Database } from "./engine.ts";
+import { isBusy, StoreUnusable } from "./faults.ts";
+import type { Sql } from "./sql.ts";
+import { createSqliteDialect } from "./sqlite-dialect.ts";
+import { createTurns, retryWhileBusy } from "./turns.ts";
+
+type OpenOptions = {
+  /** Four bytes in the file's header that say whose file it is. */
+  readonly applicationId: number;
+};
+
+/**
+ * Opens a SQLite file, or makes one. A file that is not ours or is damaged is refused and left as
+ * it is. Two connections: one reads, one writes, so that no reader sees half a transaction.
+ */
+export async function openSqlite<Tables>(
+  path: string,
+  { applicationId }: OpenOptions,
+): Promise<Sql<Tables>> {
+  refuseForeignFile(path);
+  const writer = await openConnection(path, applicationId);
+  const reader = await openConnection(path, applicationId);
+  const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
+  const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
+  const turns = createTurns();
+
+  return {
+    engine: "sqlite",
+    db,
+    write: (work, options) =>
+      turns.take(
+        () => transact(writer, () => work(writing), options?.signal),
+        options?.signal,
+      ),
+    close: async () => {
+      await turns.take(() => Promise.resolve());
+      await db.destroy();
+      await writing.destroy();
+      // Kysely closes only what was used; closing a closed connection is refused by the engine.
+      for (const connection of [reader, writer]) closeQuietly(connection);
+    },
+  };
+}
+
+async function transact<Result>(
+  writer: Database,
+  work: () => Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, signal);
+  try {
+    const result = await work();
+    writer.exec("COMMIT");
+    return result;
+  } catch (error) {
+    rollBack(writer);
+    throw error;
+  }
+}
+
+/** Some faults (a full disk) end the transaction by themselves; then there is nothing to undo. */
+function rollBack(writer: Database): void {
+  try {
+    writer.exec("ROLLBACK");
+  } catch {
+    // The transaction is gone already, which is what was wanted.
+  }
+}
+
+async function openConnection(
+  path: string,
+  applicationId: number,
+): Promise<Database> {
+  // Made here, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
+  closeSync(openSync(path, "a", 0o600));
+  const database = openDatabase(path);
+  try {
+    return await retryWhileBusy(
+      () => prepareConnection(database, path, applicationId),
+      isBusy,
+    );
+  } catch (error) {
+    closeQuietly(database);
+    if (error instanceof StoreUnusable || isBusy(error)) throw error;
+    throw new StoreUnusable(
+      `${path} cannot be opened: it is damaged. ${keepAdvice}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function prepareConnection(
+  database: Database,
+  path: string,
+  applicationId: number,
+): Database {
+  const owner = readPragma(database, "application_id");
+  if (owner !== applicationId) {
+    if (owner !== 0 || countTables(database) > 0)
+      throw new StoreUnusable(notOurs(path));
+    database.exec(`PRAGMA application_id = ${applicationId}`);
+  }
+  database.exec("PRAGMA journal_mode = WAL");
+  // Explicit, for the default of WAL builds loses the last commits in a power cut.
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("PRAGMA foreign_keys = ON");
+  database.exec("PRAGMA cache_size = -65536");
+  database.exec("PRAGMA temp_store = MEMORY");
+  return database;
+}
+
+const keepAdvice =
+  "It was not changed; restore it from a backup or choose another data folder.";
+
+function notOurs(path: string): string {
+  return `${path} is not a Waypost database. ${keepAdvice}`;
+}
+
+/** Looks at the bytes before SQLite does, so that nothing can be written into a stranger's file. */
+function refuseForeignFile(path: string): void {
+  if (!existsSync(path)) return;
+  const { size } = statSync(path);
+  if (size === 0) return;
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  const length = readSync(file, header, 0, header.length, 0);
+  closeSync(file);
+  if (
+    length < header.length ||
+    header.toString("latin1", 0, 16) !== "SQLite format 3\0"
+  ) {
+    throw new StoreUnusable(notOurs(path));
+  }
+  // A file that ends before its last page was cut off. With a log beside it, the log may mend it.
+  const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
+  const pageSize =
+    header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (!hasLog && isCountValid && header.readUInt32BE(28) * pageSize > size) {
+    throw new StoreUnusable(`${path} is damaged: it is cut off. ${keepAdvice}`);
+  }
+}
+
+function readPragma(database: Database, name: string): unknown {
+  const [row] = database.prepare(`PRAGMA ${name}`).all();
+  return Object.values(row ?? {})[0];
+}
+
+function countTables(database: Database): number {
+  return database.prepare("SELECT name FROM sqlite_schema").all().length;
+}
+
+function closeQuietly(database: Database): void {
+  try {
+    database.close();
+  } catch {
+    // It is closed already.
+  }
+}

@@ -1,0 +1,131 @@
+import { sql } from "kysely";
+import { setTimeout } from "node:timers/promises";
+import type { Sql } from "../sql/sql.ts";
+import { dropIndex, indexBatch } from "./contains.ts";
+import type { ChoreTable, Tables } from "./tables.ts";
+import { tallyWrite } from "./tallies.ts";
+import type { Db, Tenant } from "./tenant.ts";
+
+/**
+ * Long work in short transactions. What needs it is decided in one transaction and written down
+ * here; then it is done batch by batch, so that no other request waits for long, and whoever
+ * starts next goes on where a killed process stopped. Two processes may work at the same chore:
+ * every batch begins with what is left.
+ */
+
+const batchRows = 1000;
+/** Between two batches: the lock is free, and other work of this process has its turn. */
+const pause_ms = 2;
+
+export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
+  await db
+    .insertInto("chores")
+    .values(chore)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Works until no chore is left or the signal says stop. */
+export async function runChores(
+  store: Sql<Tables>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const chore = await store.db
+      .selectFrom("chores")
+      .selectAll()
+      .limit(1)
+      .executeTakeFirst();
+    if (chore === undefined) return;
+    await runChore(store, chore, signal);
+  }
+}
+
+/** Works at one chore until it is done. */
+export async function runChore(
+  store: Sql<Tables>,
+  chore: ChoreTable,
+  signal?: AbortSignal,
+): Promise<void> {
+  while (signal?.aborted !== true) {
+    const isDone = await store.write(async (db) => {
+      const finished = await runBatch(db, chore);
+      if (finished) await forget(db, chore);
+      return finished;
+    });
+    if (isDone) return;
+    await setTimeout(pause_ms);
+  }
+}
+
+/** Detaches some of the links of an app that is gone; true when none are left. */
+export async function detachBatch(
+  tenant: Tenant,
+  kind: "detach_ios_app" | "detach_android_app",
+  appId: string,
+): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const key = sql.ref(
+    kind === "detach_ios_app" ? "ios_app_id" : "android_app_id",
+  );
+  const { numAffectedRows = 0n } = await sql`
+    update links set ${key} = null where project_id = ${projectId} and id in (
+      select id from links where project_id = ${projectId} and ${key} = ${appId} limit ${batchRows}
+    )
+  `.execute(db);
+  if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
+  return numAffectedRows < BigInt(batchRows);
+}
+
+function runBatch(
+  db: Db,
+  { kind, project_id, subject }: ChoreTable,
+): Promise<boolean> {
+  const tenant = { db, projectId: project_id };
+  switch (kind) {
+    case "purge_project":
+      return purgeBatch(tenant);
+    case "detach_ios_app":
+    case "detach_android_app":
+      return detachBatch(tenant, kind, subject);
+    case "index_project":
+      return indexBatch(tenant);
+  }
+}
+
+/** Removes what a deleted project left behind; nobody can reach these rows any more. */
+async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from links where project_id = ${projectId} and id in (
+      select id from links where project_id = ${projectId} limit ${batchRows}
+    )
+  `.execute(db);
+  const { numAffectedRows: addresses = 0n } = await sql`
+    delete from addresses where project_id = ${projectId} and address in (
+      select address from addresses where project_id = ${projectId} limit ${batchRows}
+    )
+  `.execute(db);
+  if (numAffectedRows + addresses > 0n) return false;
+  for (const table of [
+    "ios_apps",
+    "android_apps",
+    "tallies",
+    "chores",
+  ] as const) {
+    await db.deleteFrom(table).where("project_id", "=", projectId).execute();
+  }
+  await dropIndex(db, projectId);
+  return true;
+}
+
+async function forget(
+  db: Db,
+  { kind, project_id, subject }: ChoreTable,
+): Promise<void> {
+  await db
+    .deleteFrom("chores")
+    .where("kind", "=", kind)
+    .where("project_id", "=", project_id)
+    .where("subject", "=", subject)
+    .execute();
+}

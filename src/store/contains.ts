@@ -1,0 +1,120 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { uuidPattern } from "../contract/fields.ts";
+import type { Db, Tenant } from "./tenant.ts";
+
+/**
+ * The trigram index behind `cont` on links, one FTS5 table for each project that is large enough:
+ * a small project pays nothing for it, and nobody searches through a stranger's names.
+ *
+ * It is built in batches while the service runs. `tallies.indexed_to` says how far it is: links
+ * up to that id are kept up to date by every write, later ones are the builder's.
+ */
+
+/** Greater than every UUID: the index is complete. */
+export const wholeIndex = "~";
+
+const batchRows = 250;
+/** A trigram index knows nothing of shorter texts. */
+export const shortestTerm = 3;
+
+export type ContainsColumn = "name" | "path" | "shortened_path";
+
+/** The links of a project whose folded column has this text in it. */
+export function matchContains(
+  projectId: string,
+  column: ContainsColumn,
+  folded: string,
+): RawBuilder<SqlBool> {
+  const table = sql.table(nameIndex(projectId));
+  const phrase = `${column} : "${folded.replaceAll('"', '""')}"`;
+  return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
+}
+
+/** Decides on an index; the chore then fills it. */
+export async function startIndex({ db, projectId }: Tenant): Promise<void> {
+  // Lower-cased text goes in, so the index need not fold; it keeps no copy of the texts.
+  await sql`
+    create virtual table if not exists ${sql.table(nameIndex(projectId))} using fts5 (
+      name, path, shortened_path,
+      content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
+    )
+  `.execute(db);
+  await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(
+    db,
+  );
+  await db
+    .insertInto("chores")
+    .values({ kind: "index_project", project_id: projectId, subject: "" })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Indexes the next links in the order of their ids; true when none are left. */
+export async function indexBatch({ db, projectId }: Tenant): Promise<boolean> {
+  const tally = await db
+    .selectFrom("tallies")
+    .select("indexed_to")
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+  if (tally === undefined || tally.indexed_to === null) return true;
+  const next = await db
+    .selectFrom("links")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .where("id", ">", tally.indexed_to)
+    .orderBy("id")
+    .limit(batchRows)
+    .execute();
+  const last = next.at(-1)?.id;
+  if (last !== undefined) {
+    await sql`
+      insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
+      select rowkey, name_lc, path_lc, shortened_path_lc from links
+      where project_id = ${projectId} and id > ${tally.indexed_to} and id <= ${last}
+    `.execute(db);
+  }
+  const isDone = next.length < batchRows;
+  await sql`
+    update tallies set indexed_to = ${isDone ? wholeIndex : last} where project_id = ${projectId}
+  `.execute(db);
+  return isDone;
+}
+
+/** Puts a written link into the index, when the index has come as far as this link. */
+export async function indexLink(
+  { db, projectId }: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
+  await sql`
+    insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
+    select rowkey, name_lc, path_lc, shortened_path_lc from links
+    where project_id = ${projectId} and id = ${id}
+  `.execute(db);
+}
+
+/** Takes a link out of the index before it is changed or deleted. */
+export async function unindexLink(
+  { db, projectId }: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
+  await sql`
+    delete from ${sql.table(nameIndex(projectId))}
+    where rowid = (select rowkey from links where project_id = ${projectId} and id = ${id})
+  `.execute(db);
+}
+
+export async function dropIndex(db: Db, projectId: string): Promise<void> {
+  await sql`drop table if exists ${sql.table(nameIndex(projectId))}`.execute(
+    db,
+  );
+}
+
+/** The id is our own, but it becomes part of a table's name, so it is looked at again. */
+function nameIndex(projectId: string): string {
+  if (!uuidPattern.test(projectId)) throw new Error("not a project id");
+  return `links_contains_${projectId.replaceAll("-", "")}`;
+}

@@ -1,0 +1,211 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import type { Filter, Sort, Test } from "../contract/filters.ts";
+import { fold } from "../contract/text.ts";
+
+/**
+ * Filters and sorting as SQL (link-services.md §2). Column names come from the lists below the
+ * callers, values are always bound.
+ */
+
+export type TextColumn = {
+  readonly column: string;
+  /** The column with the folded text; indexes are on it. */
+  readonly folded: string;
+  readonly isNullable: boolean;
+  /** A quicker way to find a text inside this column, where there is one for this text. */
+  readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
+};
+/** A field of another table: the row names an app, the app has the field. */
+export type AppColumn = {
+  readonly app: { readonly table: string; readonly projectId: string };
+  readonly key: string;
+  readonly text: TextColumn;
+};
+export type PlainColumn = { readonly column: string };
+export type Column = TextColumn | AppColumn | PlainColumn;
+export type Columns = Readonly<Record<string, Column>>;
+
+type Expression = RawBuilder<SqlBool>;
+
+const nothing = sql<SqlBool>`1 = 0`;
+
+/** All filters must hold; none at all is true. */
+export function filtersToSql(
+  filters: readonly Filter[],
+  columns: Columns,
+): Expression {
+  const parts = filters.map(({ join, tests }) => {
+    const alternatives = tests.map((test) => testToSql(test, columns));
+    return sql`(${sql.join(alternatives, join === "or" ? sql` or ` : sql` and `)})`;
+  });
+  return parts.length === 0
+    ? sql<SqlBool>`1 = 1`
+    : sql<SqlBool>`${sql.join(parts, sql` and `)}`;
+}
+
+/** `id` breaks ties in the direction of the last key, so that every order is total. */
+export function sortsToSql(
+  sorts: readonly Sort[],
+  columns: Columns,
+  isReversed: boolean,
+): RawBuilder<unknown> {
+  const keys: readonly Sort[] = sorts.length > 0 ? sorts : [newestFirst];
+  const parts = keys.flatMap(({ field, direction }) => {
+    const column = columns[field];
+    if (column === undefined) return [];
+    return [sortKey(column, (direction === "asc") !== isReversed)];
+  });
+  const isAscending = (keys.at(-1)?.direction === "asc") !== isReversed;
+  parts.push(isAscending ? sql`id asc` : sql`id desc`);
+  return sql.join(parts, sql`, `);
+}
+
+const newestFirst: Sort = { field: "created_at", direction: "desc" };
+
+/** As PostgreSQL sorts: nulls last going up, first going down. */
+function sortKey(column: Column, isAscending: boolean): RawBuilder<unknown> {
+  const direction = isAscending ? sql`asc` : sql`desc`;
+  const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
+  if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
+  if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
+  // Said only where there are nulls: SQLite would not use the index otherwise.
+  return column.isNullable
+    ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
+    : sql`${sql.ref(column.folded)} ${direction}`;
+}
+
+function testToSql(test: Test, columns: Columns): Expression {
+  const column = columns[test.field];
+  if (column === undefined)
+    throw new Error(`no column for the field ${test.field}`);
+  if ("app" in column) return appTestToSql(test, column);
+  if ("folded" in column) return textTestToSql(test, column);
+  return plainTestToSql(test, sql.ref(column.column));
+}
+
+function appTestToSql(test: Test, column: AppColumn): Expression {
+  const key = sql.ref(column.key);
+  // An app always has its identifier, so a link lacks the field exactly when it lacks the app.
+  if (test.condition === "null" || test.condition === "present") {
+    const isSet = (test.condition === "present") === test.value;
+    return isSet
+      ? sql<SqlBool>`${key} is not null`
+      : sql<SqlBool>`${key} is null`;
+  }
+  const found = sql`
+    select id from ${sql.table(column.app.table)}
+    where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}
+  `;
+  // The identifier is unique, and a single value lets the index on (app, created_at) give the order.
+  return test.condition === "eq"
+    ? sql<SqlBool>`${key} = (${found})`
+    : sql<SqlBool>`${key} in (${found})`;
+}
+
+function textTestToSql(test: Test, column: TextColumn): Expression {
+  const raw = sql.ref(column.column);
+  const folded = sql.ref(column.folded);
+  const { condition, value } = test;
+  if (condition === "eq" && typeof value === "string") {
+    return sql<SqlBool>`(${folded} = ${fold(value)} and ${raw} = ${value})`;
+  }
+  if (condition === "in" && Array.isArray(value)) {
+    const values = value.filter((item) => typeof item === "string");
+    if (values.length === 0) return nothing;
+    const foldedValues = sql.join(values.map(fold));
+    return sql<SqlBool>`(${folded} in (${foldedValues}) and ${raw} in (${sql.join(values)}))`;
+  }
+  if (condition === "cont" && typeof value === "string") {
+    return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
+  }
+  if (condition === "start" && typeof value === "string")
+    return startsWith(folded, fold(value));
+  if (condition === "present") {
+    return value === true
+      ? sql<SqlBool>`(${raw} is not null and ${raw} <> '')`
+      : sql<SqlBool>`(${raw} is null or ${raw} = '')`;
+  }
+  return plainTestToSql(test, raw);
+}
+
+function plainTestToSql(
+  { condition, value }: Test,
+  raw: RawBuilder<unknown>,
+): Expression {
+  switch (condition) {
+    case "null":
+      return value === true
+        ? sql<SqlBool>`${raw} is null`
+        : sql<SqlBool>`${raw} is not null`;
+    case "present":
+      return value === true
+        ? sql<SqlBool>`${raw} is not null`
+        : sql<SqlBool>`${raw} is null`;
+    case "in": {
+      const values = Array.isArray(value)
+        ? value.filter((item) => item !== null)
+        : [];
+      return values.length === 0
+        ? nothing
+        : sql<SqlBool>`${raw} in (${sql.join(values)})`;
+    }
+    case "not_eq":
+      // A value that could not be read differs from everything that is there.
+      return value === null
+        ? sql<SqlBool>`${raw} is not null`
+        : sql<SqlBool>`${raw} <> ${value}`;
+    case "eq":
+      return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;
+    case "gt":
+    case "gteq":
+    case "lt":
+    case "lteq":
+      return value === null
+        ? nothing
+        : sql<SqlBool>`${raw} ${operators[condition]} ${value}`;
+    case "cont":
+    case "start":
+      return nothing;
+  }
+}
+
+const operators = {
+  gt: sql`>`,
+  gteq: sql`>=`,
+  lt: sql`<`,
+  lteq: sql`<=`,
+} as const;
+
+function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
+  const pattern = `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<SqlBool>`${folded} like ${pattern} escape '\\'`;
+}
+
+/** A range, for LIKE does not use the index (storage.md §2). */
+function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
+  const end = findNextText(text);
+  return end === undefined
+    ? sql<SqlBool>`${folded} >= ${text}`
+    : sql<SqlBool>`(${folded} >= ${text} and ${folded} < ${end})`;
+}
+
+/** The first text after all those that begin with `text`, by code point. */
+function findNextText(text: string): string | undefined {
+  const points = Array.from(text);
+  while (points.length > 0) {
+    const point = points.pop()?.codePointAt(0) ?? 0;
+    if (point === 0x10ffff) continue;
+    // Surrogates are no characters: the one after U+D7FF is U+E000.
+    const next = point === 0xd7ff ? 0xe000 : point + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+  return undefined;
+}
+
+function readAppText({ app, key, text }: AppColumn): RawBuilder<unknown> {
+  const table = sql.table(app.table);
+  return sql`(
+    select ${sql.ref(text.folded)} from ${table}
+    where ${table}.project_id = ${app.projectId} and ${table}.id = ${sql.ref(key)}
+  )`;
+}

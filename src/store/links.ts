@@ -1,0 +1,291 @@
+import { sql } from "kysely";
+import type { ListQuery } from "../contract/filters.ts";
+import type { Link } from "../contract/links.ts";
+import type { LinkValues } from "../contract/link-rules.ts";
+import { fold } from "../contract/text.ts";
+import {
+  indexLink,
+  matchContains,
+  shortestTerm,
+  unindexLink,
+  wholeIndex,
+  type ContainsColumn,
+} from "./contains.ts";
+import type { Counts } from "./counts.ts";
+import type { AppColumn, Columns, TextColumn } from "./filters.ts";
+import {
+  countRows,
+  describePage,
+  readPage,
+  type ListSource,
+  type Page,
+} from "./pages.ts";
+import type { LinkTable } from "./tables.ts";
+import { readTally, tallyWrite } from "./tallies.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** What a new link is made of. */
+export type NewLink = LinkValues & {
+  readonly id: string;
+  readonly shortened_path: string | null;
+  readonly ios_app_id: string | null;
+  readonly android_app_id: string | null;
+  readonly now: number;
+};
+
+export type LinkChanges = Partial<
+  LinkValues & Pick<NewLink, "ios_app_id" | "android_app_id" | "shortened_path">
+>;
+
+type LinkRow = Omit<LinkTable, "rowkey">;
+
+export async function findLink(
+  { db, projectId }: Tenant,
+  id: string,
+): Promise<Link | undefined> {
+  const row = await db
+    .selectFrom("links")
+    .selectAll()
+    .where("project_id", "=", projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row && toLink(row);
+}
+
+/** The link that answers at a path or a shortened path. */
+export async function findLinkAt(
+  tenant: Tenant,
+  address: string,
+): Promise<Link | undefined> {
+  const found = await tenant.db
+    .selectFrom("addresses")
+    .select("link_id")
+    .where("project_id", "=", tenant.projectId)
+    .where("address", "=", address)
+    .executeTakeFirst();
+  return found && findLink(tenant, found.link_id);
+}
+
+export async function listLinks(
+  tenant: Tenant,
+  counts: Counts,
+  query: ListQuery,
+): Promise<Page<Link>> {
+  const tally = await readTally(tenant);
+  const source = describeLinks(tenant, tally.indexed_to === wholeIndex);
+  const count =
+    query.filters.length === 0
+      ? tally.links
+      : await countFiltered(tenant, counts, source, query, tally.generation);
+  const rows = await readPage<LinkRow>(tenant.db, source, query, count);
+  return { items: rows.map(toLink), meta: describePage(query, count) };
+}
+
+/**
+ * Takes an address of the project for a link; false when it is taken. Inserting is the only
+ * question that two writers cannot both be told yes to.
+ */
+export async function claimAddress(
+  { db, projectId }: Tenant,
+  address: string,
+  linkId: string,
+): Promise<boolean> {
+  const result = await db
+    .insertInto("addresses")
+    .values({ project_id: projectId, address, link_id: linkId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}
+
+/** Inserts a link whose addresses were claimed before. */
+export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
+  const { now, ...values } = link;
+  const { indexed_to } = await tallyWrite(tenant, 1);
+  const row: LinkRow = {
+    project_id: tenant.projectId,
+    ...values,
+    name_lc: foldOrNull(link.name),
+    path_lc: fold(link.path),
+    shortened_path_lc: foldOrNull(link.shortened_path),
+    enable_forced_redirect: link.enable_forced_redirect ? 1 : 0,
+    ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled
+      ? 1
+      : 0,
+    clicks: 0,
+    created_via: "api",
+    created_at: now,
+    updated_at: now,
+  };
+  await tenant.db.insertInto("links").values(row).execute();
+  await indexLink(tenant, link.id, indexed_to);
+  return toLink(row);
+}
+
+/** Changes a link; a new path must have been claimed before, and the old one is given up. */
+export async function updateLink(
+  tenant: Tenant,
+  before: Link,
+  changes: LinkChanges,
+  now: number,
+): Promise<Link> {
+  const { db, projectId } = tenant;
+  const { indexed_to } = await tallyWrite(tenant, 0);
+  const {
+    enable_forced_redirect,
+    ios_deferred_deep_linking_enabled,
+    ...plain
+  } = changes;
+  const isSearched = ["name", "path", "shortened_path"].some(
+    (field) => field in changes,
+  );
+  if (isSearched) await unindexLink(tenant, before.id, indexed_to);
+  const row = await db
+    .updateTable("links")
+    .set({
+      ...plain,
+      ...foldChanges(changes),
+      ...(enable_forced_redirect !== undefined && {
+        enable_forced_redirect: enable_forced_redirect ? 1 : 0,
+      }),
+      ...(ios_deferred_deep_linking_enabled !== undefined && {
+        ios_deferred_deep_linking_enabled: ios_deferred_deep_linking_enabled
+          ? 1
+          : 0,
+      }),
+      updated_at: now,
+    })
+    .where("project_id", "=", projectId)
+    .where("id", "=", before.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  if (isSearched) await indexLink(tenant, before.id, indexed_to);
+  if (changes.path !== undefined && changes.path !== before.path) {
+    await releaseAddress(tenant, before.path);
+  }
+  return toLink(row);
+}
+
+/** Deletes a link with its addresses; false when there was none. */
+export async function deleteLink(tenant: Tenant, id: string): Promise<boolean> {
+  const link = await findLink(tenant, id);
+  if (link === undefined) return false;
+  const { indexed_to } = await tallyWrite(tenant, -1);
+  await unindexLink(tenant, id, indexed_to);
+  await tenant.db
+    .deleteFrom("links")
+    .where("project_id", "=", tenant.projectId)
+    .where("id", "=", id)
+    .execute();
+  await releaseAddress(tenant, link.path);
+  await releaseAddress(tenant, link.shortened_path);
+  return true;
+}
+
+async function releaseAddress(
+  { db, projectId }: Tenant,
+  address: string | null,
+): Promise<void> {
+  if (address === null) return;
+  await db
+    .deleteFrom("addresses")
+    .where("project_id", "=", projectId)
+    .where("address", "=", address)
+    .execute();
+}
+
+async function countFiltered(
+  { db, projectId }: Tenant,
+  counts: Counts,
+  source: ListSource,
+  query: ListQuery,
+  generation: number,
+): Promise<number> {
+  const key = `${projectId} ${JSON.stringify(query.filters)}`;
+  const known = counts.find(key, generation);
+  if (known !== undefined) return known;
+  const count = await countRows(db, source, query);
+  counts.keep(key, generation, count);
+  return count;
+}
+
+function describeLinks({ projectId }: Tenant, isIndexed: boolean): ListSource {
+  const text = (column: ContainsColumn, isNullable: boolean): TextColumn => ({
+    column: `links.${column}`,
+    folded: `links.${column}_lc`,
+    isNullable,
+    contains: (folded) =>
+      isIndexed && Array.from(folded).length >= shortestTerm
+        ? matchContains(projectId, column, folded)
+        : undefined,
+  });
+  const columns: Columns = {
+    name: text("name", true),
+    path: text("path", false),
+    shortened_path: text("shortened_path", true),
+    clicks: { column: "links.clicks" },
+    created_at: { column: "links.created_at" },
+    created_via: {
+      column: "links.created_via",
+      folded: "links.created_via",
+      isNullable: false,
+    },
+    ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
+    android_app_package_name: appText(projectId, "android_app", "package_name"),
+  };
+  return {
+    table: "links",
+    columns,
+    within: sql`links.project_id = ${projectId}`,
+  };
+}
+
+function appText(
+  projectId: string,
+  app: "ios_app" | "android_app",
+  field: string,
+): AppColumn {
+  return {
+    app: { table: `${app}s`, projectId },
+    key: `links.${app}_id`,
+    text: { column: field, folded: `${field}_lc`, isNullable: false },
+  };
+}
+
+function foldChanges({ name, path, shortened_path }: LinkChanges) {
+  return {
+    ...(name !== undefined && { name_lc: foldOrNull(name) }),
+    ...(path !== undefined && { path_lc: fold(path) }),
+    ...(shortened_path !== undefined && {
+      shortened_path_lc: foldOrNull(shortened_path),
+    }),
+  };
+}
+
+function foldOrNull(text: string | null): string | null {
+  return text === null ? null : fold(text);
+}
+
+function toLink(row: LinkRow): Link {
+  return {
+    id: row.id,
+    name: row.name,
+    path: row.path,
+    url: row.url,
+    social_description: row.social_description,
+    social_image_url: row.social_image_url,
+    social_title: row.social_title,
+    shortened_path: row.shortened_path,
+    android_fallback_url: row.android_fallback_url,
+    ios_fallback_url: row.ios_fallback_url,
+    referrer: row.referrer,
+    provider_token: row.provider_token,
+    campaign_token: row.campaign_token,
+    android_app_id: row.android_app_id,
+    ios_app_id: row.ios_app_id,
+    enable_forced_redirect: row.enable_forced_redirect === 1,
+    ios_deferred_deep_linking_enabled:
+      row.ios_deferred_deep_linking_enabled === 1,
+    clicks: row.clicks,
+  };
+}

@@ -1,0 +1,87 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import type { Meta } from "../contract/fields.ts";
+import type { ListQuery } from "../contract/filters.ts";
+import { filtersToSql, sortsToSql, type Columns } from "./filters.ts";
+import type { Db } from "./tenant.ts";
+
+/** Pages of a list: the rows, and the envelope's numbers as pagy gives them (link-services.md §2). */
+
+export type Page<Item> = {
+  readonly items: readonly Item[];
+  readonly meta: Meta;
+};
+
+export type ListSource = {
+  readonly table: string;
+  readonly columns: Columns;
+  /** Which rows the list is of, before any filter: the project's. */
+  readonly within: RawBuilder<SqlBool>;
+};
+
+/** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
+const deferredFrom = 500;
+
+export function whereOf(
+  source: ListSource,
+  query: ListQuery,
+): RawBuilder<SqlBool> {
+  const filters = filtersToSql(query.filters, source.columns);
+  return sql<SqlBool>`${source.within} and ${filters}`;
+}
+
+export async function countRows(
+  db: Db,
+  source: ListSource,
+  query: ListQuery,
+): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from ${sql.table(source.table)} where ${whereOf(source, query)}
+  `.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+/** The rows of one page, given how many there are in all. */
+export async function readPage<Row>(
+  db: Db,
+  source: ListSource,
+  query: ListQuery,
+  count: number,
+): Promise<readonly Row[]> {
+  const meta = describePage(query, count);
+  if (meta.from === 0) return [];
+  const length = meta.to - meta.from + 1;
+  const skipped = meta.from - 1;
+  // The far half of a long list is nearer from its end.
+  const isReversed = skipped > count / 2;
+  const offset = isReversed ? count - meta.to : skipped;
+  const table = sql.table(source.table);
+  const order = sortsToSql(query.sorts, source.columns, isReversed);
+  const where = whereOf(source, query);
+  const slice = sql`order by ${order} limit ${length} offset ${offset}`;
+  const { rows } =
+    offset < deferredFrom
+      ? await sql<Row>`select * from ${table} where ${where} ${slice}`.execute(
+          db,
+        )
+      : await sql<Row>`
+          select * from ${table} where ${source.within}
+          and id in (select id from ${table} where ${where} ${slice}) order by ${order}
+        `.execute(db);
+  return isReversed ? rows.toReversed() : rows;
+}
+
+export function describePage({ page, limit }: ListQuery, count: number): Meta {
+  const last = Math.max(1, Math.ceil(count / limit));
+  const isPast = page > last;
+  const isEmpty = isPast || count === 0;
+  return {
+    page,
+    limit,
+    count,
+    last,
+    from: isEmpty ? 0 : (page - 1) * limit + 1,
+    to: isEmpty ? 0 : Math.min(page * limit, count),
+    ...(page > 1 && { previous: isPast ? last : page - 1 }),
+    ...(page < last && { next: page + 1 }),
+  };
+}

@@ -1,0 +1,161 @@
+import { sql, type Selectable } from "kysely";
+import type { ListQuery } from "../contract/filters.ts";
+import type { Project } from "../contract/projects.ts";
+import type { ProjectValues } from "../contract/project-rules.ts";
+import { queueChore } from "./chores.ts";
+import {
+  countRows,
+  describePage,
+  readPage,
+  type ListSource,
+  type Page,
+} from "./pages.ts";
+import type { ProjectTable } from "./tables.ts";
+import type { Db } from "./tenant.ts";
+
+/** What the operator sets and the API does not show (design.md, `waypost projects`). */
+export type ProjectSettings = {
+  readonly plan: "free" | "pro";
+  readonly templates_enabled: boolean;
+  readonly link_in_referrer: boolean;
+  readonly max_links: number;
+  readonly suspended: boolean;
+  readonly custom_domain_verified: boolean;
+};
+
+export type StoredProject = Project & ProjectSettings;
+
+export type ProjectChanges = Partial<ProjectValues & ProjectSettings>;
+
+type ProjectRow = Selectable<ProjectTable> & { readonly links_count: number };
+
+const withCount = sql`
+  select projects.*, coalesce(tallies.links, 0) as links_count
+  from projects left join tallies on tallies.project_id = projects.id
+`;
+
+export async function findProject(
+  db: Db,
+  id: string,
+): Promise<StoredProject | undefined> {
+  const { rows } =
+    await sql<ProjectRow>`${withCount} where projects.id = ${id}`.execute(db);
+  return rows[0] && toProject(rows[0]);
+}
+
+export async function findProjectNamed(
+  db: Db,
+  field: "subdomain" | "custom_domain",
+  value: string,
+): Promise<StoredProject | undefined> {
+  const { rows } = await sql<ProjectRow>`
+    ${withCount} where ${sql.ref(`projects.${field}`)} = ${value}
+  `.execute(db);
+  return rows[0] && toProject(rows[0]);
+}
+
+export async function listProjects(
+  db: Db,
+  query: ListQuery,
+): Promise<Page<StoredProject>> {
+  const source: ListSource = {
+    table: "projects",
+    columns: { created_at: { column: "created_at" } },
+    within: sql`1 = 1`,
+  };
+  const count = await countRows(db, source, query);
+  const rows = await readPage<ProjectTable>(db, source, query, count);
+  const tallies = await db
+    .selectFrom("tallies")
+    .select(["project_id", "links"])
+    .where("project_id", "in", ["", ...rows.map((row) => row.id)])
+    .execute();
+  const links = new Map(
+    tallies.map((tally) => [tally.project_id, tally.links]),
+  );
+  return {
+    items: rows.map((row) =>
+      toProject({ ...row, links_count: links.get(row.id) ?? 0 }),
+    ),
+    meta: describePage(query, count),
+  };
+}
+
+export async function insertProject(
+  db: Db,
+  id: string,
+  project: ProjectValues & ProjectSettings,
+  now: number,
+): Promise<StoredProject> {
+  const row: ProjectTable = {
+    id,
+    name: project.name,
+    subdomain: project.subdomain,
+    custom_domain: project.custom_domain,
+    custom_domain_verified: toFlag(project.custom_domain_verified),
+    plan: project.plan,
+    templates_enabled: toFlag(project.templates_enabled),
+    link_in_referrer: toFlag(project.link_in_referrer),
+    max_links: project.max_links,
+    suspended: toFlag(project.suspended),
+    created_at: now,
+    updated_at: now,
+  };
+  await db.insertInto("projects").values(row).execute();
+  await db
+    .insertInto("tallies")
+    .values({ project_id: id, links: 0, generation: 0, indexed_to: null })
+    .execute();
+  return toProject({ ...row, links_count: 0 });
+}
+
+export async function updateProject(
+  db: Db,
+  id: string,
+  changes: ProjectChanges,
+  now: number,
+): Promise<void> {
+  const columns = Object.fromEntries(
+    Object.entries(changes).map(([field, value]) => [
+      field,
+      typeof value === "boolean" ? toFlag(value) : value,
+    ]),
+  );
+  await db
+    .updateTable("projects")
+    .set({ ...columns, updated_at: now })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Ends a project at once: its keys and its name are gone, its rows follow as a chore. */
+export async function deleteProject(db: Db, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom("projects")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  await db.deleteFrom("api_keys").where("project_id", "=", id).execute();
+  await queueChore(db, { kind: "purge_project", project_id: id, subject: "" });
+  return true;
+}
+
+function toProject(row: ProjectRow): StoredProject {
+  return {
+    id: row.id,
+    name: row.name,
+    subdomain: row.subdomain,
+    custom_domain: row.custom_domain,
+    custom_domain_verified: row.custom_domain_verified === 1,
+    links_count: row.links_count,
+    plan: row.plan,
+    templates_enabled: row.templates_enabled === 1,
+    link_in_referrer: row.link_in_referrer === 1,
+    max_links: row.max_links,
+    suspended: row.suspended === 1,
+  };
+}
+
+function toFlag(value: boolean): 0 | 1 {
+  return value ? 1 : 0;
+}

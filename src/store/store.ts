@@ -1,0 +1,59 @@
+import { setTimeout } from "node:timers/promises";
+import { runChore, runChores } from "./chores.ts";
+import { createCounts, type Counts } from "./counts.ts";
+import { init } from "./migrations/001-init.ts";
+import { migrate } from "../sql/migrate.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { ChoreTable, Tables } from "./tables.ts";
+
+export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
+
+/** The service's data: the tables, what is remembered about them, and the work behind them. */
+export type Store = {
+  readonly db: Sql<Tables>["db"];
+  readonly write: Sql<Tables>["write"];
+  readonly counts: Counts;
+  /** Looks for chores until the store is closed: this process's and those others left behind. */
+  readonly watchChores: (onError: (error: unknown) => void) => void;
+  /** Works until no chore is left. */
+  readonly finishChores: () => Promise<void>;
+  /** Works at one chore now, for a caller who waits for it. */
+  readonly finishChore: (chore: ChoreTable) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+const migrations = [init];
+const watchEvery_ms = 1000;
+
+export async function openStore(sql: Sql<Tables>): Promise<Store> {
+  await migrate(sql, migrations);
+  const closing = new AbortController();
+  let watching: Promise<void> | undefined;
+  return {
+    db: sql.db,
+    write: sql.write,
+    counts: createCounts(),
+    watchChores: (onError) =>
+      (watching ??= watch(sql, closing.signal, onError)),
+    finishChores: () => runChores(sql, closing.signal),
+    finishChore: (chore) => runChore(sql, chore, closing.signal),
+    close: async () => {
+      closing.abort();
+      await watching;
+      await sql.close();
+    },
+  };
+}
+
+async function watch(
+  sql: Sql<Tables>,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await runChores(sql, signal).catch(onError);
+    await setTimeout(watchEvery_ms, undefined, { signal, ref: false }).catch(
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import { sql } from "kysely";
+import { startIndex } from "./contains.ts";
+import type { TallyTable } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** From this many links on, a project's `cont` filters are worth an index (storage.md §4). */
+export const indexFrom = 20_000;
+
+const none = { links: 0, generation: 0, indexed_to: null } as const;
+
+export type Tally = Omit<TallyTable, "project_id">;
+
+export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
+  const row = await db
+    .selectFrom("tallies")
+    .select(["links", "generation", "indexed_to"])
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+  return row ?? none;
+}
+
+/**
+ * Counts a write in the transaction that makes it: the number of links stays exact, and whoever
+ * kept a count of this project, in whatever process, sees that it is old.
+ */
+export async function tallyWrite(
+  tenant: Tenant,
+  added: -1 | 0 | 1,
+): Promise<Tally> {
+  const { rows } = await sql<Tally>`
+    update tallies set links = links + ${added}, generation = generation + 1
+    where project_id = ${tenant.projectId}
+    returning links, generation, indexed_to
+  `.execute(tenant.db);
+  const tally = rows[0] ?? none;
+  if (added === 1 && tally.links >= indexFrom && tally.indexed_to === null) {
+    await startIndex(tenant);
+  }
+  return tally;
+}
