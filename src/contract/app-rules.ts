@@ -49,35 +49,22 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
     team_id: fields.team_id ?? "",
     app_store_id: blankToNull(fields.app_store_id?.replace(/\D/g, "")),
     name: blankToNull(fields.name),
-    clip_bundle_id: blankToNull(
-      dropTeamId(fields.clip_bundle_id, fields.team_id),
-    ),
+    clip_bundle_id: blankToNull(dropTeamId(fields.clip_bundle_id, fields.team_id)),
     custom_scheme: normalizeScheme(fields.custom_scheme),
   };
   const problems = [
     ...checkIdentifier("bundle_id", values.bundle_id, bundleIdPattern),
     ...(values.team_id.length === teamIdLength && isStorable(values.team_id)
       ? []
-      : [
-          fault(
-            "team_id",
-            `is the wrong length (should be ${teamIdLength} characters)`,
-          ),
-        ]),
-    ...checkOptional(
-      "clip_bundle_id",
-      values.clip_bundle_id,
-      isIdentifier(bundleIdPattern),
-    ),
+      : [fault("team_id", `is the wrong length (should be ${teamIdLength} characters)`)]),
+    ...checkOptional("clip_bundle_id", values.clip_bundle_id, isIdentifier(bundleIdPattern)),
     ...checkShared(values),
   ];
   return { values, problems };
 }
 
 /** Checks a whole Android app; on update, what is stored with the changes laid over it. */
-export function checkAndroidApp(
-  fields: AndroidAppFields,
-): Checked<AndroidAppValues> {
+export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
     .filter((fingerprint) => fingerprint !== "");
@@ -89,12 +76,8 @@ export function checkAndroidApp(
   };
   const problems = [
     ...checkIdentifier("package_name", values.package_name, packageNamePattern),
-    ...(fingerprints.length === 0
-      ? [fault("fingerprints", "can't be blank")]
-      : []),
-    ...(fingerprints.every((fingerprint) =>
-      fingerprintPattern.test(fingerprint),
-    )
+    ...(fingerprints.length === 0 ? [fault("fingerprints", "can't be blank")] : []),
+    ...(fingerprints.every((fingerprint) => fingerprintPattern.test(fingerprint))
       ? []
       : [fault("fingerprints", "is invalid")]),
     ...checkShared(values),
@@ -103,22 +86,13 @@ export function checkAndroidApp(
 }
 
 /** An empty identifier is both invalid and blank: the spec's example sentence says so, in order. */
-function checkIdentifier(
-  field: string,
-  value: string,
-  pattern: RegExp,
-): FieldProblem[] {
-  const problems = isIdentifier(pattern)(value)
-    ? []
-    : [fault(field, "is invalid")];
+function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
+  const problems = isIdentifier(pattern)(value) ? [] : [fault(field, "is invalid")];
   if (isBlank(value)) problems.push(fault(field, "can't be blank"));
   return problems;
 }
 
-function checkShared(values: {
-  name: string | null;
-  custom_scheme: string | null;
-}) {
+function checkShared(values: { name: string | null; custom_scheme: string | null }) {
   return [
     ...checkOptional("name", values.name, isName),
     ...checkOptional("custom_scheme", values.custom_scheme, isScheme),
@@ -134,8 +108,7 @@ function checkOptional(
 }
 
 function isIdentifier(pattern: RegExp): (value: string) => boolean {
-  return (value) =>
-    value.length <= limits.name_characters && pattern.test(value);
+  return (value) => value.length <= limits.name_characters && pattern.test(value);
 }
 
 function isName(value: string): boolean {
@@ -143,10 +116,7 @@ function isName(value: string): boolean {
 }
 
 function isScheme(value: string): boolean {
-  return (
-    isIdentifier(schemePattern)(value) &&
-    !forbiddenSchemes.has(value.toLowerCase())
-  );
+  return isIdentifier(schemePattern)(value) && !forbiddenSchemes.has(value.toLowerCase());
 }
 
 /** Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. */
@@ -165,9 +135,7 @@ function normalizeScheme(scheme: string | null | undefined): string | null {
 }
 
 function blankToNull(value: string | null | undefined): string | null {
-  return value === undefined || value === null || value.trim() === ""
-    ? null
-    : value;
+  return value === undefined || value === null || value.trim() === "" ? null : value;
 }
 
 function fault(field: string, message: string): FieldProblem {

@@ -1,11 +1,7 @@
 import { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
-import {
-  androidAppFilters,
-  iosAppFilters,
-  type FilterFields,
-} from "./filters.ts";
+import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
 
 /** iOS and Android apps: api-spec.md, "iOS app", "Android app". The two differ in their fields. */
 
@@ -25,9 +21,7 @@ export const iosAppFields = z.object({
   team_id: text("Team ID, exactly 10 characters."),
   app_store_id: text("App Store id; everything but digits is removed."),
   name: text("Display name."),
-  clip_bundle_id: text(
-    "Bundle id of the App Clip; a leading Team ID is removed.",
-  ),
+  clip_bundle_id: text("Bundle id of the App Clip; a leading Team ID is removed."),
   custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
 });
 export type IosAppFields = z.output<typeof iosAppFields>;
@@ -46,9 +40,7 @@ export const androidAppFields = z.object({
   fingerprints: z
     .array(z.string())
     .nullish()
-    .describe(
-      "Certificate fingerprints, colon-separated pairs; the list replaces the old one.",
-    ),
+    .describe("Certificate fingerprints, colon-separated pairs; the list replaces the old one."),
   name: text("Display name."),
   custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
 });

@@ -2,8 +2,7 @@ import { z } from "zod";
 
 /** Schemas that several resources share. Rules of content live in the `*-rules.ts` files. */
 
-export const uuidPattern =
-  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const byId = z.object({ id: z.string().describe("UUID") });
 

@@ -3,17 +3,7 @@
 export type FieldKind = "text" | "path" | "integer" | "time";
 export type FilterFields = Readonly<Record<string, FieldKind>>;
 
-const compared = [
-  "eq",
-  "not_eq",
-  "in",
-  "gt",
-  "gteq",
-  "lt",
-  "lteq",
-  "null",
-  "present",
-] as const;
+const compared = ["eq", "not_eq", "in", "gt", "gteq", "lt", "lteq", "null", "present"] as const;
 const textual = ["cont", "start"] as const;
 
 export type Condition = (typeof compared)[number] | (typeof textual)[number];
@@ -26,8 +16,7 @@ export function takes(kind: FieldKind, condition: Condition): boolean {
 }
 
 /** Values after they were read as their field's kind; null is "could not be read". */
-export type TestValue =
-  string | number | boolean | null | readonly (string | number | null)[];
+export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
 
 /** One field held against one value. */
 export type Test = {

@@ -18,7 +18,5 @@ export type Contract = typeof contract;
 export const apiPrefix = "/api/v1";
 
 export function listEndpoints(): readonly Endpoint[] {
-  return Object.values(contract).flatMap((group) =>
-    Object.values<Endpoint>(group),
-  );
+  return Object.values(contract).flatMap((group) => Object.values<Endpoint>(group));
 }

@@ -6,10 +6,7 @@
 const placeholder = "{subdomain}";
 
 /** The subdomain in a host name of the link origin, or undefined for any other host. */
-export function matchLinkHost(
-  linkOrigin: string,
-  hostname: string,
-): string | undefined {
+export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
   const pattern = readHostname(linkOrigin);
   const start = pattern.indexOf(placeholder);
   const before = pattern.slice(0, start);
@@ -24,11 +21,7 @@ export function matchLinkHost(
 export function isLinkOrigin(text: string): boolean {
   if (text.split(placeholder).length !== 2) return false;
   const example = text.replace(placeholder, "example");
-  return (
-    /^https?:\/\//.test(text) &&
-    URL.canParse(example) &&
-    new URL(example).origin === example
-  );
+  return /^https?:\/\//.test(text) && URL.canParse(example) && new URL(example).origin === example;
 }
 
 function readHostname(linkOrigin: string): string {

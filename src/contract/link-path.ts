@@ -30,8 +30,7 @@ export function normalizeForSearch(path: string): string {
  * leading slash and dot segments are refused, which a URL would read as something else.
  */
 export function findPathFault(path: string): string | undefined {
-  if (!isStorable(path) || /\p{Cc}/u.test(path))
-    return "contains control characters";
+  if (!isStorable(path) || /\p{Cc}/u.test(path)) return "contains control characters";
   if (path.startsWith("/")) return "must begin with at most one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
@@ -62,9 +61,5 @@ const reservedFolders = new Set([".well-known", "_waypost"]);
 function isReserved(path: string): boolean {
   const lower = path.toLowerCase();
   const [folder = ""] = lower.split("/");
-  return (
-    reservedFiles.has(lower) ||
-    reservedFolders.has(folder) ||
-    lower.endsWith(".qr")
-  );
+  return reservedFiles.has(lower) || reservedFolders.has(folder) || lower.endsWith(".qr");
 }

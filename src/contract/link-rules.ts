@@ -44,18 +44,11 @@ const textFields = [
   "provider_token",
   "campaign_token",
 ] as const;
-const flagFields = [
-  "enable_forced_redirect",
-  "ios_deferred_deep_linking_enabled",
-] as const;
+const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled"] as const;
 
 /** Checks and normalises what was sent; every problem at once. */
-export function checkLink(
-  fields: LinkFields,
-  act: "create" | "update",
-): CheckedLink {
-  const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } =
-    {};
+export function checkLink(fields: LinkFields, act: "create" | "update"): CheckedLink {
+  const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } = {};
   const problems: FieldProblem[] = [];
   const refuse = (field: string, fault: string) =>
     problems.push({ field, message: `${humanize(field)} ${fault}` });
@@ -85,15 +78,11 @@ export function checkLink(
 }
 
 /** Which Pro-only things these fields ask for; clearing one is free. */
-export function findProFields(
-  fields: LinkFields,
-  act: "create" | "update",
-): readonly string[] {
+export function findProFields(fields: LinkFields, act: "create" | "update"): readonly string[] {
   const asked: string[] = proLinkFields.filter(
     (field) => fields[field] !== false && !isBlank(fields[field]),
   );
-  if (act === "create" && fields.options?.shorten === true)
-    asked.push("options.shorten");
+  if (act === "create" && fields.options?.shorten === true) asked.push("options.shorten");
   return asked;
 }
 
@@ -120,11 +109,9 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   if (!isProviderSent && !isCampaignSent) return [];
   const isEven = isBlank(provider_token) === isBlank(campaign_token);
   if (isProviderSent && isCampaignSent && isEven) return [];
-  const isProviderAlone =
-    !isCampaignSent || (isProviderSent && isBlank(campaign_token));
+  const isProviderAlone = !isCampaignSent || (isProviderSent && isBlank(campaign_token));
   const alone = isProviderAlone ? "provider_token" : "campaign_token";
-  const other =
-    alone === "provider_token" ? "campaign_token" : "provider_token";
+  const other = alone === "provider_token" ? "campaign_token" : "provider_token";
   const message = `${humanize(alone)} must be sent together with ${humanize(other).toLowerCase()}`;
   return [{ field: alone, message }];
 }
@@ -138,10 +125,7 @@ function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
       message: "Ios app needs exactly one of id or bundle_id",
     });
   }
-  if (
-    android_app &&
-    isBlank(android_app.id) === isBlank(android_app.package_name)
-  ) {
+  if (android_app && isBlank(android_app.id) === isBlank(android_app.package_name)) {
     const message = "Android app needs exactly one of id or package_name";
     problems.push({ field: "android_app", message });
   }
@@ -156,8 +140,6 @@ function findTextFault(field: string, value: string): string | undefined {
   return undefined;
 }
 
-function blankToNull(
-  value: string | null | undefined,
-): string | null | undefined {
+function blankToNull(value: string | null | undefined): string | null | undefined {
   return value === "" ? null : value;
 }

@@ -29,32 +29,18 @@ export type Link = z.output<typeof link>;
 
 export const linkFields = z.object({
   name: text("Display name."),
-  path: text(
-    "Path of the link, without the leading slash; one is generated when it is left out.",
-  ),
+  path: text("Path of the link, without the leading slash; one is generated when it is left out."),
   url: text("Opened on desktop; http or https."),
   social_title: text("Title when shared on social media."),
   social_description: text("Description when shared on social media."),
   social_image_url: text("Image when shared on social media; http or https."),
-  ios_fallback_url: text(
-    "Opened on iOS when the app is not installed; http or https.",
-  ),
-  android_fallback_url: text(
-    "Opened on Android when the app is not installed; http or https.",
-  ),
-  enable_forced_redirect: flag(
-    "Skip the preview page and go straight to the app or store.",
-  ),
+  ios_fallback_url: text("Opened on iOS when the app is not installed; http or https."),
+  android_fallback_url: text("Opened on Android when the app is not installed; http or https."),
+  enable_forced_redirect: flag("Skip the preview page and go straight to the app or store."),
   referrer: text("Android deferred deep linking parameter. Pro plan."),
-  ios_deferred_deep_linking_enabled: flag(
-    "iOS deferred deep linking. Pro plan.",
-  ),
-  provider_token: text(
-    "App Store campaign provider; goes with campaign_token. Pro plan.",
-  ),
-  campaign_token: text(
-    "App Store campaign; goes with provider_token. Pro plan.",
-  ),
+  ios_deferred_deep_linking_enabled: flag("iOS deferred deep linking. Pro plan."),
+  provider_token: text("App Store campaign provider; goes with campaign_token. Pro plan."),
+  campaign_token: text("App Store campaign; goes with provider_token. Pro plan."),
   ios_app: z
     .object({
       id: z.string().nullish(),
@@ -63,9 +49,7 @@ export const linkFields = z.object({
       app_store_id: z.string().nullish(),
     })
     .nullish()
-    .describe(
-      "Exactly one of id or bundle_id; team_id and app_store_id create a new app.",
-    ),
+    .describe("Exactly one of id or bundle_id; team_id and app_store_id create a new app."),
   android_app: z
     .object({
       id: z.string().nullish(),
@@ -73,9 +57,7 @@ export const linkFields = z.object({
       fingerprints: z.array(z.string()).nullish(),
     })
     .nullish()
-    .describe(
-      "Exactly one of id or package_name; fingerprints create a new app.",
-    ),
+    .describe("Exactly one of id or package_name; fingerprints create a new app."),
   options: z
     .object({ shorten: z.boolean().nullish() })
     .nullish()
@@ -191,8 +173,7 @@ export const shortLinks = {
     path: "/short_links",
     tool: "shorten_link",
     title: "Shorten an address",
-    summary:
-      "Make a shortened path for a link's address, or for any web address.",
+    summary: "Make a shortened path for a link's address, or for any web address.",
     auth: "project",
     scope: "short_links.create",
     plan: "pro",

@@ -5,27 +5,22 @@ import type { Role } from "./policy.ts";
  * texts, so the service and the client read them from the same place.
  */
 export const messages = {
-  key_missing:
-    "API key is missing. Send it in the header Authorization: Token <API_KEY>.",
+  key_missing: "API key is missing. Send it in the header Authorization: Token <API_KEY>.",
   key_invalid: "API key is invalid.",
   key_ambiguous:
     "API key is invalid: the Authorization header and api_key carry different keys. Send one.",
   account_suspended: "Account is suspended.",
   master_required: "API key is invalid here: projects need a master API key.",
-  project_key_required:
-    "API key is invalid here: a master API key reaches only projects.",
+  project_key_required: "API key is invalid here: a master API key reaches only projects.",
   scope_missing: (scope: string) => `API key lacks the scope ${scope}.`,
-  role_required: (role: Role) =>
-    `The key's owner needs the ${roleNames[role]} role for this.`,
+  role_required: (role: Role) => `The key's owner needs the ${roleNames[role]} role for this.`,
   app_role_required: `Creating an app needs the Manager or Owner role.`,
   plan_required: "This needs the Pro plan.",
   pro_fields: (fields: string) => `The Pro plan is needed for ${fields}.`,
-  link_limit: (limit: number) =>
-    `The Free plan allows ${limit} links; this project has them all.`,
+  link_limit: (limit: number) => `The Free plan allows ${limit} links; this project has them all.`,
   rate_limited: "Rate limit exceeded. Too many requests.",
   took_too_long: "Request took too long. Try again.",
-  internal: (reference: string) =>
-    `Something went wrong on our side (reference ${reference}).`,
+  internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   store_full: "The disk of the store is full; nothing was written.",
   route_unknown: "Not found: there is no such endpoint.",
   body_too_large: "The request body is larger than 1 MiB.",
@@ -33,8 +28,7 @@ export const messages = {
   content_type: "Content-Type must be application/json.",
   body_invalid: "The request body is not valid JSON.",
   body_not_object: "The request body must be a JSON object.",
-  parameter_missing: (name: string) =>
-    `Required parameter is missing: ${name}.`,
+  parameter_missing: (name: string) => `Required parameter is missing: ${name}.`,
   not_positive: (name: string) => `${name} must be a positive whole number.`,
   link_not_found: "Link not found",
   ios_app_not_found: "iOS app not found",

@@ -52,11 +52,7 @@ export function validationFailed(
   problems: readonly FieldProblem[],
   key: "error" | "errors" = "error",
 ): Problem {
-  return new Problem(
-    422,
-    toSentence(problems.map((problem) => problem.message)),
-    { key },
-  );
+  return new Problem(422, toSentence(problems.map((problem) => problem.message)), { key });
 }
 
 /**

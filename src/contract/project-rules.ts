@@ -30,15 +30,11 @@ export function checkProject(fields: ProjectFields): {
     problems.push({ field, message: `${humanize(field)} ${fault}` });
 
   if (isBlank(values.name)) refuse("name", "can't be blank");
-  else if (
-    !isStorable(values.name) ||
-    values.name.length > limits.name_characters
-  ) {
+  else if (!isStorable(values.name) || values.name.length > limits.name_characters) {
     refuse("name", "is invalid");
   }
   if (isBlank(values.subdomain)) refuse("subdomain", "can't be blank");
-  else if (!labelPattern.test(values.subdomain))
-    refuse("subdomain", "is invalid");
+  else if (!labelPattern.test(values.subdomain)) refuse("subdomain", "is invalid");
   if (values.custom_domain !== null && !isDomain(values.custom_domain)) {
     refuse("custom_domain", "is invalid");
   }

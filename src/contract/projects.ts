@@ -18,12 +18,8 @@ export type Project = z.output<typeof project>;
 
 export const projectFields = z.object({
   name: text("Name of the project."),
-  subdomain: text(
-    "The project's link host is this name under the service's link domain.",
-  ),
-  custom_domain: text(
-    "A domain of your own for the links; it works once it is verified.",
-  ),
+  subdomain: text("The project's link host is this name under the service's link domain."),
+  custom_domain: text("A domain of your own for the links; it works once it is verified."),
 });
 export type ProjectFields = z.output<typeof projectFields>;
 

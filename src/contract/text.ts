@@ -20,9 +20,5 @@ export function humanize(field: string): string {
 
 /** Rails calls a value blank when it is absent or only white space; the spec follows it. */
 export function isBlank(value: unknown): boolean {
-  return (
-    value === undefined ||
-    value === null ||
-    (typeof value === "string" && !value.trim())
-  );
+  return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }

@@ -7,8 +7,7 @@ import { isStorable } from "./text.ts";
  * (a missing slash, a control character) is let in.
  */
 export function findWebAddressFault(address: string): string | undefined {
-  if (!isStorable(address) || /\p{Cc}/u.test(address))
-    return "contains control characters";
+  if (!isStorable(address) || /\p{Cc}/u.test(address)) return "contains control characters";
   if (address.length > limits.web_address_characters) {
     return `is too long (maximum is ${limits.web_address_characters} characters)`;
   }
@@ -16,7 +15,6 @@ export function findWebAddressFault(address: string): string | undefined {
     return "must be an http or https address";
   }
   const { username, password } = new URL(address);
-  if (username !== "" || password !== "")
-    return "can't contain a user name or password";
+  if (username !== "" || password !== "") return "can't contain a user name or password";
   return undefined;
 }

@@ -14,24 +14,17 @@ export type Caller = KeyHolder & {
 export function requireKind(holder: KeyHolder, endpoint: Endpoint): void {
   const isMaster = holder.project === null;
   if (isMaster === (endpoint.auth === "master")) return;
-  throw unauthorized(
-    isMaster ? messages.project_key_required : messages.master_required,
-  );
+  throw unauthorized(isMaster ? messages.project_key_required : messages.master_required);
 }
 
 export function requireActive(holder: KeyHolder): void {
-  if (holder.project?.suspended === true)
-    throw unauthorized(messages.account_suspended);
+  if (holder.project?.suspended === true) throw unauthorized(messages.account_suspended);
 }
 
 /** A key with no scopes has full access. */
-export function requireScope(
-  holder: KeyHolder,
-  scope: Scope | undefined,
-): void {
+export function requireScope(holder: KeyHolder, scope: Scope | undefined): void {
   if (scope === undefined || holder.scopes.length === 0) return;
-  if (!holder.scopes.includes(scope))
-    throw unauthorized(messages.scope_missing(scope));
+  if (!holder.scopes.includes(scope)) throw unauthorized(messages.scope_missing(scope));
 }
 
 export function requireRole(holder: KeyHolder, role: Role | undefined): void {

@@ -11,10 +11,7 @@ export async function authenticate(
   query: URLSearchParams,
   store: Store,
 ): Promise<KeyHolder> {
-  const token = readToken(
-    request.headers.get("authorization"),
-    query.get("api_key"),
-  );
+  const token = readToken(request.headers.get("authorization"), query.get("api_key"));
   const hash = hashToken(token);
   const holder = await findKeyHolder(store.db, hash);
   if (holder === undefined || !isSame(holder.token_hash, hash)) {
@@ -25,19 +22,14 @@ export async function authenticate(
 
 function readToken(header: string | null, parameter: string | null): string {
   const [, headerToken] = /^token +(\S+) *$/i.exec(header ?? "") ?? [];
-  const queryToken =
-    parameter?.trim() === "" ? undefined : (parameter ?? undefined);
+  const queryToken = parameter?.trim() === "" ? undefined : (parameter ?? undefined);
   const isTwoFold = headerToken !== undefined && queryToken !== undefined;
-  if (isTwoFold && headerToken !== queryToken)
-    throw unauthorized(messages.key_ambiguous);
+  if (isTwoFold && headerToken !== queryToken) throw unauthorized(messages.key_ambiguous);
   const token = headerToken ?? queryToken;
   if (token === undefined) throw unauthorized(messages.key_missing);
   return token;
 }
 
 function isSame(one: string, other: string): boolean {
-  return (
-    one.length === other.length &&
-    timingSafeEqual(Buffer.from(one), Buffer.from(other))
-  );
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }

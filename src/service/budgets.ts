@@ -14,14 +14,11 @@ type Window = { readonly ends: number; spent: number };
 const sweepAt = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
-export function createBudgetBook({
-  monotonic,
-}: Pick<Clock, "monotonic">): BudgetBook {
+export function createBudgetBook({ monotonic }: Pick<Clock, "monotonic">): BudgetBook {
   const windows = new Map<string, Window>();
 
   function sweep(now: number): void {
-    for (const [name, window] of windows)
-      if (window.ends <= now) windows.delete(name);
+    for (const [name, window] of windows) if (window.ends <= now) windows.delete(name);
   }
 
   return {

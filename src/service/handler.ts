@@ -52,10 +52,7 @@ export type WriteCall = {
   readonly signal: AbortSignal;
 };
 
-export function readTenant({
-  services,
-  caller,
-}: Pick<WriteCall, "services" | "caller">): Tenant {
+export function readTenant({ services, caller }: Pick<WriteCall, "services" | "caller">): Tenant {
   return { db: services.store.db, projectId: caller.project.id };
 }
 
@@ -64,10 +61,7 @@ export function writeTenant<Result>(
   { services, caller, signal }: WriteCall,
   act: (tenant: Tenant) => Promise<Result>,
 ): Promise<Result> {
-  return services.store.write(
-    (db) => act({ db, projectId: caller.project.id }),
-    { signal },
-  );
+  return services.store.write((db) => act({ db, projectId: caller.project.id }), { signal });
 }
 
 /** The id and the time of what is about to be written. */

@@ -19,45 +19,28 @@ import { parseTime } from "./parse-time.ts";
  * The query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, read as Ransack and pagy
  * read them (link-services.md §2). What is not understood in `q` is ignored, as the spec says.
  */
-export function readListQuery(
-  query: URLSearchParams,
-  fields: FilterFields,
-): ListQuery {
+export function readListQuery(query: URLSearchParams, fields: FilterFields): ListQuery {
   const given = groupByName(query);
   return {
     page: readPositive(query, "page", 1),
-    limit: Math.min(
-      readPositive(query, "limit", paging.default_limit),
-      paging.max_limit,
-    ),
-    filters: [...given].flatMap(
-      ([name, values]) => readFilter(name, values, fields) ?? [],
-    ),
-    sorts: (given.get("s") ?? []).flatMap(
-      (text) => readSort(text, fields) ?? [],
-    ),
+    limit: Math.min(readPositive(query, "limit", paging.default_limit), paging.max_limit),
+    filters: [...given].flatMap(([name, values]) => readFilter(name, values, fields) ?? []),
+    sorts: (given.get("s") ?? []).flatMap((text) => readSort(text, fields) ?? []),
   };
 }
 
 const trueWords = new Set(["1", "t", "T", "true", "TRUE"]);
 const falseWords = new Set(["0", "f", "F", "false", "FALSE"]);
 
-function readPositive(
-  query: URLSearchParams,
-  name: string,
-  otherwise: number,
-): number {
+function readPositive(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.getAll(name).at(-1);
   if (text === undefined) return otherwise;
-  if (!/^\d+$/.test(text) || !/[1-9]/.test(text))
-    throw badRequest(messages.not_positive(name));
+  if (!/^\d+$/.test(text) || !/[1-9]/.test(text)) throw badRequest(messages.not_positive(name));
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
 /** The values of each `q[name]` and `q[name][]`; of a name that is given twice the last counts. */
-function groupByName(
-  query: URLSearchParams,
-): ReadonlyMap<string, readonly string[]> {
+function groupByName(query: URLSearchParams): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   for (const [key, value] of query) {
     const [, name, list] = /^q\[([^[\]]+)\](\[\])?$/.exec(key) ?? [];
@@ -100,8 +83,7 @@ function readValue(
   kind: FieldKind,
   condition: Condition,
 ): TestValue | undefined {
-  if (condition === "in")
-    return values.map((value) => castValue(value, kind, condition));
+  if (condition === "in") return values.map((value) => castValue(value, kind, condition));
   const [value = ""] = values;
   if (condition === "null" || condition === "present") {
     if (trueWords.has(value)) return true;
@@ -110,18 +92,12 @@ function readValue(
   return castValue(value, kind, condition);
 }
 
-function castValue(
-  text: string,
-  kind: FieldKind,
-  condition: Condition,
-): string | number | null {
+function castValue(text: string, kind: FieldKind, condition: Condition): string | number | null {
   switch (kind) {
     case "text":
       return text;
     case "path":
-      return condition === "cont"
-        ? text.normalize("NFC")
-        : normalizeForSearch(text);
+      return condition === "cont" ? text.normalize("NFC") : normalizeForSearch(text);
     case "integer":
       return readInteger(text);
     case "time":

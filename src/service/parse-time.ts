@@ -9,20 +9,9 @@ const timePattern =
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);
   if (match === null) return null;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour = "0",
-    minute = "0",
-    second = "0",
-    fraction = "0",
-    zone,
-  ] = match;
+  const [, year, month, day, hour = "0", minute = "0", second = "0", fraction = "0", zone] = match;
   const parts = [year, month, day, hour, minute, second].map(Number);
-  const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] =
-    parts;
+  const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts;
   const time = Date.UTC(years, months - 1, days, hours, minutes, seconds);
   const read = new Date(time);
   const isReal =
@@ -37,8 +26,7 @@ export function parseTime(text: string): number | null {
 }
 
 function readOffset(zone: string | undefined): number {
-  const [, sign, hours, minutes] =
-    /^([+-])(\d{2}):?(\d{2})$/.exec(zone ?? "") ?? [];
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone ?? "") ?? [];
   const offset_ms = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
   return sign === "-" ? -offset_ms : offset_ms;
 }

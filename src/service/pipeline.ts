@@ -1,12 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import {
-  requireActive,
-  requireKind,
-  requirePlan,
-  requireRole,
-  requireScope,
-} from "./access.ts";
+import { requireActive, requireKind, requirePlan, requireRole, requireScope } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
 import type { BudgetBook } from "./budgets.ts";
 import type { Services } from "./handler.ts";
@@ -42,10 +36,7 @@ export async function answer(asked: Asked): Promise<Response> {
   const { endpoint, handler, request, params, services, signal } = asked;
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? null : await admit(asked, query);
-  const list =
-    endpoint.list === undefined
-      ? null
-      : readListQuery(query, endpoint.list.filters);
+  const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
   const body = await readBody(request, endpoint);
   const result = await handler({
     services,
@@ -68,8 +59,7 @@ async function admit(
   requireScope(holder, endpoint.scope);
   requireRole(holder, endpoint.role);
   requirePlan(holder, endpoint);
-  if (endpoint.budget !== undefined)
-    budgets.spend(holder.key_id, endpoint.budget);
+  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
   return holder;
 }
 
@@ -77,7 +67,5 @@ function readQuery(url: string): URLSearchParams {
   const start = url.indexOf("?");
   const end = url.indexOf("#");
   if (start < 0) return new URLSearchParams();
-  return new URLSearchParams(
-    url.slice(start + 1, end < start ? undefined : end),
-  );
+  return new URLSearchParams(url.slice(start + 1, end < start ? undefined : end));
 }

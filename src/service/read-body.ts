@@ -2,43 +2,29 @@ import type { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { limits } from "../contract/policy.ts";
-import {
-  badRequest,
-  Problem,
-  validationFailed,
-  type FieldProblem,
-} from "../contract/problem.ts";
+import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
 
 /**
  * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
  * wrapper, required parameters, then types. Rules of content come later, in the handlers.
  */
-export async function readBody(
-  request: Request,
-  endpoint: Endpoint,
-): Promise<unknown> {
+export async function readBody(request: Request, endpoint: Endpoint): Promise<unknown> {
   if (endpoint.body === undefined) return {};
   const json = parseJson(await readText(request));
   const fields = unwrap(json, endpoint.wrapper);
   for (const name of endpoint.required ?? []) {
-    if (isBlank(fields[name]))
-      throw badRequest(messages.parameter_missing(name));
+    if (isBlank(fields[name])) throw badRequest(messages.parameter_missing(name));
   }
   const parsed = endpoint.body.safeParse(fields);
   if (parsed.success) return parsed.data;
-  throw validationFailed(
-    parsed.error.issues.map(describeIssue),
-    endpoint.validation_key,
-  );
+  throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
 }
 
 async function readText(request: Request): Promise<string> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json\s*(;|$)/i.test(type))
-    throw badRequest(messages.content_type);
-  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes)
-    throw tooLarge();
+  if (!/^application\/json\s*(;|$)/i.test(type)) throw badRequest(messages.content_type);
+  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes) throw tooLarge();
   try {
     const bytes = await readBytes(request);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -28,10 +28,7 @@ export function respondWithProblem(problem: Problem): Response {
  * What an error means to the caller. Anything unexpected is reported under a reference, and the
  * caller learns the reference alone.
  */
-export function toProblem(
-  error: unknown,
-  report: (error: unknown) => string,
-): Problem {
+export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreBusy) return overloaded();
   if (error instanceof Duplicate) return taken(error);

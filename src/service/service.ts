@@ -41,10 +41,7 @@ export function createService(options: ServiceOptions): Service {
   const app = new Hono();
 
   for (const [endpoint, handler] of pairHandlers()) {
-    const methods =
-      endpoint.also === undefined
-        ? [endpoint.method]
-        : [endpoint.method, "PUT"];
+    const methods = endpoint.also === undefined ? [endpoint.method] : [endpoint.method, "PUT"];
     app.on(methods, apiPrefix + endpoint.path, (context) =>
       guard((signal) => {
         const request = context.req.raw;
@@ -68,9 +65,7 @@ export function createService(options: ServiceOptions): Service {
   app.onError((error) => respondWithProblem(toProblem(error, report)));
 
   /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
-  async function guard(
-    work: (signal: AbortSignal) => Promise<Response>,
-  ): Promise<Response> {
+  async function guard(work: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
     const abort = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -95,14 +90,10 @@ export function createService(options: ServiceOptions): Service {
 function pairHandlers(): readonly (readonly [Endpoint, AnyHandler])[] {
   return Object.entries(contract).flatMap(([group, entries]) => {
     // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
-    const named = handlers[group as keyof Handlers] as unknown as Record<
-      string,
-      AnyHandler
-    >;
+    const named = handlers[group as keyof Handlers] as unknown as Record<string, AnyHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];
-      if (handler === undefined)
-        throw new Error(`no handler for ${group}.${name}`);
+      if (handler === undefined) throw new Error(`no handler for ${group}.${name}`);
       return [endpoint, handler] as const;
     });
   });

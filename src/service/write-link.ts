@@ -9,11 +9,7 @@ import {
 import type { Link, LinkFields } from "../contract/links.ts";
 import { checkLink, findProFields } from "../contract/link-rules.ts";
 import { messages } from "../contract/messages.ts";
-import {
-  unauthorized,
-  validationFailed,
-  type FieldProblem,
-} from "../contract/problem.ts";
+import { unauthorized, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { isBlank } from "../contract/text.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
@@ -51,10 +47,7 @@ export async function makeLink(
   const apps = await chooseApps(tenant, call, fields);
   const path = values.path ?? "";
   const isTaken = path !== "" && !(await claimAddress(tenant, path, id));
-  refuse(
-    [...problems, ...(isTaken ? [pathTaken] : []), ...apps.problems],
-    extras.problemKey,
-  );
+  refuse([...problems, ...(isTaken ? [pathTaken] : []), ...apps.problems], extras.problemKey);
 
   const wanted = fields.options?.shorten === true ? "" : extras.shortenWith;
   return insertLink(tenant, {
@@ -64,8 +57,7 @@ export async function makeLink(
     id,
     now,
     path: path === "" ? await claimCode(tenant, call, id, "") : path,
-    shortened_path:
-      wanted === undefined ? null : await claimCode(tenant, call, id, wanted),
+    shortened_path: wanted === undefined ? null : await claimCode(tenant, call, id, wanted),
   });
 }
 
@@ -128,20 +120,14 @@ function refuse(problems: readonly FieldProblem[], key?: "errors"): void {
 }
 
 /** api-spec.md, "Errors": going beyond the free tier's link limit is a 401. */
-async function requireRoom(
-  tenant: Tenant,
-  { caller }: WriteCall,
-): Promise<void> {
+async function requireRoom(tenant: Tenant, { caller }: WriteCall): Promise<void> {
   const { plan, max_links } = caller.project;
   if (plan === "pro") return;
   const { links } = await readTally(tenant);
   if (links >= max_links) throw unauthorized(messages.link_limit(max_links));
 }
 
-function requireProFields(
-  { caller }: WriteCall,
-  asked: readonly string[],
-): void {
+function requireProFields({ caller }: WriteCall, asked: readonly string[]): void {
   if (asked.length === 0 || caller.project.plan === "pro") return;
   throw unauthorized(messages.pro_fields(asked.join(", ")));
 }
@@ -166,13 +152,7 @@ async function chooseApps(
       identifier: bundle_id,
       fields: { ...fields, bundle_id },
     };
-    chosen.ios_app_id = await chooseApp(
-      tenant,
-      call,
-      iosChoices,
-      choice,
-      problems,
-    );
+    chosen.ios_app_id = await chooseApp(tenant, call, iosChoices, choice, problems);
   }
   if (android_app !== undefined) {
     const { id, package_name, ...fields } = android_app ?? {};
@@ -181,13 +161,7 @@ async function chooseApps(
       identifier: package_name,
       fields: { ...fields, package_name },
     };
-    chosen.android_app_id = await chooseApp(
-      tenant,
-      call,
-      androidChoices,
-      choice,
-      problems,
-    );
+    chosen.android_app_id = await chooseApp(tenant, call, androidChoices, choice, problems);
   }
   return { chosen, problems };
 }
@@ -236,17 +210,11 @@ async function chooseApp<Fields, Values>(
     problems.push({ field, message: notFound });
     return null;
   }
-  if (!hasRole(call.caller, "manager"))
-    throw unauthorized(messages.app_role_required);
+  if (!hasRole(call.caller, "manager")) throw unauthorized(messages.app_role_required);
   const checked = check(fields);
   problems.push(...checked.problems);
   if (checked.problems.length > 0) return null;
   const { clock, random } = call.services;
-  const app = await apps.insert(
-    tenant,
-    createId(clock, random),
-    checked.values,
-    clock.now(),
-  );
+  const app = await apps.insert(tenant, createId(clock, random), checked.values, clock.now());
   return app.id;
 }

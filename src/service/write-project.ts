@@ -1,8 +1,5 @@
 import { validationFailed, type FieldProblem } from "../contract/problem.ts";
-import {
-  defaultProjectSettings,
-  type ProjectFields,
-} from "../contract/projects.ts";
+import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { checkProject, type ProjectValues } from "../contract/project-rules.ts";
 import { humanize } from "../contract/text.ts";
 import {
@@ -28,12 +25,7 @@ export async function makeProject(
 ): Promise<StoredProject> {
   const values = await accept(db, fields);
   const { id, now } = stamp(maker);
-  return insertProject(
-    db,
-    id,
-    { ...defaultProjectSettings, ...settings, ...values },
-    now,
-  );
+  return insertProject(db, id, { ...defaultProjectSettings, ...settings, ...values }, now);
 }
 
 export async function changeProject(
@@ -47,27 +39,17 @@ export async function changeProject(
   // Another custom domain has not been verified yet.
   const isMoved = before.custom_domain !== values.custom_domain;
   const doubt = isMoved ? { custom_domain_verified: false } : {};
-  await updateProject(
-    db,
-    before.id,
-    { ...values, ...doubt, ...settings },
-    clock.now(),
-  );
+  await updateProject(db, before.id, { ...values, ...doubt, ...settings }, clock.now());
   return (await findProject(db, before.id)) ?? before;
 }
 
 /** The values to store, when nothing is wrong with them and both host names are free. */
-async function accept(
-  db: Db,
-  fields: ProjectFields,
-  ownId?: string,
-): Promise<ProjectValues> {
+async function accept(db: Db, fields: ProjectFields, ownId?: string): Promise<ProjectValues> {
   const { values, problems } = checkProject(fields);
   const all: FieldProblem[] = [...problems];
   for (const field of ["subdomain", "custom_domain"] as const) {
     const value = values[field];
-    const other =
-      value === null ? undefined : await findProjectNamed(db, field, value);
+    const other = value === null ? undefined : await findProjectNamed(db, field, value);
     if (other === undefined || other.id === ownId) continue;
     all.push({ field, message: `${humanize(field)} has already been taken` });
   }

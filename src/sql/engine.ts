@@ -39,9 +39,7 @@ export function openDatabase(path: string): Database {
 let loaded: Engine | undefined;
 
 function loadEngine(): Engine {
-  loaded ??= isSound(process.versions["sqlite"])
-    ? loadBuiltIn()
-    : loadPackaged();
+  loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return loaded;
 }
 

@@ -37,13 +37,8 @@ export function isFull(error: unknown): boolean {
 
 /** Turns a broken unique constraint into `Duplicate`; everything else stays what it is. */
 export function translateFault(error: unknown): unknown {
-  if (
-    !(error instanceof Error) ||
-    !sqliteUnique.has(readSqliteCode(error) ?? -1)
-  )
-    return error;
-  const [, columns = ""] =
-    /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
+  if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
+  const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
   return new Duplicate(columns.split(", "), { cause: error });
 }
 

@@ -4,10 +4,7 @@ import type { Sql } from "./sql.ts";
 
 export type Migration = {
   readonly name: string;
-  readonly up: (
-    db: Kysely<unknown>,
-    engine: "sqlite" | "postgres",
-  ) => Promise<void>;
+  readonly up: (db: Kysely<unknown>, engine: "sqlite" | "postgres") => Promise<void>;
 };
 
 /**
@@ -25,9 +22,7 @@ export async function migrate<Tables>(
     await store.write(async (typed) => {
       // The tables that Kysely knows are only there once the migrations have run.
       const db = typed as unknown as Kysely<unknown>;
-      await sql`create table if not exists migrations (name text primary key)`.execute(
-        db,
-      );
+      await sql`create table if not exists migrations (name text primary key)`.execute(db);
       const marked = await sql`
         insert into migrations (name) values (${migration.name}) on conflict do nothing
       `.execute(db);
@@ -36,13 +31,8 @@ export async function migrate<Tables>(
   }
 }
 
-async function readDone<Tables>(
-  store: Sql<Tables>,
-): Promise<readonly string[]> {
-  const found =
-    await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(
-      store.db,
-    );
+async function readDone<Tables>(store: Sql<Tables>): Promise<readonly string[]> {
+  const found = await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(store.db);
   if (found.rows.length === 0) return [];
   const { rows } = await sql<{
     name: string;
@@ -50,14 +40,9 @@ async function readDone<Tables>(
   return rows.map((row) => row.name);
 }
 
-function refuseNewer(
-  done: readonly string[],
-  migrations: readonly Migration[],
-): void {
+function refuseNewer(done: readonly string[], migrations: readonly Migration[]): void {
   const known = new Set(migrations.map((migration) => migration.name));
   const unknown = done.filter((name) => !known.has(name));
   if (unknown.length === 0) return;
-  throw new StoreUnusable(
-    "The store was made by a newer Waypost. Install that version or newer.",
-  );
+  throw new StoreUnusable("The store was made by a newer Waypost. Install that version or newer.");
 }

@@ -30,10 +30,7 @@ export async function openSqlite<Tables>(
     engine: "sqlite",
     db,
     write: (work, options) =>
-      turns.take(
-        () => transact(writer, () => work(writing), options?.signal),
-        options?.signal,
-      ),
+      turns.take(() => transact(writer, () => work(writing), options?.signal), options?.signal),
     close: async () => {
       await turns.take(() => Promise.resolve());
       await db.destroy();
@@ -69,39 +66,25 @@ function rollBack(writer: Database): void {
   }
 }
 
-async function openConnection(
-  path: string,
-  applicationId: number,
-): Promise<Database> {
+async function openConnection(path: string, applicationId: number): Promise<Database> {
   // Made here, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
   closeSync(openSync(path, "a", 0o600));
   const database = openDatabase(path);
   try {
-    return await retryWhileBusy(
-      () => prepareConnection(database, path, applicationId),
-      isBusy,
-    );
+    return await retryWhileBusy(() => prepareConnection(database, path, applicationId), isBusy);
   } catch (error) {
     closeQuietly(database);
     if (error instanceof StoreUnusable || isBusy(error)) throw error;
-    throw new StoreUnusable(
-      `${path} cannot be opened: it is damaged. ${keepAdvice}`,
-      {
-        cause: error,
-      },
-    );
+    throw new StoreUnusable(`${path} cannot be opened: it is damaged. ${keepAdvice}`, {
+      cause: error,
+    });
   }
 }
 
-function prepareConnection(
-  database: Database,
-  path: string,
-  applicationId: number,
-): Database {
+function prepareConnection(database: Database, path: string, applicationId: number): Database {
   const owner = readPragma(database, "application_id");
   if (owner !== applicationId) {
-    if (owner !== 0 || countTables(database) > 0)
-      throw new StoreUnusable(notOurs(path));
+    if (owner !== 0 || countTables(database) > 0) throw new StoreUnusable(notOurs(path));
     database.exec(`PRAGMA application_id = ${applicationId}`);
   }
   database.exec("PRAGMA journal_mode = WAL");
@@ -113,8 +96,7 @@ function prepareConnection(
   return database;
 }
 
-const keepAdvice =
-  "It was not changed; restore it from a backup or choose another data folder.";
+const keepAdvice = "It was not changed; restore it from a backup or choose another data folder.";
 
 function notOurs(path: string): string {
   return `${path} is not a Waypost database. ${keepAdvice}`;
@@ -129,16 +111,12 @@ function refuseForeignFile(path: string): void {
   const file = openSync(path, "r");
   const length = readSync(file, header, 0, header.length, 0);
   closeSync(file);
-  if (
-    length < header.length ||
-    header.toString("latin1", 0, 16) !== "SQLite format 3\0"
-  ) {
+  if (length < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
     throw new StoreUnusable(notOurs(path));
   }
   // A file that ends before its last page was cut off. With a log beside it, the log may mend it.
   const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
-  const pageSize =
-    header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (!hasLog && isCountValid && header.readUInt32BE(28) * pageSize > size) {
     throw new StoreUnusable(`${path} is damaged: it is cut off. ${keepAdvice}`);

@@ -8,10 +8,7 @@ import { StoreBusy } from "./faults.ts";
  */
 export type Turns = {
   /** Runs `work` when no other writer of this process is at it. */
-  readonly take: <Result>(
-    work: () => Promise<Result>,
-    signal?: AbortSignal,
-  ) => Promise<Result>;
+  readonly take: <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
 };
 
 const patience_ms = 5_000;
@@ -23,10 +20,7 @@ export function createTurns(): Turns {
   let waiting = 0;
   let runStarted = performance.now();
 
-  async function take<Result>(
-    work: () => Promise<Result>,
-    signal?: AbortSignal,
-  ): Promise<Result> {
+  async function take<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const before = last;
     let finish: () => void = () => undefined;
     last = new Promise<void>((resolve) => (finish = resolve));
@@ -75,6 +69,5 @@ export async function retryWhileBusy<Result>(
 }
 
 function throwIfGone(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true)
-    throw new StoreBusy("the caller stopped waiting");
+  if (signal?.aborted === true) throw new StoreBusy("the caller stopped waiting");
 }

@@ -5,13 +5,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import { fold } from "../contract/text.ts";
 import { detachBatch, queueChore } from "./chores.ts";
 import type { Columns } from "./filters.ts";
-import {
-  countRows,
-  describePage,
-  readPage,
-  type ListSource,
-  type Page,
-} from "./pages.ts";
+import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
@@ -20,31 +14,15 @@ import type { Tenant } from "./tenant.ts";
 export type AppStore<App, Values> = {
   readonly find: (tenant: Tenant, id: string) => Promise<App | undefined>;
   /** By bundle id or package name, which is unique in the project. */
-  readonly findNamed: (
-    tenant: Tenant,
-    identifier: string,
-  ) => Promise<App | undefined>;
+  readonly findNamed: (tenant: Tenant, identifier: string) => Promise<App | undefined>;
   readonly list: (tenant: Tenant, query: ListQuery) => Promise<Page<App>>;
-  readonly insert: (
-    tenant: Tenant,
-    id: string,
-    values: Values,
-    now: number,
-  ) => Promise<App>;
-  readonly update: (
-    tenant: Tenant,
-    id: string,
-    values: Values,
-    now: number,
-  ) => Promise<App>;
+  readonly insert: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
+  readonly update: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
   /**
    * Deletes an app and detaches its links, or undefined when there was none. Where the links are
    * many, the rest of them is left to a chore.
    */
-  readonly remove: (
-    tenant: Tenant,
-    id: string,
-  ) => Promise<{ chore?: ChoreTable } | undefined>;
+  readonly remove: (tenant: Tenant, id: string) => Promise<{ chore?: ChoreTable } | undefined>;
 };
 
 type AppTable<App, Values, Row> = {
@@ -55,9 +33,7 @@ type AppTable<App, Values, Row> = {
   readonly searched: readonly (keyof Values & keyof Row & string)[];
   readonly required: readonly string[];
   readonly toApp: (row: Row) => App;
-  readonly toColumns: (
-    values: Values,
-  ) => Readonly<Record<string, string | null>>;
+  readonly toColumns: (values: Values) => Readonly<Record<string, string | null>>;
 };
 
 export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
@@ -66,15 +42,7 @@ export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
   detach: "detach_ios_app",
   searched: ["name", "bundle_id", "team_id", "clip_bundle_id", "custom_scheme"],
   required: ["bundle_id", "team_id"],
-  toApp: ({
-    id,
-    name,
-    bundle_id,
-    team_id,
-    app_store_id,
-    clip_bundle_id,
-    custom_scheme,
-  }) => {
+  toApp: ({ id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme }) => {
     return {
       id,
       name,
@@ -88,11 +56,7 @@ export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
   toColumns: (values) => values,
 });
 
-export const androidAppStore = createAppStore<
-  AndroidApp,
-  AndroidAppValues,
-  AndroidAppTable
->({
+export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, AndroidAppTable>({
   table: "android_apps",
   identifier: "package_name",
   detach: "detach_android_app",
@@ -120,31 +84,22 @@ function createAppStore<App, Values extends object, Row>({
 }: AppTable<App, Values, Row>): AppStore<App, Values> {
   const from = sql.table(table);
 
-  async function findBy(
-    { db, projectId }: Tenant,
-    column: string,
-    value: string,
-  ) {
+  async function findBy({ db, projectId }: Tenant, column: string, value: string) {
     const { rows } = await sql<Row>`
       select * from ${from} where project_id = ${projectId} and ${sql.ref(column)} = ${value}
     `.execute(db);
     return rows[0] && toApp(rows[0]);
   }
 
-  function fillRow(
-    values: Values,
-    now: number,
-  ): [RawBuilder<unknown>, string | number | null][] {
+  function fillRow(values: Values, now: number): [RawBuilder<unknown>, string | number | null][] {
     const columns = toColumns(values);
     const folded = searched.map((field) => {
       const value = columns[field] ?? null;
       return [`${field}_lc`, value === null ? null : fold(value)] as const;
     });
-    return [
-      ...Object.entries(columns),
-      ...folded,
-      ["updated_at", now] as const,
-    ].map(([column, value]) => [sql.ref(column), value]);
+    return [...Object.entries(columns), ...folded, ["updated_at", now] as const].map(
+      ([column, value]) => [sql.ref(column), value],
+    );
   }
 
   return {
@@ -172,9 +127,7 @@ function createAppStore<App, Values extends object, Row>({
 
     update: async (tenant, id, values, now) => {
       await tallyWrite(tenant, 0);
-      const changes = fillRow(values, now).map(
-        ([column, value]) => sql`${column} = ${value}`,
-      );
+      const changes = fillRow(values, now).map(([column, value]) => sql`${column} = ${value}`);
       const { rows } = await sql<Row>`
         update ${from} set ${sql.join(changes)}
         where project_id = ${tenant.projectId} and id = ${id} returning *

@@ -26,16 +26,9 @@ export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
 }
 
 /** Works until no chore is left or the signal says stop. */
-export async function runChores(
-  store: Sql<Tables>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runChores(store: Sql<Tables>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const chore = await store.db
-      .selectFrom("chores")
-      .selectAll()
-      .limit(1)
-      .executeTakeFirst();
+    const chore = await store.db.selectFrom("chores").selectAll().limit(1).executeTakeFirst();
     if (chore === undefined) return;
     await runChore(store, chore, signal);
   }
@@ -65,9 +58,7 @@ export async function detachBatch(
   appId: string,
 ): Promise<boolean> {
   const { db, projectId } = tenant;
-  const key = sql.ref(
-    kind === "detach_ios_app" ? "ios_app_id" : "android_app_id",
-  );
+  const key = sql.ref(kind === "detach_ios_app" ? "ios_app_id" : "android_app_id");
   const { numAffectedRows = 0n } = await sql`
     update links set ${key} = null where project_id = ${projectId} and id in (
       select id from links where project_id = ${projectId} and ${key} = ${appId} limit ${batchRows}
@@ -77,10 +68,7 @@ export async function detachBatch(
   return numAffectedRows < BigInt(batchRows);
 }
 
-function runBatch(
-  db: Db,
-  { kind, project_id, subject }: ChoreTable,
-): Promise<boolean> {
+function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<boolean> {
   const tenant = { db, projectId: project_id };
   switch (kind) {
     case "purge_project":
@@ -106,22 +94,14 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     )
   `.execute(db);
   if (numAffectedRows + addresses > 0n) return false;
-  for (const table of [
-    "ios_apps",
-    "android_apps",
-    "tallies",
-    "chores",
-  ] as const) {
+  for (const table of ["ios_apps", "android_apps", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
   }
   await dropIndex(db, projectId);
   return true;
 }
 
-async function forget(
-  db: Db,
-  { kind, project_id, subject }: ChoreTable,
-): Promise<void> {
+async function forget(db: Db, { kind, project_id, subject }: ChoreTable): Promise<void> {
   await db
     .deleteFrom("chores")
     .where("kind", "=", kind)

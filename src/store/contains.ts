@@ -39,9 +39,7 @@ export async function startIndex({ db, projectId }: Tenant): Promise<void> {
       content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
     )
   `.execute(db);
-  await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(
-    db,
-  );
+  await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(db);
   await db
     .insertInto("chores")
     .values({ kind: "index_project", project_id: projectId, subject: "" })
@@ -108,9 +106,7 @@ export async function unindexLink(
 }
 
 export async function dropIndex(db: Db, projectId: string): Promise<void> {
-  await sql`drop table if exists ${sql.table(nameIndex(projectId))}`.execute(
-    db,
-  );
+  await sql`drop table if exists ${sql.table(nameIndex(projectId))}`.execute(db);
 }
 
 /** The id is our own, but it becomes part of a table's name, so it is looked at again. */

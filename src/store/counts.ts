@@ -10,10 +10,7 @@ export type Counts = {
 const keptCounts = 1000;
 
 export function createCounts(): Counts {
-  const kept = new Map<
-    string,
-    { readonly generation: number; readonly count: number }
-  >();
+  const kept = new Map<string, { readonly generation: number; readonly count: number }>();
   return {
     find: (key, generation) => {
       const known = kept.get(key);

@@ -30,17 +30,12 @@ type Expression = RawBuilder<SqlBool>;
 const nothing = sql<SqlBool>`1 = 0`;
 
 /** All filters must hold; none at all is true. */
-export function filtersToSql(
-  filters: readonly Filter[],
-  columns: Columns,
-): Expression {
+export function filtersToSql(filters: readonly Filter[], columns: Columns): Expression {
   const parts = filters.map(({ join, tests }) => {
     const alternatives = tests.map((test) => testToSql(test, columns));
     return sql`(${sql.join(alternatives, join === "or" ? sql` or ` : sql` and `)})`;
   });
-  return parts.length === 0
-    ? sql<SqlBool>`1 = 1`
-    : sql<SqlBool>`${sql.join(parts, sql` and `)}`;
+  return parts.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(parts, sql` and `)}`;
 }
 
 /** `id` breaks ties in the direction of the last key, so that every order is total. */
@@ -76,8 +71,7 @@ function sortKey(column: Column, isAscending: boolean): RawBuilder<unknown> {
 
 function testToSql(test: Test, columns: Columns): Expression {
   const column = columns[test.field];
-  if (column === undefined)
-    throw new Error(`no column for the field ${test.field}`);
+  if (column === undefined) throw new Error(`no column for the field ${test.field}`);
   if ("app" in column) return appTestToSql(test, column);
   if ("folded" in column) return textTestToSql(test, column);
   return plainTestToSql(test, sql.ref(column.column));
@@ -88,9 +82,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
   // An app always has its identifier, so a link lacks the field exactly when it lacks the app.
   if (test.condition === "null" || test.condition === "present") {
     const isSet = (test.condition === "present") === test.value;
-    return isSet
-      ? sql<SqlBool>`${key} is not null`
-      : sql<SqlBool>`${key} is null`;
+    return isSet ? sql<SqlBool>`${key} is not null` : sql<SqlBool>`${key} is null`;
   }
   const found = sql`
     select id from ${sql.table(column.app.table)}
@@ -118,8 +110,7 @@ function textTestToSql(test: Test, column: TextColumn): Expression {
   if (condition === "cont" && typeof value === "string") {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
-  if (condition === "start" && typeof value === "string")
-    return startsWith(folded, fold(value));
+  if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
   if (condition === "present") {
     return value === true
       ? sql<SqlBool>`(${raw} is not null and ${raw} <> '')`
@@ -128,41 +119,26 @@ function textTestToSql(test: Test, column: TextColumn): Expression {
   return plainTestToSql(test, raw);
 }
 
-function plainTestToSql(
-  { condition, value }: Test,
-  raw: RawBuilder<unknown>,
-): Expression {
+function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): Expression {
   switch (condition) {
     case "null":
-      return value === true
-        ? sql<SqlBool>`${raw} is null`
-        : sql<SqlBool>`${raw} is not null`;
+      return value === true ? sql<SqlBool>`${raw} is null` : sql<SqlBool>`${raw} is not null`;
     case "present":
-      return value === true
-        ? sql<SqlBool>`${raw} is not null`
-        : sql<SqlBool>`${raw} is null`;
+      return value === true ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} is null`;
     case "in": {
-      const values = Array.isArray(value)
-        ? value.filter((item) => item !== null)
-        : [];
-      return values.length === 0
-        ? nothing
-        : sql<SqlBool>`${raw} in (${sql.join(values)})`;
+      const values = Array.isArray(value) ? value.filter((item) => item !== null) : [];
+      return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
     }
     case "not_eq":
       // A value that could not be read differs from everything that is there.
-      return value === null
-        ? sql<SqlBool>`${raw} is not null`
-        : sql<SqlBool>`${raw} <> ${value}`;
+      return value === null ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} <> ${value}`;
     case "eq":
       return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;
     case "gt":
     case "gteq":
     case "lt":
     case "lteq":
-      return value === null
-        ? nothing
-        : sql<SqlBool>`${raw} ${operators[condition]} ${value}`;
+      return value === null ? nothing : sql<SqlBool>`${raw} ${operators[condition]} ${value}`;
     case "cont":
     case "start":
       return nothing;

@@ -28,20 +28,11 @@ export type KeyHolder = {
   } | null;
 };
 
-export async function findKeyHolder(
-  db: Db,
-  tokenHash: string,
-): Promise<KeyHolder | undefined> {
+export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolder | undefined> {
   const row = await db
     .selectFrom("api_keys")
     .leftJoin("projects", "projects.id", "api_keys.project_id")
-    .select([
-      "api_keys.id",
-      "token_hash",
-      "scopes",
-      "role",
-      "api_keys.project_id",
-    ])
+    .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
     .where("token_hash", "=", tokenHash)
     .executeTakeFirst();
@@ -73,17 +64,13 @@ export async function insertKey(db: Db, key: NewKey): Promise<void> {
     .execute();
 }
 
-export async function listKeys(
-  db: Db,
-  projectId?: string,
-): Promise<readonly Key[]> {
+export async function listKeys(db: Db, projectId?: string): Promise<readonly Key[]> {
   let query = db
     .selectFrom("api_keys")
     .select(["id", "project_id", "scopes", "role", "created_at"])
     .orderBy("created_at")
     .orderBy("id");
-  if (projectId !== undefined)
-    query = query.where("project_id", "=", projectId);
+  if (projectId !== undefined) query = query.where("project_id", "=", projectId);
   const rows = await query.execute();
   return rows.map((row) => ({ ...row, scopes: readScopes(row.scopes) }));
 }

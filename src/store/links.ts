@@ -13,13 +13,7 @@ import {
 } from "./contains.ts";
 import type { Counts } from "./counts.ts";
 import type { AppColumn, Columns, TextColumn } from "./filters.ts";
-import {
-  countRows,
-  describePage,
-  readPage,
-  type ListSource,
-  type Page,
-} from "./pages.ts";
+import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { LinkTable } from "./tables.ts";
 import { readTally, tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
@@ -39,10 +33,7 @@ export type LinkChanges = Partial<
 
 type LinkRow = Omit<LinkTable, "rowkey">;
 
-export async function findLink(
-  { db, projectId }: Tenant,
-  id: string,
-): Promise<Link | undefined> {
+export async function findLink({ db, projectId }: Tenant, id: string): Promise<Link | undefined> {
   const row = await db
     .selectFrom("links")
     .selectAll()
@@ -53,10 +44,7 @@ export async function findLink(
 }
 
 /** The link that answers at a path or a shortened path. */
-export async function findLinkAt(
-  tenant: Tenant,
-  address: string,
-): Promise<Link | undefined> {
+export async function findLinkAt(tenant: Tenant, address: string): Promise<Link | undefined> {
   const found = await tenant.db
     .selectFrom("addresses")
     .select("link_id")
@@ -109,9 +97,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     path_lc: fold(link.path),
     shortened_path_lc: foldOrNull(link.shortened_path),
     enable_forced_redirect: link.enable_forced_redirect ? 1 : 0,
-    ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled
-      ? 1
-      : 0,
+    ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled ? 1 : 0,
     clicks: 0,
     created_via: "api",
     created_at: now,
@@ -131,14 +117,8 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const { indexed_to } = await tallyWrite(tenant, 0);
-  const {
-    enable_forced_redirect,
-    ios_deferred_deep_linking_enabled,
-    ...plain
-  } = changes;
-  const isSearched = ["name", "path", "shortened_path"].some(
-    (field) => field in changes,
-  );
+  const { enable_forced_redirect, ios_deferred_deep_linking_enabled, ...plain } = changes;
+  const isSearched = ["name", "path", "shortened_path"].some((field) => field in changes);
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
@@ -149,9 +129,7 @@ export async function updateLink(
         enable_forced_redirect: enable_forced_redirect ? 1 : 0,
       }),
       ...(ios_deferred_deep_linking_enabled !== undefined && {
-        ios_deferred_deep_linking_enabled: ios_deferred_deep_linking_enabled
-          ? 1
-          : 0,
+        ios_deferred_deep_linking_enabled: ios_deferred_deep_linking_enabled ? 1 : 0,
       }),
       updated_at: now,
     })
@@ -182,10 +160,7 @@ export async function deleteLink(tenant: Tenant, id: string): Promise<boolean> {
   return true;
 }
 
-async function releaseAddress(
-  { db, projectId }: Tenant,
-  address: string | null,
-): Promise<void> {
+async function releaseAddress({ db, projectId }: Tenant, address: string | null): Promise<void> {
   if (address === null) return;
   await db
     .deleteFrom("addresses")
@@ -240,11 +215,7 @@ function describeLinks({ projectId }: Tenant, isIndexed: boolean): ListSource {
   };
 }
 
-function appText(
-  projectId: string,
-  app: "ios_app" | "android_app",
-  field: string,
-): AppColumn {
+function appText(projectId: string, app: "ios_app" | "android_app", field: string): AppColumn {
   return {
     app: { table: `${app}s`, projectId },
     key: `links.${app}_id`,
@@ -284,8 +255,7 @@ function toLink(row: LinkRow): Link {
     android_app_id: row.android_app_id,
     ios_app_id: row.ios_app_id,
     enable_forced_redirect: row.enable_forced_redirect === 1,
-    ios_deferred_deep_linking_enabled:
-      row.ios_deferred_deep_linking_enabled === 1,
+    ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
     clicks: row.clicks,
   };
 }

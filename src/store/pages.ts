@@ -21,19 +21,12 @@ export type ListSource = {
 /** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
 const deferredFrom = 500;
 
-export function whereOf(
-  source: ListSource,
-  query: ListQuery,
-): RawBuilder<SqlBool> {
+export function whereOf(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
   const filters = filtersToSql(query.filters, source.columns);
   return sql<SqlBool>`${source.within} and ${filters}`;
 }
 
-export async function countRows(
-  db: Db,
-  source: ListSource,
-  query: ListQuery,
-): Promise<number> {
+export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
   const { rows } = await sql<{ total: number }>`
     select count(*) as total from ${sql.table(source.table)} where ${whereOf(source, query)}
   `.execute(db);
@@ -60,9 +53,7 @@ export async function readPage<Row>(
   const slice = sql`order by ${order} limit ${length} offset ${offset}`;
   const { rows } =
     offset < deferredFrom
-      ? await sql<Row>`select * from ${table} where ${where} ${slice}`.execute(
-          db,
-        )
+      ? await sql<Row>`select * from ${table} where ${where} ${slice}`.execute(db)
       : await sql<Row>`
           select * from ${table} where ${source.within}
           and id in (select id from ${table} where ${where} ${slice}) order by ${order}

@@ -3,13 +3,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectValues } from "../contract/project-rules.ts";
 import { queueChore } from "./chores.ts";
-import {
-  countRows,
-  describePage,
-  readPage,
-  type ListSource,
-  type Page,
-} from "./pages.ts";
+import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { ProjectTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 
@@ -34,12 +28,8 @@ const withCount = sql`
   from projects left join tallies on tallies.project_id = projects.id
 `;
 
-export async function findProject(
-  db: Db,
-  id: string,
-): Promise<StoredProject | undefined> {
-  const { rows } =
-    await sql<ProjectRow>`${withCount} where projects.id = ${id}`.execute(db);
+export async function findProject(db: Db, id: string): Promise<StoredProject | undefined> {
+  const { rows } = await sql<ProjectRow>`${withCount} where projects.id = ${id}`.execute(db);
   return rows[0] && toProject(rows[0]);
 }
 
@@ -54,10 +44,7 @@ export async function findProjectNamed(
   return rows[0] && toProject(rows[0]);
 }
 
-export async function listProjects(
-  db: Db,
-  query: ListQuery,
-): Promise<Page<StoredProject>> {
+export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {
   const source: ListSource = {
     table: "projects",
     columns: { created_at: { column: "created_at" } },
@@ -70,13 +57,9 @@ export async function listProjects(
     .select(["project_id", "links"])
     .where("project_id", "in", ["", ...rows.map((row) => row.id)])
     .execute();
-  const links = new Map(
-    tallies.map((tally) => [tally.project_id, tally.links]),
-  );
+  const links = new Map(tallies.map((tally) => [tally.project_id, tally.links]));
   return {
-    items: rows.map((row) =>
-      toProject({ ...row, links_count: links.get(row.id) ?? 0 }),
-    ),
+    items: rows.map((row) => toProject({ ...row, links_count: links.get(row.id) ?? 0 })),
     meta: describePage(query, count),
   };
 }

@@ -33,8 +33,7 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
     db: sql.db,
     write: sql.write,
     counts: createCounts(),
-    watchChores: (onError) =>
-      (watching ??= watch(sql, closing.signal, onError)),
+    watchChores: (onError) => (watching ??= watch(sql, closing.signal, onError)),
     finishChores: () => runChores(sql, closing.signal),
     finishChore: (chore) => runChore(sql, chore, closing.signal),
     close: async () => {
@@ -52,8 +51,6 @@ async function watch(
 ): Promise<void> {
   while (!signal.aborted) {
     await runChores(sql, signal).catch(onError);
-    await setTimeout(watchEvery_ms, undefined, { signal, ref: false }).catch(
-      () => undefined,
-    );
+    await setTimeout(watchEvery_ms, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }

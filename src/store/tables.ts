@@ -123,8 +123,7 @@ export type AndroidAppTable = {
 
 /** Long work that was decided on in one transaction and is done in many short ones. */
 export type ChoreTable = {
-  readonly kind:
-    "purge_project" | "detach_ios_app" | "detach_android_app" | "index_project";
+  readonly kind: "purge_project" | "detach_ios_app" | "detach_android_app" | "index_project";
   readonly project_id: string;
   /** The app to detach; empty for the other kinds. */
   readonly subject: string;

@@ -23,10 +23,7 @@ export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
  * Counts a write in the transaction that makes it: the number of links stays exact, and whoever
  * kept a count of this project, in whatever process, sees that it is old.
  */
-export async function tallyWrite(
-  tenant: Tenant,
-  added: -1 | 0 | 1,
-): Promise<Tally> {
+export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const { rows } = await sql<Tally>`
     update tallies set links = links + ${added}, generation = generation + 1
     where project_id = ${tenant.projectId}

@@ -1,29 +1,11 @@
 import type { androidApps, iosApps } from "../../contract/apps.ts";
-import {
-  checkAndroidApp,
-  checkIosApp,
-  type Checked,
-} from "../../contract/app-rules.ts";
+import { checkAndroidApp, checkIosApp, type Checked } from "../../contract/app-rules.ts";
 import { messages } from "../../contract/messages.ts";
-import {
-  notFound,
-  validationFailed,
-  type FieldProblem,
-} from "../../contract/problem.ts";
+import { notFound, validationFailed, type FieldProblem } from "../../contract/problem.ts";
 import { humanize } from "../../contract/text.ts";
-import {
-  androidAppStore,
-  iosAppStore,
-  type AppStore,
-} from "../../store/apps.ts";
+import { androidAppStore, iosAppStore, type AppStore } from "../../store/apps.ts";
 import type { Tenant } from "../../store/tenant.ts";
-import {
-  readTenant,
-  stamp,
-  writeTenant,
-  type GroupHandlers,
-  type WriteCall,
-} from "../handler.ts";
+import { readTenant, stamp, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = {
   ...handleApps({
@@ -48,10 +30,7 @@ export const androidAppHandlers: GroupHandlers<typeof androidApps> = {
     check: checkAndroidApp,
   }),
   index: async (call) => {
-    const { items, meta } = await androidAppStore.list(
-      readTenant(call),
-      call.list,
-    );
+    const { items, meta } = await androidAppStore.list(readTenant(call), call.list);
     return { body: { android_apps: [...items], meta } };
   },
 };
@@ -79,17 +58,11 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
   }
 
   /** The values to store, when nothing is wrong with them and the identifier is free. */
-  async function accept(
-    tenant: Tenant,
-    fields: Fields,
-    ownId?: string,
-  ): Promise<Values> {
+  async function accept(tenant: Tenant, fields: Fields, ownId?: string): Promise<Values> {
     const { values, problems } = kind.check(fields);
     const other = await apps.findNamed(tenant, kind.identify(values));
     const isTaken = other !== undefined && other.id !== ownId;
-    const all: readonly FieldProblem[] = isTaken
-      ? [taken(kind.identifier), ...problems]
-      : problems;
+    const all: readonly FieldProblem[] = isTaken ? [taken(kind.identifier), ...problems] : problems;
     if (all.length > 0) throw validationFailed(all);
     return values;
   }
@@ -109,28 +82,16 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
     update: async (call: OneApp & { readonly body: Fields }) => ({
       body: await writeTenant(call, async (tenant) => {
         const before = await find(tenant, call.params.id);
-        const values = await accept(
-          tenant,
-          { ...before, ...call.body },
-          before.id,
-        );
-        return apps.update(
-          tenant,
-          before.id,
-          values,
-          call.services.clock.now(),
-        );
+        const values = await accept(tenant, { ...before, ...call.body }, before.id);
+        return apps.update(tenant, before.id, values, call.services.clock.now());
       }),
     }),
 
     destroy: async (call: OneApp) => {
-      const removed = await writeTenant(call, (tenant) =>
-        apps.remove(tenant, call.params.id),
-      );
+      const removed = await writeTenant(call, (tenant) => apps.remove(tenant, call.params.id));
       if (removed === undefined) throw notFound(kind.notFound);
       // Whoever reads after this answer finds every link detached.
-      if (removed.chore !== undefined)
-        await call.services.store.finishChore(removed.chore);
+      if (removed.chore !== undefined) await call.services.store.finishChore(removed.chore);
       return { body: null };
     },
   };

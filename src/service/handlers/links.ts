@@ -2,12 +2,7 @@ import { badRequest, notFound } from "../../contract/problem.ts";
 import { messages } from "../../contract/messages.ts";
 import { links } from "../../contract/links.ts";
 import { normalizePath } from "../../contract/link-path.ts";
-import {
-  deleteLink,
-  findLink,
-  findLinkAt,
-  listLinks,
-} from "../../store/links.ts";
+import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { changeLink, makeLink } from "../write-link.ts";
@@ -23,17 +18,14 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   },
 
   create: async (call) => ({
-    body: await writeTenant(call, (tenant) =>
-      makeLink(tenant, call, call.body),
-    ),
+    body: await writeTenant(call, (tenant) => makeLink(tenant, call, call.body)),
   }),
 
   upsert: (call) =>
     writeTenant(call, async (tenant) => {
       const path = normalizePath(call.body.path ?? "");
       if (path === "") throw badRequest(messages.parameter_missing("path"));
-      const known =
-        path === undefined ? undefined : await findLinkAt(tenant, path);
+      const known = path === undefined ? undefined : await findLinkAt(tenant, path);
       // A path that is another link's shortened path is taken; it names no link of its own.
       if (known === undefined || known.path !== path) {
         return { status: 201, body: await makeLink(tenant, call, call.body) };
@@ -57,9 +49,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   }),
 
   destroy: async (call) => {
-    const isDeleted = await writeTenant(call, (tenant) =>
-      deleteLink(tenant, call.params.id),
-    );
+    const isDeleted = await writeTenant(call, (tenant) => deleteLink(tenant, call.params.id));
     if (!isDeleted) throw notFound(messages.link_not_found);
     return { body: null };
   },

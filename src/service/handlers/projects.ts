@@ -27,16 +27,12 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   }),
 
   update: async ({ services, params, body, signal }) => {
-    const act = async (db: Db) =>
-      changeProject(db, services, await find(db, params.id), body);
+    const act = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
     return { body: present(await services.store.write(act, { signal })) };
   },
 
   destroy: async ({ services, params, signal }) => {
-    const isDeleted = await services.store.write(
-      (db) => deleteProject(db, params.id),
-      { signal },
-    );
+    const isDeleted = await services.store.write((db) => deleteProject(db, params.id), { signal });
     if (!isDeleted) throw notFound(messages.project_not_found);
     return { body: null };
   },
@@ -50,14 +46,7 @@ async function find(db: Db, id: string): Promise<StoredProject> {
 
 /** The operator's settings are not the API's to show. */
 function present(project: StoredProject): Project {
-  const {
-    id,
-    name,
-    subdomain,
-    custom_domain,
-    custom_domain_verified,
-    links_count,
-  } = project;
+  const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return {
     id,
     name,

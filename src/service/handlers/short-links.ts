@@ -8,12 +8,7 @@ import { findWebAddressFault } from "../../contract/web-address.ts";
 import { findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
-import {
-  writeTenant,
-  type GroupHandlers,
-  type Services,
-  type WriteCall,
-} from "../handler.ts";
+import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
 import { claimCode, makeLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
@@ -24,13 +19,8 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const address = readAddress(call.body.url ?? "", "errors");
     return {
       body: await writeTenant(call, async (tenant) => {
-        const project = await findHostedProject(
-          tenant.db,
-          call.services,
-          address,
-        );
-        const isOwn =
-          project?.id === tenant.projectId && address.pathname !== "/";
+        const project = await findHostedProject(tenant.db, call.services, address);
+        const isOwn = project?.id === tenant.projectId && address.pathname !== "/";
         return isOwn
           ? shortenOwn(tenant, call, address, prefix)
           : makeLink(tenant, call, { url: call.body.url }, shortened(prefix));
@@ -68,18 +58,10 @@ async function shortenOwn(
   if (link === undefined) throw refuse("url", "is not the address of a link");
   if (link.shortened_path === null) {
     const shortened_path = await claimCode(tenant, call, link.id, prefix);
-    return updateLink(
-      tenant,
-      link,
-      { shortened_path },
-      call.services.clock.now(),
-    );
+    return updateLink(tenant, link, { shortened_path }, call.services.clock.now());
   }
   if (link.shortened_path.startsWith(prefix)) return link;
-  throw refuse(
-    "prefix",
-    `differs from the link's shortened path ${link.shortened_path}`,
-  );
+  throw refuse("prefix", `differs from the link's shortened path ${link.shortened_path}`);
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
@@ -89,8 +71,7 @@ async function findHostedProject(
   { hostname }: URL,
 ): Promise<StoredProject | undefined> {
   const subdomain = matchLinkHost(linkOrigin, hostname);
-  if (subdomain !== undefined)
-    return findProjectNamed(db, "subdomain", subdomain);
+  if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   const project = await findProjectNamed(db, "custom_domain", hostname);
   return project?.custom_domain_verified === true ? project : undefined;
 }
@@ -101,13 +82,6 @@ function readAddress(url: string, key?: "errors"): URL {
   return new URL(url);
 }
 
-function refuse(
-  field: string,
-  fault: string,
-  key: "error" | "errors" = "errors",
-) {
-  return validationFailed(
-    [{ field, message: `${humanize(field)} ${fault}` }],
-    key,
-  );
+function refuse(field: string, fault: string, key: "error" | "errors" = "errors") {
+  return validationFailed([{ field, message: `${humanize(field)} ${fault}` }], key);
 }

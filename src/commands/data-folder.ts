@@ -1,0 +1,63 @@
+import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, rmSync, statSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { UsageFault } from "../config.ts";
+
+/** The folder that everything lives in: private to its owner. */
+
+export const databaseFile = "waypost.db";
+const ownerKeyFile = "owner.key";
+
+export function prepareDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    closeToOthers(folder);
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    throw new UsageFault(`the data folder ${folder} cannot be used (${readCode(error)})`);
+  }
+}
+
+export function findOwnerKeyFile(folder: string): string {
+  return join(folder, ownerKeyFile);
+}
+
+/**
+ * Keeps the token in the owner's key file, or answers the one that is there. The file appears
+ * whole or not at all, and only once: of two first starts, both go on with the same token.
+ */
+export function keepOwnerToken(folder: string, token: string): string {
+  const path = findOwnerKeyFile(folder);
+  const draft = `${path}.${randomUUID()}`;
+  writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (readCode(error) !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft);
+  }
+  const kept = readFileSync(path, "utf8").trim();
+  if (!/^waypost_\w{40}$/.test(kept)) {
+    throw new UsageFault(`${path} holds no key; move it away and start again`);
+  }
+  return kept;
+}
+
+/** A folder of someone else's things is not ours to close: it is refused instead. */
+function closeToOthers(folder: string): void {
+  const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
+  if (!isOpen) return;
+  const isOurs = existsSync(join(folder, databaseFile)) || readdirSync(folder).length === 0;
+  if (!isOurs) {
+    const advice = `choose an empty folder, or close it with chmod 700`;
+    throw new UsageFault(`the data folder ${folder} is open to others and not empty: ${advice}`);
+  }
+  chmodSync(folder, 0o700);
+}
+
+function readCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}

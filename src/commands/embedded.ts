@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import type { Clock, Random } from "../contract/world.ts";
+import { createToken } from "../service/ids.ts";
+import { issueKey } from "../service/issue-key.ts";
+import { makeProject } from "../service/write-project.ts";
+import { openSqlite } from "../sql/sqlite.ts";
+import { openStore, type Store } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
+import type { Db } from "../store/tenant.ts";
+import {
+  databaseFile,
+  findOwnerKeyFile,
+  keepOwnerToken,
+  prepareDataFolder,
+} from "./data-folder.ts";
+
+/** The embedded store of a data folder, ready to use: made on the first start. */
+export type Embedded = {
+  readonly store: Store;
+  readonly keyFile: string;
+  readonly isFirstStart: boolean;
+};
+
+/** "WAYP" in the file's header. */
+const applicationId = 0x57415950;
+
+export const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+export const random: Random = { bytes: (count) => randomBytes(count) };
+
+export async function openEmbedded({ data }: Pick<Config, "data">): Promise<Embedded> {
+  prepareDataFolder(data);
+  const store = await openStore(
+    await openSqlite<Tables>(join(data, databaseFile), { applicationId }),
+  );
+  try {
+    return {
+      store,
+      keyFile: findOwnerKeyFile(data),
+      isFirstStart: await greet(store, data),
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Runs a command on the embedded store and closes it, whatever happens. */
+export async function withEmbedded<Result>(
+  config: Pick<Config, "data">,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const { store } = await openEmbedded(config);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** On the first start: the project `default` and its owner's key. */
+async function greet(store: Store, folder: string): Promise<boolean> {
+  if (!(await isUntouched(store.db))) return false;
+  const token = keepOwnerToken(folder, createToken(random));
+  return store.write(async (db) => {
+    // Another process may have been first since we looked.
+    if (!(await isUntouched(db))) return false;
+    const maker = { clock, random };
+    const project = await makeProject(db, maker, {
+      name: "Default",
+      subdomain: "default",
+    });
+    await issueKey(db, maker, {
+      project_id: project.id,
+      scopes: [],
+      role: "owner",
+      token,
+    });
+    return true;
+  });
+}
+
+async function isUntouched(db: Db): Promise<boolean> {
+  const project = await db.selectFrom("projects").select("id").limit(1).executeTakeFirst();
+  const key = await db.selectFrom("api_keys").select("id").limit(1).executeTakeFirst();
+  return project === undefined && key === undefined;
+}

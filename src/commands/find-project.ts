@@ -1,0 +1,24 @@
+import { UsageFault } from "../config.ts";
+import { findProject, findProjectNamed, type StoredProject } from "../store/projects.ts";
+import type { Db } from "../store/tenant.ts";
+
+/** A project by id or subdomain. Where there is only one, it need not be named. */
+export async function requireProject(db: Db, name: string | undefined): Promise<StoredProject> {
+  const found = name === undefined ? await findOnly(db) : await findNamed(db, name);
+  if (found !== undefined) return found;
+  throw new UsageFault(
+    name === undefined
+      ? "say which project with --project; projects list shows them"
+      : `there is no project ${name}; projects list shows them`,
+  );
+}
+
+async function findNamed(db: Db, name: string): Promise<StoredProject | undefined> {
+  return (await findProject(db, name)) ?? findProjectNamed(db, "subdomain", name.toLowerCase());
+}
+
+async function findOnly(db: Db): Promise<StoredProject | undefined> {
+  const rows = await db.selectFrom("projects").select("id").limit(2).execute();
+  const [only, other] = rows;
+  return only === undefined || other !== undefined ? undefined : findProject(db, only.id);
+}

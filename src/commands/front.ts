@@ -1,0 +1,63 @@
+import { getRequestListener } from "@hono/node-server";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { matchLinkHost } from "../contract/link-address.ts";
+import type { Service } from "../service/service.ts";
+
+/**
+ * The one port of `waypost serve`: whose request it is, told by the Host header and the path.
+ * Slow and oversized senders are cut off by the limits below.
+ */
+
+const serverLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 5000,
+} as const;
+
+type FrontOptions = {
+  readonly service: Service;
+  readonly linkOrigin: string;
+  /** Whether the store can be read. */
+  readonly isHealthy: () => Promise<boolean>;
+};
+
+export function createHttpServer(): Server {
+  return createServer(serverLimits);
+}
+
+export function createFront({ service, linkOrigin, isHealthy }: FrontOptions) {
+  const answerApi = getRequestListener(service.fetch);
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    if (matchLinkHost(linkOrigin, readHostname(request)) !== undefined) {
+      respond(response, 404, { error: "Link not found" });
+      return;
+    }
+    if (request.url === "/healthz") {
+      void answerHealth(response);
+      return;
+    }
+    void answerApi(request, response);
+  };
+
+  async function answerHealth(response: ServerResponse): Promise<void> {
+    const isWell = await isHealthy();
+    respond(response, isWell ? 200 : 503, {
+      status: isWell ? "ok" : "store unavailable",
+    });
+  }
+}
+
+function readHostname({ headers }: IncomingMessage): string {
+  return (headers.host ?? "").replace(/:\d+$/, "");
+}
+
+function respond(response: ServerResponse, status: number, body: object): void {
+  response
+    .writeHead(status, {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    })
+    .end(JSON.stringify(body));
+}

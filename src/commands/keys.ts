@@ -1,0 +1,104 @@
+import { UsageFault, type Config } from "../config.ts";
+import { roles, scopes, type Role, type Scope } from "../contract/policy.ts";
+import { issueKey } from "../service/issue-key.ts";
+import { deleteKey, listKeys, type Key } from "../store/keys.ts";
+import type { Db } from "../store/tenant.ts";
+import { clock, random, withEmbedded } from "./embedded.ts";
+import { formatTable, print, say } from "./output.ts";
+import { requireProject } from "./find-project.ts";
+
+export const keyFlags = {
+  project: { type: "string" },
+  scopes: { type: "string" },
+  role: { type: "string" },
+  master: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type KeyFlags = {
+  readonly project?: string | undefined;
+  readonly scopes?: string | undefined;
+  readonly role?: string | undefined;
+  readonly master?: boolean | undefined;
+  readonly json?: boolean | undefined;
+};
+
+/** `waypost keys create|list|revoke`. */
+export async function runKeys(
+  config: Config,
+  [act, id, ...rest]: readonly string[],
+  flags: KeyFlags,
+): Promise<void> {
+  if (act === "create" && id === undefined) return createKey(config, flags);
+  if (act === "list" && id === undefined) return showKeys(config, flags);
+  if (act === "revoke" && id !== undefined && rest.length === 0) return revokeKey(config, id);
+  throw new UsageFault("use keys create, keys list or keys revoke ID (waypost --help)");
+}
+
+async function createKey(config: Config, flags: KeyFlags): Promise<void> {
+  const wanted = {
+    scopes: readScopes(flags.scopes),
+    role: readRole(flags.role),
+  };
+  if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
+    throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
+  }
+  const key = await withEmbedded(config, (store) =>
+    store.write(async (db) => {
+      const project_id =
+        flags.master === true ? null : (await requireProject(db, flags.project)).id;
+      return issueKey(db, { clock, random }, { ...wanted, project_id });
+    }),
+  );
+  if (flags.json === true) return print(JSON.stringify(key));
+  print(key.token);
+  say(`Key ${key.id} (${describeReach(key)}). This is the only time that the key is shown.`);
+}
+
+async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
+  const find = async (db: Db) => {
+    const project =
+      flags.project === undefined ? undefined : await requireProject(db, flags.project);
+    return listKeys(db, project?.id);
+  };
+  const keys = await withEmbedded(config, (store) => find(store.db));
+  if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
+  const rows = keys.map((key) => [
+    key.id,
+    key.project_id ?? "(master)",
+    key.role,
+    key.scopes.join(",") || "(all)",
+    new Date(key.created_at).toISOString(),
+  ]);
+  print(formatTable([["ID", "PROJECT", "ROLE", "SCOPES", "CREATED"], ...rows]));
+}
+
+async function revokeKey(config: Config, id: string): Promise<void> {
+  const isGone = await withEmbedded(config, (store) => store.write((db) => deleteKey(db, id)));
+  if (!isGone) throw new UsageFault(`there is no key ${id}; keys list shows them`);
+  say(`Key ${id} is revoked.`);
+}
+
+function present(key: Key) {
+  return { ...key, created_at: new Date(key.created_at).toISOString() };
+}
+
+function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string {
+  if (key.project_id === null) return "master key";
+  return `${key.role}, ${key.scopes.length === 0 ? "full access" : key.scopes.join(", ")}`;
+}
+
+function readScopes(text: string | undefined): readonly Scope[] {
+  const names = (text ?? "").split(",").map((name) => name.trim());
+  return names.filter((name) => name !== "").map((name) => pick(scopes, name, "--scopes"));
+}
+
+function readRole(text: string | undefined): Role {
+  return pick(roles, text ?? "owner", "--role");
+}
+
+function pick<Name extends string>(names: readonly Name[], text: string, flag: string): Name {
+  const found = names.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new UsageFault(`${flag} does not know "${text}"; it takes ${names.join(", ")}`);
+}

@@ -1,0 +1,27 @@
+/**
+ * The one place that writes for people. stdout carries what a command was asked for, and nothing
+ * else ever does; everything that is said by the way goes to stderr.
+ */
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Rows as aligned columns, the first row being the heads. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,143 @@
+import { UsageFault, type Config } from "../config.ts";
+import { paging, plans } from "../contract/policy.ts";
+import type { ProjectFields } from "../contract/projects.ts";
+import { changeProject, makeProject } from "../service/write-project.ts";
+import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
+import type { Db } from "../store/tenant.ts";
+import { clock, random, withEmbedded } from "./embedded.ts";
+import { requireProject } from "./find-project.ts";
+import { formatTable, print, say } from "./output.ts";
+
+export const projectFlags = {
+  name: { type: "string" },
+  subdomain: { type: "string" },
+  plan: { type: "string" },
+  templates: { type: "string" },
+  "link-in-referrer": { type: "string" },
+  "max-links": { type: "string" },
+  suspend: { type: "string" },
+  "custom-domain": { type: "string" },
+  "verify-domain": { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type ProjectFlags = {
+  readonly [Name in keyof typeof projectFlags]?:
+    ((typeof projectFlags)[Name]["type"] extends "boolean" ? boolean : string) | undefined;
+};
+
+/** `waypost projects create|list|update`. */
+export async function runProjects(
+  config: Config,
+  [act, name, ...rest]: readonly string[],
+  flags: ProjectFlags,
+): Promise<void> {
+  const fields = readFields(flags);
+  const settings = readSettings(flags);
+  if (act === "list" && name === undefined) return showProjects(config, flags);
+  if (act === "create" && name === undefined) {
+    return writeProject(config, flags, (db) =>
+      makeProject(db, { clock, random }, fields, settings),
+    );
+  }
+  if (act === "update" && name !== undefined && rest.length === 0) {
+    return writeProject(config, flags, async (db) => {
+      const before = await requireProject(db, name);
+      return changeProject(db, { clock }, before, fields, settings);
+    });
+  }
+  throw new UsageFault(
+    "use projects create, projects list or projects update ID-OR-SUBDOMAIN (waypost --help)",
+  );
+}
+
+async function writeProject(
+  config: Config,
+  flags: ProjectFlags,
+  act: (db: Db) => Promise<StoredProject>,
+): Promise<void> {
+  const project = await withEmbedded(config, (store) => store.write(act));
+  if (flags.json === true) return print(JSON.stringify(project));
+  print(project.id);
+  say(`Project ${project.subdomain} (${describe(project)}).`);
+}
+
+async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
+  const projects = await withEmbedded(config, (store) => readAll(store.db));
+  if (flags.json === true) return print(JSON.stringify({ projects }));
+  const rows = projects.map((project) => [
+    project.id,
+    project.subdomain,
+    String(project.links_count),
+    describe(project),
+  ]);
+  print(formatTable([["ID", "SUBDOMAIN", "LINKS", "SETTINGS"], ...rows]));
+}
+
+async function readAll(db: Db): Promise<readonly StoredProject[]> {
+  const all: StoredProject[] = [];
+  const sorts = [{ field: "created_at", direction: "asc" }] as const;
+  for (let page = 1; ; page += 1) {
+    const { items, meta } = await listProjects(db, {
+      page,
+      limit: paging.max_limit,
+      filters: [],
+      sorts,
+    });
+    all.push(...items);
+    if (meta.next === undefined) return all;
+  }
+}
+
+function describe(project: StoredProject): string {
+  const { plan, max_links, custom_domain } = project;
+  const domain = `${custom_domain} ${project.custom_domain_verified ? "verified" : "unverified"}`;
+  return [
+    plan === "free" ? `free plan, ${max_links} links at most` : "pro plan",
+    `templates ${project.templates_enabled ? "on" : "off"}`,
+    ...(project.link_in_referrer ? ["link in referrer"] : []),
+    ...(custom_domain === null ? [] : [domain]),
+    ...(project.suspended ? ["suspended"] : []),
+  ].join(", ");
+}
+
+function readFields(flags: ProjectFlags): ProjectFields {
+  const { name, subdomain, "custom-domain": custom_domain } = flags;
+  return {
+    ...(name !== undefined && { name }),
+    ...(subdomain !== undefined && { subdomain }),
+    ...(custom_domain !== undefined && { custom_domain }),
+  };
+}
+
+function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
+  const { plan, "max-links": links, templates, suspend, "link-in-referrer": referrer } = flags;
+  return {
+    ...(plan !== undefined && { plan: readPlan(plan) }),
+    ...(links !== undefined && { max_links: readCount(links) }),
+    ...(templates !== undefined && {
+      templates_enabled: readSwitch("templates", templates),
+    }),
+    ...(referrer !== undefined && {
+      link_in_referrer: readSwitch("link-in-referrer", referrer),
+    }),
+    ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
+    ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
+  };
+}
+
+function readPlan(text: string): "free" | "pro" {
+  const plan = plans.find((name) => name === text);
+  if (plan === undefined) throw new UsageFault(`--plan takes ${plans.join(" or ")}`);
+  return plan;
+}
+
+function readCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageFault("--max-links takes a whole number");
+  return Number(text);
+}
+
+function readSwitch(flag: string, text: string): boolean {
+  if (text !== "on" && text !== "off") throw new UsageFault(`--${flag} takes on or off`);
+  return text === "on";
+}

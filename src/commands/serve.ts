@@ -1,0 +1,107 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Logger } from "pino";
+import { UsageFault, type Config } from "../config.ts";
+import { apiPrefix } from "../contract/index.ts";
+import { createService } from "../service/service.ts";
+import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
+import { createFront, createHttpServer } from "./front.ts";
+import { createLog, createReport } from "./log.ts";
+import { print, say } from "./output.ts";
+
+/** What is still running when a stop is asked for may finish within this time. */
+const drain_ms = 8000;
+
+type ServeOptions = {
+  readonly config: Config;
+  readonly json: boolean;
+  /** Resolves when the process is asked to stop. */
+  readonly stopped: Promise<unknown>;
+};
+
+/** Serves until it is asked to stop, then finishes what runs. */
+export async function serve({ config, json, stopped }: ServeOptions): Promise<void> {
+  const log = createLog(config);
+  const embedded = await openEmbedded(config);
+  try {
+    const server = createHttpServer();
+    const port = await listen(server, config);
+    const places = describePlaces(config, port);
+    attach(server, embedded, places.links, log);
+    announce(embedded, places, json);
+    await stopped;
+    await drain(server);
+  } finally {
+    await embedded.store.close();
+  }
+}
+
+type Places = {
+  readonly url: string;
+  readonly mcp: string;
+  readonly api: string;
+  readonly links: string;
+};
+
+function attach(server: Server, { store }: Embedded, linkOrigin: string, log: Logger): void {
+  const report = createReport(log);
+  const service = createService({ store, clock, random, linkOrigin, report });
+  const isHealthy = () =>
+    store.db
+      .selectFrom("tallies")
+      .select("project_id")
+      .limit(1)
+      .execute()
+      .then(
+        () => true,
+        () => false,
+      );
+  server.on("request", createFront({ service, linkOrigin, isHealthy }));
+  store.watchChores(report);
+}
+
+async function listen(server: Server, { host, port }: Config): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const cause = error.code === "EADDRINUSE" ? "is in use" : `cannot be used (${error.code})`;
+      reject(new UsageFault(`port ${port} on ${host} ${cause}; choose another with --port`));
+    });
+    server.listen({ host, port }, resolve);
+  });
+  // A listening TCP server has an address with a port; only pipes have a path instead.
+  return (server.address() as AddressInfo).port;
+}
+
+/** Idle connections end at once, busy ones when their answer is out or the time is up. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), drain_ms);
+  await closed;
+  clearTimeout(timer);
+}
+
+function describePlaces({ host, public_url, link_origin }: Config, port: number): Places {
+  const isEverywhere = host === "0.0.0.0" || host === "::";
+  const name = isEverywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  const url = public_url ?? `http://${name}:${port}`;
+  return {
+    url,
+    mcp: `${url}/mcp`,
+    api: url + apiPrefix,
+    links: link_origin ?? `http://{subdomain}.localhost:${port}`,
+  };
+}
+
+function announce({ keyFile, isFirstStart }: Embedded, places: Places, json: boolean): void {
+  if (json) print(JSON.stringify({ ...places, key_file: keyFile }));
+  if (!isFirstStart) {
+    say(`Waypost serves ${places.api} (key: ${keyFile}). Ctrl-C stops it.`);
+    return;
+  }
+  const header = `"Authorization: Token $(cat '${keyFile}')"`;
+  const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
+  say(`Waypost serves ${places.api}; the key of your project "default" is in ${keyFile}.`);
+  say(`Make your first link: curl ${places.api}/links -H ${header} ${body}`);
+  say(`More keys: waypost keys create --project default. All commands: waypost --help.`);
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { apiPrefix } from "../../src/contract/index.ts";
+import type { ProjectFields } from "../../src/contract/projects.ts";
+import type { Role, Scope } from "../../src/contract/policy.ts";
+import { issueKey } from "../../src/service/issue-key.ts";
+import { createService } from "../../src/service/service.ts";
+import { makeProject } from "../../src/service/write-project.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
+
+/**
+ * A whole small service on a real SQLite file: a project with its owner's key, a clock that the
+ * test moves, and calls through the public door.
+ */
+export type World = {
+  readonly store: Store;
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The file of the store, for whoever wants a second connection. */
+  readonly file: string;
+  readonly project: StoredProject;
+  /** The token of the project's owner: full access. */
+  readonly key: string;
+  /** The token of a master key. */
+  readonly master: string;
+  /** What the service reported as unexpected; a test that expects none looks here. */
+  readonly reported: readonly unknown[];
+  readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
+  readonly addKey: (given?: WantedKey) => Promise<string>;
+  readonly call: (method: string, path: string, given?: Given) => Promise<Reply>;
+  /** Moves both clocks forward. */
+  readonly advance: (milliseconds: number) => void;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type WantedKey = {
+  readonly project?: { readonly id: string } | null;
+  readonly scopes?: readonly Scope[];
+  readonly role?: Role;
+};
+
+export type Given = {
+  /** A token, or null for a call without a key; the owner's by default. */
+  readonly key?: string | null;
+  /** An object travels as JSON, a text as it is. */
+  readonly body?: unknown;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // Tests read replies as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+};
+
+export const origin = "http://localhost:8787";
+export const linkOrigin = "http://{subdomain}.localhost:8787";
+
+export async function createWorld(options: { readonly deadline_ms?: number } = {}): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "waypost-world-"));
+  const file = join(folder, "waypost.db");
+  const store = await openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }));
+  let now = Date.UTC(2026, 0, 15, 12);
+  let monotonic = 0;
+  let projects = 0;
+  const reported: unknown[] = [];
+  const clock = { now: () => now, monotonic: () => monotonic };
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const maker = { clock, random };
+  const service = createService({
+    ...maker,
+    ...options,
+    store,
+    linkOrigin,
+    report: (error) => `reference-${reported.push(error)}`,
+  });
+
+  const addProject: World["addProject"] = (given = {}) => {
+    const { name, subdomain, custom_domain, ...settings } = given;
+    projects += 1;
+    const fields = {
+      name: name ?? `Project ${projects}`,
+      subdomain: subdomain ?? `project-${projects}`,
+      custom_domain: custom_domain ?? null,
+    };
+    return store.write((db) => makeProject(db, maker, fields, settings));
+  };
+  const addKey: World["addKey"] = async (given = {}) => {
+    const wanted = {
+      project_id: given.project === null ? null : (given.project ?? project).id,
+      scopes: given.scopes ?? [],
+      role: given.role ?? "owner",
+    };
+    return (await store.write((db) => issueKey(db, maker, wanted))).token;
+  };
+  const project = await addProject({ name: "Default", subdomain: "default" });
+  const key = await addKey();
+  const master = await addKey({ project: null });
+
+  return {
+    store,
+    fetch: service.fetch,
+    file,
+    project,
+    key,
+    master,
+    reported,
+    addProject,
+    addKey,
+    call: async (method, path, given = {}) => {
+      const request = buildRequest(method, path, { key, ...given });
+      return readReply(await service.fetch(request));
+    },
+    advance: (milliseconds) => {
+      now += milliseconds;
+      monotonic += milliseconds;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function buildRequest(method: string, path: string, { key, body, query, headers }: Given): Request {
+  const url = `${origin}${apiPrefix}${path}${query === undefined ? "" : `?${query}`}`;
+  return new Request(url, {
+    method,
+    headers: {
+      ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+}
+
+async function readReply(response: Response): Promise<Reply> {
+  const text = await response.text();
+  const body = text === "" ? null : JSON.parse(text);
+  return { status: response.status, headers: response.headers, text, body };
+}
