@@ -99,9 +99,10 @@ function announce({ keyFile, isFirstStart }: Embedded, places: Places, json: boo
     say(`Waypost serves ${places.api} (key: ${keyFile}). Ctrl-C stops it.`);
     return;
   }
-  const header = `"Authorization: Token $(cat '${keyFile}')"`;
+  // The header goes through a pipe: an argument would show the key to every other process.
+  const header = `printf 'Authorization: Token %s' "$(cat '${keyFile}')"`;
   const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
   say(`Waypost serves ${places.api}; the key of your project "default" is in ${keyFile}.`);
-  say(`Make your first link: curl ${places.api}/links -H ${header} ${body}`);
+  say(`Make your first link: ${header} | curl -H @- ${places.api}/links ${body}`);
   say(`More keys: waypost keys create --project default. All commands: waypost --help.`);
 }

@@ -46,6 +46,8 @@ export const androidAppFields = z.object({
 });
 export type AndroidAppFields = z.output<typeof androidAppFields>;
 
+const shared = { auth: "project", idempotent: true, overwrites: false } as const;
+
 export const iosApps = describeApps({
   name: "ios_app",
   label: "iOS app",
@@ -87,25 +89,16 @@ function describeApps<
   Resource extends z.ZodType,
   Page extends z.ZodType,
   Fields extends z.ZodObject,
->({
-  name,
-  label,
-  resource,
-  page,
-  fields,
-  filters,
-  approval_fields,
-}: AppKind<Name, Resource, Page, Fields>) {
-  const shared = {
-    auth: "project",
-    idempotent: true,
-    overwrites: false,
-  } as const;
-  const writes = {
-    ...shared,
-    role: "manager",
-    budget: `${name}_writes`,
-  } as const;
+>(kind: AppKind<Name, Resource, Page, Fields>) {
+  return { ...describeReads(kind), ...describeWrites(kind) };
+}
+
+function describeReads<
+  Name extends "ios_app" | "android_app",
+  Resource extends z.ZodType,
+  Page extends z.ZodType,
+  Fields extends z.ZodObject,
+>({ name, label, resource, page, filters }: AppKind<Name, Resource, Page, Fields>) {
   return {
     index: {
       ...shared,
@@ -121,6 +114,31 @@ function describeApps<
       response: page,
       effect: "read",
     },
+    show: {
+      ...shared,
+      method: "GET",
+      path: `/${name}s/:id`,
+      tool: `get_${name}`,
+      title: `Get an ${label}`,
+      summary: `Read one ${label}.`,
+      scope: `${name}s.show`,
+      role: "viewer",
+      params: byId,
+      success: { status: 200 },
+      response: resource,
+      effect: "read",
+    },
+  } as const satisfies Record<string, Endpoint>;
+}
+
+function describeWrites<
+  Name extends "ios_app" | "android_app",
+  Resource extends z.ZodType,
+  Page extends z.ZodType,
+  Fields extends z.ZodObject,
+>({ name, label, resource, fields, approval_fields }: AppKind<Name, Resource, Page, Fields>) {
+  const writes = { ...shared, role: "manager", budget: `${name}_writes` } as const;
+  return {
     create: {
       ...writes,
       method: "POST",
@@ -135,20 +153,6 @@ function describeApps<
       response: resource,
       effect: "write",
       idempotent: false,
-    },
-    show: {
-      ...shared,
-      method: "GET",
-      path: `/${name}s/:id`,
-      tool: `get_${name}`,
-      title: `Get an ${label}`,
-      summary: `Read one ${label}.`,
-      scope: `${name}s.show`,
-      role: "viewer",
-      params: byId,
-      success: { status: 200 },
-      response: resource,
-      effect: "read",
     },
     update: {
       ...writes,

@@ -53,11 +53,9 @@ export type Endpoint = {
 
 export type Params<E extends Endpoint> = E["params"] extends z.ZodType
   ? z.output<E["params"]>
-  : Record<never, never>;
+  : null;
 
-export type Body<E extends Endpoint> = E["body"] extends z.ZodType
-  ? z.output<E["body"]>
-  : Record<never, never>;
+export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E["body"]> : null;
 
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>

@@ -48,7 +48,7 @@ export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/** What the link host answers itself, whatever the case: association files, QR pictures, its own. */
+/** What the link host answers itself, in any case: association files, QR pictures, its own. */
 const reservedFiles = new Set([
   "robots.txt",
   "favicon.ico",

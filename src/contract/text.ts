@@ -12,7 +12,7 @@ export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** Names a field as the API's sentences do: `bundle_id` is "Bundle", `custom_scheme` "Custom scheme". */
+/** Names a field as sentences do: `bundle_id` is "Bundle", `custom_scheme` "Custom scheme". */
 export function humanize(field: string): string {
   const words = field.replace(/_id$/, "").replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -23,7 +23,7 @@ export function createId(clock: Pick<Clock, "now">, random: Random): string {
   ].join("-");
 }
 
-/** Random letters, each as likely as the others: bytes beyond the last whole round are drawn again. */
+/** Random letters, each equally likely: bytes beyond the last whole round are drawn again. */
 export function createCode(length: number, random: Random): string {
   const fair = 256 - (256 % letters.length);
   let code = "";

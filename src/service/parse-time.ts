@@ -1,5 +1,9 @@
-const timePattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(?: ?(Z|UTC|[+-]\d{2}:?\d{2}))?$/;
+const datePart = /(\d{4})-(\d{2})-(\d{2})/;
+const clockPart = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/;
+const zonePart = /Z|UTC|[+-]\d{2}:?\d{2}/;
+const timePattern = new RegExp(
+  `^${datePart.source}(?:[T ]${clockPart.source})?(?: ?(${zonePart.source}))?$`,
+);
 
 /**
  * Reads a date or a time of a filter as milliseconds since 1970, or null where it is none. Without

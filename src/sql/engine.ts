@@ -55,7 +55,7 @@ function isSound(version: string | undefined): boolean {
 
 /** Node says on every start that `node:sqlite` is experimental; a user can do nothing about it. */
 function loadBuiltIn(): Engine {
-  const { emitWarning } = process;
+  const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;
   try {
     return requireEngine("node:sqlite");

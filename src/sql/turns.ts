@@ -16,25 +16,24 @@ const longestRun_ms = 8;
 const opening_ms = 2;
 
 export function createTurns(): Turns {
-  let last: Promise<unknown> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   let runStarted = performance.now();
 
-  async function take<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const before = last;
-    let finish: () => void = () => undefined;
-    last = new Promise<void>((resolve) => (finish = resolve));
+  function take<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     if (waiting === 0) runStarted = performance.now();
     waiting += 1;
-    try {
-      await before;
+    const result = last.then(() => {
       throwIfGone(signal);
-      return await work();
-    } finally {
-      waiting -= 1;
-      if (waiting > 0) await leaveAnOpening();
-      finish();
-    }
+      return work();
+    });
+    last = result.then(endTurn, endTurn);
+    return result;
+  }
+
+  async function endTurn(): Promise<void> {
+    waiting -= 1;
+    if (waiting > 0) await leaveAnOpening();
   }
 
   /** Lets the event loop breathe between two writes, and other processes after a long run. */

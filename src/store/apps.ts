@@ -83,24 +83,16 @@ function createAppStore<App, Values extends object, Row>({
   toColumns,
 }: AppTable<App, Values, Row>): AppStore<App, Values> {
   const from = sql.table(table);
-
-  async function findBy({ db, projectId }: Tenant, column: string, value: string) {
+  const findBy = async ({ db, projectId }: Tenant, column: string, value: string) => {
     const { rows } = await sql<Row>`
       select * from ${from} where project_id = ${projectId} and ${sql.ref(column)} = ${value}
     `.execute(db);
     return rows[0] && toApp(rows[0]);
-  }
-
-  function fillRow(values: Values, now: number): [RawBuilder<unknown>, string | number | null][] {
-    const columns = toColumns(values);
-    const folded = searched.map((field) => {
-      const value = columns[field] ?? null;
-      return [`${field}_lc`, value === null ? null : fold(value)] as const;
-    });
-    return [...Object.entries(columns), ...folded, ["updated_at", now] as const].map(
-      ([column, value]) => [sql.ref(column), value],
-    );
-  }
+  };
+  const fillRow = (values: Values, now: number) => [
+    ...fillColumns(toColumns(values), searched),
+    [sql.ref("updated_at"), now] as const,
+  ];
 
   return {
     find: (tenant, id) => findBy(tenant, "id", id),
@@ -148,6 +140,18 @@ function createAppStore<App, Values extends object, Row>({
       return { chore };
     },
   };
+}
+
+/** Each column with its value, and its folded text beside it where the field is searched. */
+function fillColumns(
+  columns: Readonly<Record<string, string | null>>,
+  searched: readonly string[],
+): readonly (readonly [RawBuilder<unknown>, string | null])[] {
+  const folded = searched.map((field) => {
+    const value = columns[field] ?? null;
+    return [`${field}_lc`, value === null ? null : fold(value)] as const;
+  });
+  return [...Object.entries(columns), ...folded].map(([name, value]) => [sql.ref(name), value]);
 }
 
 function describeApps(

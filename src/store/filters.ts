@@ -88,7 +88,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}
   `;
-  // The identifier is unique, and a single value lets the index on (app, created_at) give the order.
+  // The identifier is unique, and with one value the index on (app, created_at) gives the order.
   return test.condition === "eq"
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;

@@ -4,7 +4,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import { filtersToSql, sortsToSql, type Columns } from "./filters.ts";
 import type { Db } from "./tenant.ts";
 
-/** Pages of a list: the rows, and the envelope's numbers as pagy gives them (link-services.md §2). */
+/** Pages of a list: the rows, and the envelope as pagy numbers it (link-services.md §2). */
 
 export type Page<Item> = {
   readonly items: readonly Item[];

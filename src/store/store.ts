@@ -33,7 +33,9 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
     db: sql.db,
     write: sql.write,
     counts: createCounts(),
-    watchChores: (onError) => (watching ??= watch(sql, closing.signal, onError)),
+    watchChores: (onError) => {
+      watching ??= watch(sql, closing.signal, onError);
+    },
     finishChores: () => runChores(sql, closing.signal),
     finishChore: (chore) => runChore(sql, chore, closing.signal),
     close: async () => {

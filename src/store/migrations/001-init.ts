@@ -1,4 +1,4 @@
-import { sql, type Kysely } from "kysely";
+import { sql } from "kysely";
 import type { Migration } from "../../sql/migrate.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { Migration } from "../../sql/migrate.ts";
 export const init: Migration = {
   name: "001-init",
   up: async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db as Kysely<unknown>);
+    for (const statement of statements) await sql.raw(statement).execute(db);
   },
 };
 

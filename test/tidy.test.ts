@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** The house (design.md) as a test: who may import whom, how long things get, who may speak. */
+
+/** What each room may import of ours; `types` means its types alone. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  sql: [],
+  store: ["contract", "sql"],
+  service: ["contract", "store", "template"],
+  commands: ["config", "contract", "service", "store", "sql"],
+  config: ["contract"],
+  main: ["config", "commands", "contract", "store", "sql"],
+};
+
+/** The packages that a room may stand on; a room that is not listed here takes what it needs. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  contract: ["zod"],
+  config: ["zod"],
+  main: ["node:events", "node:util"],
+};
+
+type Source = { readonly path: string; readonly text: string };
+
+const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
+const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
+
+describe("the house", () => {
+  test("every room is known", () => {
+    expect(sources.length).toBeGreaterThan(30);
+    expect([...new Set(sources.map(({ path }) => roomOf(path)))].toSorted()).toEqual(
+      Object.keys(rooms).toSorted(),
+    );
+  });
+
+  test("data flows one way: no room imports a room that it must not know", () => {
+    const strays = sources.flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((name) => name.startsWith("."))
+        .map((name) => roomOf(join(path, "..", name)))
+        .filter((room) => room !== roomOf(path) && !rooms[roomOf(path)]?.includes(room))
+        .map((room) => `${path} → ${room}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  test("the contract stands on zod alone, and no pure part reaches for more", () => {
+    const strays = sources.flatMap(({ path, text }) => {
+      const allowed = packages[roomOf(path)];
+      return importsOf(text)
+        .filter((name) => !name.startsWith(".") && allowed?.includes(name) === false)
+        .map((name) => `${path} → ${name}`);
+    });
+    expect(strays).toEqual([]);
+  });
+
+  test("stdout has one door, and nothing but the command line opens it", () => {
+    const speakers = sources
+      .filter(({ text }) => /process\.stdout|console\.|process\.stderr/.test(text))
+      .map(({ path }) => path);
+    expect(speakers).toEqual(["src/commands/output.ts"]);
+  });
+
+  test("only the composition reads the environment and the process's words", () => {
+    const readers = sources
+      .filter(({ text }) => /process\.(env|argv|exit)/.test(text))
+      .map(({ path }) => path);
+    expect(readers).toEqual(["src/main.ts"]);
+  });
+});
+
+describe("form", () => {
+  test.each([...sources, ...tests])("$path is short enough to read", ({ text }) => {
+    const lines = text.split("\n");
+    expect(lines.length).toBeLessThanOrEqual(401);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  test("names are kebab-case, and none is a drawer for odds and ends", () => {
+    const names = [...sources, ...tests].map(({ path }) => basename(path));
+    expect(names.filter((name) => !/^[a-z0-9-]+(\.test|\.config)?\.(ts|js)$/.test(name))).toEqual(
+      [],
+    );
+    expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
+  });
+
+  test("classes are errors, and nothing is left for later", () => {
+    const classes = sources.flatMap(({ text }) => text.match(/class \w+[^{]*/g) ?? []);
+    expect(classes.filter((line) => !line.includes("extends Error"))).toEqual([]);
+    const leftovers = sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text));
+    expect(leftovers).toEqual([]);
+  });
+});
+
+function list(folder: string): readonly Source[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ path, text: readFileSync(path, "utf8") }));
+}
+
+function roomOf(path: string): string {
+  const [, room = ""] = path.split("/");
+  return room.replace(/\.ts$/, "");
+}
+
+function importsOf(text: string): readonly string[] {
+  return [...text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)].map(([, name]) => name ?? "");
+}
