@@ -8,7 +8,7 @@ import type { Endpoint } from "../src/contract/endpoint.ts";
 const readme = readFileSync("README.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
-test("the README opens with what it is, then one command that runs it and one that tests it", () => {
+test("the README opens with the command that runs it and the one that tests it", () => {
   const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code?.trim());
   expect(blocks.slice(0, 2)).toEqual(commands);
 });

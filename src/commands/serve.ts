@@ -11,6 +11,7 @@ import { print, say } from "./output.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
 const drain_ms = 8000;
+const sweepEvery_ms = 20;
 
 type ServeOptions = {
   readonly config: Config;
@@ -75,9 +76,11 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
 /** Idle connections end at once, busy ones when their answer is out or the time is up. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+  // A connection becomes idle when its last answer is out, and Node looks only once.
+  const sweep = setInterval(() => server.closeIdleConnections(), sweepEvery_ms);
   const timer = setTimeout(() => server.closeAllConnections(), drain_ms);
   await closed;
+  clearInterval(sweep);
   clearTimeout(timer);
 }
 

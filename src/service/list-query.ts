@@ -67,7 +67,8 @@ function readFilter(
   if (condition === undefined) return undefined;
   const subject = name.slice(0, -condition.length - 1);
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  const tests = subject.split(/_and_|_or_/).map((field) => {
+  // A field that is named twice says nothing more, and a thousand of them would be a bomb.
+  const tests = [...new Set(subject.split(/_and_|_or_/))].map((field) => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     if (kind === undefined || !takes(kind, condition)) return undefined;
     const value = readValue(values, kind, condition);

@@ -1,7 +1,8 @@
 import { messages } from "../contract/messages.ts";
-import { overloaded, Problem } from "../contract/problem.ts";
+import { overloaded, Problem, unauthorized } from "../contract/problem.ts";
 import { humanize } from "../contract/text.ts";
 import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
+import { ProjectGone } from "../store/tallies.ts";
 
 /** How an answer looks on the wire. Replies carry private data, so no cache may keep them. */
 const headers = {
@@ -32,6 +33,7 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
   if (error instanceof Problem) return error;
   if (error instanceof StoreBusy) return overloaded();
   if (error instanceof Duplicate) return taken(error);
+  if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
   if (isFull(error)) return new Problem(500, messages.store_full);
   return new Problem(500, messages.internal(report(error)));
 }

@@ -6,6 +6,11 @@ import type { Tenant } from "./tenant.ts";
 /** From this many links on, a project's `cont` filters are worth an index (storage.md §4). */
 export const indexFrom = 20_000;
 
+/** The project was deleted after the caller's key was read: nothing may be written for it. */
+export class ProjectGone extends Error {
+  override readonly name = "ProjectGone";
+}
+
 const none = { links: 0, generation: 0, indexed_to: null } as const;
 
 export type Tally = Omit<TallyTable, "project_id">;
@@ -29,7 +34,8 @@ export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tal
     where project_id = ${tenant.projectId}
     returning links, generation, indexed_to
   `.execute(tenant.db);
-  const tally = rows[0] ?? none;
+  const [tally] = rows;
+  if (tally === undefined) throw new ProjectGone("the project was deleted");
   if (added === 1 && tally.links >= indexFrom && tally.indexed_to === null) {
     await startIndex(tenant);
   }

@@ -1,0 +1,229 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createService } from "../../src/service/service.ts";
+import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+
+/** Paths: one form for each address, one namespace for paths and shortened paths. */
+
+const generated = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
+
+async function writePath(world: World, path: unknown) {
+  return world.call("POST", "/links", { body: { path } });
+}
+
+const normalForms = [
+  ["spring", "spring"],
+  ["/spring", "spring"],
+  ["spring/", "spring/"],
+  ["/a/b//c", "a/b//c"],
+  ["caf%C3%A9", "café"],
+  ["cafe\u0301", "café"],
+  ["cafe%CC%81", "café"],
+  ["a%20b", "a b"],
+  ["a b", "a b"],
+  ["a+b", "a+b"],
+  ["a%2Fb", "a/b"],
+  ["a%3Fb%23c", "a?b#c"],
+  ["a?b=c", "a?b=c"],
+  ["CamelCase", "CamelCase"],
+  ["漢字/🎉", "漢字/🎉"],
+  ["robots.txt2", "robots.txt2"],
+  ["a/robots.txt", "a/robots.txt"],
+  ["a/.well-known", "a/.well-known"],
+  ["qr", "qr"],
+  ["a.b/..c/d..", "a.b/..c/d.."],
+  ["p".repeat(2000), "p".repeat(2000)],
+] as const;
+
+test.each(normalForms)("the path %j is kept as %j", async (given, kept) => {
+  await using world = await createWorld();
+  const reply = await writePath(world, given);
+  expect([reply.status, reply.body.path]).toEqual([201, kept]);
+  const changed = await world.call("PATCH", `/links/${reply.body.id}`, { body: { path: given } });
+  expect([changed.status, changed.body]).toEqual([200, reply.body]);
+});
+
+const refusals = [
+  [".well-known", "Path is reserved"],
+  ["/.well-known/assetlinks.json", "Path is reserved"],
+  ["%2Ewell-known/x", "Path is reserved"],
+  [".Well-Known/x", "Path is reserved"],
+  ["robots.txt", "Path is reserved"],
+  ["/ROBOTS.TXT", "Path is reserved"],
+  ["favicon.ico", "Path is reserved"],
+  ["apple-app-site-association", "Path is reserved"],
+  ["spring.qr", "Path is reserved"],
+  ["spring.QR", "Path is reserved"],
+  ["//evil.example", "Path must begin with at most one slash"],
+  ["%2Fevil", "Path must begin with at most one slash"],
+  ["//", "Path must begin with at most one slash"],
+  ["100%", "Path is not a valid percent-encoding"],
+  ["a%zz", "Path is not a valid percent-encoding"],
+  ["%E0%A4", "Path is not a valid percent-encoding"],
+  ["a%252Fb", "Path can't contain a percent sign"],
+  ["a\\b", "Path can't contain a backslash"],
+  ["a%5Cb", "Path can't contain a backslash"],
+  ["..", "Path can't contain the segments . and .."],
+  ["a/../b", "Path can't contain the segments . and .."],
+  ["a/%2E%2E/b", "Path can't contain the segments . and .."],
+  ["./a", "Path can't contain the segments . and .."],
+  ["a\nb", "Path contains control characters"],
+  ["a%0D%0AX: y", "Path contains control characters"],
+  ["a%00", "Path contains control characters"],
+  ["a\ud83c", "Path contains control characters"],
+  ["p".repeat(2001), "Path is too long (maximum is 2000 bytes)"],
+  ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],
+] as const;
+
+test.each(refusals)("the path %j is refused, however it is written", async (path, error) => {
+  await using world = await createWorld();
+  const { id } = (await writePath(world, "here")).body;
+  for (const [method, target] of [
+    ["POST", "/links"],
+    ["POST", "/links/upsert"],
+    ["PATCH", `/links/${id}`],
+    ["PUT", `/links/${id}`],
+  ] as const) {
+    const reply = await world.call(method, target, { body: { path } });
+    expect([method, target, reply.status, reply.body]).toEqual([method, target, 422, { error }]);
+  }
+  expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "here" }]);
+});
+
+test.each([undefined, null, "", "/", "  "])("for the path %j one is generated", async (path) => {
+  await using world = await createWorld();
+  const reply = await writePath(world, path);
+  expect(reply.status).toBe(201);
+  expect(reply.body.path).toMatch(generated);
+});
+
+test("generated paths are unambiguous and differ", async () => {
+  await using world = await createWorld();
+  const paths = new Set<string>();
+  for (let made = 0; made < 200; made += 1) paths.add((await writePath(world, "")).body.path);
+  expect(paths.size).toBe(200);
+  for (const path of paths) expect(path).toMatch(generated);
+});
+
+test("a generated path that is taken is drawn again, and grows when many are taken", async () => {
+  await using world = await createWorld();
+  let stuck = 0;
+  const bytes = (count: number) => {
+    // Only the draws of a path are eight bytes or nine; ids must stay different.
+    if (count > 9 || stuck === 0) return randomBytes(count);
+    stuck -= 1;
+    return new Uint8Array(count);
+  };
+  const service = createService({
+    store: world.store,
+    clock: { now: () => 0, monotonic: () => 0 },
+    random: { bytes },
+    linkOrigin,
+    report: String,
+  });
+  const draw = async (stuckFor: number): Promise<string> => {
+    stuck = stuckFor;
+    const headers = { authorization: `Token ${world.key}`, "content-type": "application/json" };
+    const init = { method: "POST", headers, body: "{}" };
+    const response = await service.fetch(new Request(`${origin}/api/v1/links`, init));
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { path: string }).path;
+  };
+  expect(await draw(1)).toBe("22222222");
+  const again = await draw(3);
+  expect(again).toMatch(generated);
+  expect(again).not.toBe("22222222");
+  expect(await draw(6)).toBe("222222222");
+});
+
+test.each(["", "  ", "/", null])("an existing path cannot be cleared by %j", async (path) => {
+  await using world = await createWorld();
+  const link = (await writePath(world, "here")).body;
+  const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
+  expect([reply.status, reply.body]).toEqual([422, { error: "Path can't be blank" }]);
+});
+
+test("a moved link answers at its new path, and its old one is free", async () => {
+  await using world = await createWorld();
+  const link = (await writePath(world, "old")).body;
+  const moved = await world.call("PATCH", `/links/${link.id}`, { body: { path: "new" } });
+  expect(moved.body).toEqual({ ...link, path: "new" });
+  expect((await writePath(world, "old")).status).toBe(201);
+  expect((await writePath(world, "new")).status).toBe(422);
+});
+
+test("paths and shortened paths share one namespace", async () => {
+  await using world = await createWorld();
+  const body = { path: "a", options: { shorten: true } };
+  const link = (await world.call("POST", "/links", { body })).body;
+  const other = (await writePath(world, "b")).body;
+  for (const path of ["a", "/a", "%61", link.shortened_path]) {
+    for (const [method, target] of [
+      ["POST", "/links"],
+      ["PATCH", `/links/${other.id}`],
+    ] as const) {
+      const reply = await world.call(method, target, { body: { path } });
+      const wanted = [path, method, 422, { error: "Path has already been taken" }];
+      expect([path, method, reply.status, reply.body]).toEqual(wanted);
+    }
+  }
+  const upserted = await world.call("POST", "/links/upsert", {
+    body: { path: link.shortened_path, name: "taken over" },
+  });
+  expect(upserted.status).toBe(422);
+  expect(upserted.body).toEqual({ error: "Path has already been taken" });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
+});
+
+test("paths that differ in case are two links everywhere", async () => {
+  await using world = await createWorld();
+  const lower = (await writePath(world, "straße/é")).body;
+  const upper = (await writePath(world, "Straße/É")).body;
+  for (const link of [lower, upper]) {
+    const eq = await world.call("GET", "/links", {
+      query: `q[path_eq]=${encodeURIComponent(link.path)}`,
+    });
+    expect(eq.body.links).toEqual([link]);
+    const url = `http://default.localhost:8787/${encodeURI(link.path)}`;
+    expect((await world.call("POST", "/short_links/resolve", { body: { url } })).body).toEqual(
+      link,
+    );
+    const body = { path: link.path };
+    expect((await world.call("POST", "/links/upsert", { body })).body).toEqual(link);
+  }
+});
+
+test("another project uses the same path for its own link", async () => {
+  await using world = await createWorld();
+  const key = await world.addKey({ project: await world.addProject() });
+  expect((await writePath(world, "shared")).status).toBe(201);
+  const reply = await world.call("POST", "/links", { key, body: { path: "shared" } });
+  expect(reply.status).toBe(201);
+});
+
+test("whatever path is accepted is found, resolved and written back unchanged", async () => {
+  await using world = await createWorld();
+  const piece = fc.constantFrom("%20", "%2F", "%25", "/", ".", "..", " ", "\u00a0", "%C3%A9");
+  const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
+  const path = fc.array(letter, { maxLength: 6 }).map((letters) => letters.join(""));
+  const run = async (given: string) => {
+    // The 600 writes of a minute are not what is asked here.
+    world.advance(60_000);
+    const made = await writePath(world, given);
+    if (made.status === 422) return;
+    const link = made.body;
+    const body = { path: link.path };
+    const patched = await world.call("PATCH", `/links/${link.id}`, { body });
+    expect([patched.status, patched.body]).toEqual([200, link]);
+    const upserted = await world.call("POST", "/links/upsert", { body });
+    expect([upserted.status, upserted.body]).toEqual([200, link]);
+    const address = link.path.split("/").map(encodeURIComponent).join("/");
+    const url = `http://default.localhost:8787/${address}`;
+    const resolved = await world.call("POST", "/short_links/resolve", { body: { url } });
+    expect([resolved.status, resolved.body]).toEqual([200, link]);
+    await world.call("DELETE", `/links/${link.id}`);
+  };
+  await fc.assert(fc.asyncProperty(path, run), { numRuns: 300 });
+  expect(world.reported).toEqual([]);
+});

@@ -1,0 +1,317 @@
+import { expect, test } from "vitest";
+import { createWorld, type World } from "../support/world.ts";
+
+/** api-spec.md, "Link", "Links": how links are made, read, changed and deleted. */
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+
+const everyPlainField = {
+  name: "Spring sale",
+  path: "spring/sale",
+  social_description: "Everything must go",
+  social_image_url: "https://example.com/spring.png",
+  social_title: "Spring",
+  url: "https://example.com/spring?from=link#top",
+  android_fallback_url: "https://example.com/android",
+  ios_fallback_url: "https://example.com/ios",
+  enable_forced_redirect: true,
+  referrer: "utm_source=spring",
+  ios_deferred_deep_linking_enabled: true,
+  provider_token: "118",
+  campaign_token: "spring",
+} as const;
+
+async function makeLink(world: World, fields: object = {}) {
+  const reply = await world.call("POST", "/links", { body: fields });
+  expect(reply.status, reply.text).toBe(201);
+  return reply.body;
+}
+
+test("a link is created with every field as it was sent", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, everyPlainField);
+  expect(link).toMatchObject({
+    ...everyPlainField,
+    shortened_path: null,
+    ios_app_id: null,
+    android_app_id: null,
+    clicks: 0,
+  });
+  expect(link.id).toMatch(uuid);
+});
+
+test("a link without any field has a path, and every other field of the spec at rest", async () => {
+  await using world = await createWorld();
+  const { id, path, ...rest } = await makeLink(world);
+  expect(id).toMatch(uuid);
+  expect(path).toMatch(/^\w+$/);
+  expect(rest).toEqual({
+    name: null,
+    url: null,
+    social_description: null,
+    social_image_url: null,
+    social_title: null,
+    shortened_path: null,
+    android_fallback_url: null,
+    ios_fallback_url: null,
+    referrer: null,
+    provider_token: null,
+    campaign_token: null,
+    android_app_id: null,
+    ios_app_id: null,
+    enable_forced_redirect: false,
+    ios_deferred_deep_linking_enabled: false,
+    clicks: 0,
+  });
+});
+
+test("a created link is read back by its id and stands in the list", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, everyPlainField);
+  const shown = await world.call("GET", `/links/${link.id}`);
+  expect(shown.status).toBe(200);
+  expect(shown.body).toEqual(link);
+  const listed = await world.call("GET", "/links");
+  expect(listed.status).toBe(200);
+  expect(listed.body.links).toEqual([link]);
+  expect(listed.body.meta.count).toBe(1);
+});
+
+test.each(["GET", "PATCH", "PUT", "DELETE"])(
+  "%s answers 404 for an id that is unknown, and a path is no id",
+  async (method) => {
+    await using world = await createWorld();
+    const link = await makeLink(world, { path: "known", options: { shorten: true } });
+    for (const id of [unknownId, "known", link.shortened_path, "1", "%00", "%E0%A4"]) {
+      const body = method === "GET" || method === "DELETE" ? undefined : { name: "new" };
+      const reply = await world.call(method, `/links/${id}`, { body });
+      expect([id, reply.status, reply.body]).toEqual([id, 404, { error: "Link not found" }]);
+    }
+    expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
+    expect(world.reported).toEqual([]);
+  },
+);
+
+test.each(["PATCH", "PUT"])("%s changes the fields that were sent and no other", async (method) => {
+  await using world = await createWorld();
+  const link = await makeLink(world, everyPlainField);
+  const changes = { name: "Summer sale", enable_forced_redirect: false };
+  const reply = await world.call(method, `/links/${link.id}`, { body: changes });
+  expect(reply.status).toBe(200);
+  expect(reply.body).toEqual({ ...link, ...changes });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
+});
+
+test.each([null, ""])("a text field is cleared by %j", async (empty) => {
+  await using world = await createWorld();
+  const { path, enable_forced_redirect, ios_deferred_deep_linking_enabled, ...texts } =
+    everyPlainField;
+  const flags = { path, enable_forced_redirect, ios_deferred_deep_linking_enabled };
+  const link = await makeLink(world, everyPlainField);
+  const changes = Object.fromEntries(Object.keys(texts).map((field) => [field, empty]));
+  const cleared = Object.fromEntries(Object.keys(texts).map((field) => [field, null]));
+  const reply = await world.call("PATCH", `/links/${link.id}`, { body: changes });
+  expect(reply.body).toEqual({ ...link, ...flags, ...cleared });
+});
+
+test("writing a link back as it was read changes nothing", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { ...everyPlainField, options: { shorten: true } });
+  for (const method of ["PATCH", "PUT"]) {
+    const reply = await world.call(method, `/links/${link.id}`, { body: link });
+    expect([reply.status, reply.body]).toEqual([200, link]);
+  }
+  const reply = await world.call("POST", "/links/upsert", { body: link });
+  expect([reply.status, reply.body]).toEqual([200, link]);
+});
+
+test("fields of the response alone cannot be written, and unknown ones are ignored", async () => {
+  await using world = await createWorld();
+  const foreign = {
+    id: unknownId,
+    clicks: 99,
+    shortened_path: "mine",
+    ios_app_id: unknownId,
+    android_app_id: unknownId,
+    created_via: "console",
+    project_id: unknownId,
+    colour: "red",
+  };
+  const link = await makeLink(world, { path: "a", ...foreign });
+  expect(link).toMatchObject({ clicks: 0, shortened_path: null, ios_app_id: null });
+  expect(link.id).not.toBe(unknownId);
+  const reply = await world.call("PATCH", `/links/${link.id}`, { body: foreign });
+  expect(reply.body).toEqual(link);
+});
+
+test("a deleted link is gone at once: unread, unlisted, unresolved, its paths free", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
+  const reply = await world.call("DELETE", `/links/${link.id}`);
+  expect([reply.status, reply.text]).toEqual([204, ""]);
+
+  expect((await world.call("GET", `/links/${link.id}`)).status).toBe(404);
+  expect((await world.call("DELETE", `/links/${link.id}`)).status).toBe(404);
+  expect((await world.call("GET", "/links")).body.links).toEqual([]);
+  for (const path of ["short-lived", link.shortened_path]) {
+    const url = `http://default.localhost:8787/${path}`;
+    const resolved = await world.call("POST", "/short_links/resolve", { body: { url } });
+    expect([path, resolved.status]).toEqual([path, 404]);
+    await makeLink(world, { path });
+  }
+});
+
+test("upsert creates a link, then updates the one with the same path", async () => {
+  await using world = await createWorld();
+  const first = await world.call("POST", "/links/upsert", { body: { path: "a", name: "One" } });
+  expect([first.status, first.body.name]).toEqual([201, "One"]);
+  const again = { path: "/a", url: "https://example.com/" };
+  const second = await world.call("POST", "/links/upsert", { body: again });
+  expect(second.status).toBe(200);
+  expect(second.body).toEqual({ ...first.body, url: "https://example.com/" });
+  expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
+});
+
+test("upsert knows a path by its exact case", async () => {
+  await using world = await createWorld();
+  const lower = await world.call("POST", "/links/upsert", { body: { path: "sale" } });
+  const upper = await world.call("POST", "/links/upsert", { body: { path: "Sale" } });
+  expect([lower.status, upper.status]).toEqual([201, 201]);
+  expect(upper.body.id).not.toBe(lower.body.id);
+});
+
+test.each([{}, { path: null }, { path: "" }, { path: "  " }, { path: "/" }])(
+  "upsert without a path is a 400: %j",
+  async (body) => {
+    await using world = await createWorld();
+    const reply = await world.call("POST", "/links/upsert", { body });
+    expect(reply.status).toBe(400);
+    expect(reply.body).toEqual({ error: "Required parameter is missing: path." });
+  },
+);
+
+test("upserts of one path at the same time make one link", async () => {
+  await using world = await createWorld();
+  const names = ["one", "two", "three", "four"];
+  const replies = await Promise.all(
+    names.map((name) => world.call("POST", "/links/upsert", { body: { path: "a", name } })),
+  );
+  expect(replies.map((reply) => reply.status).toSorted()).toEqual([200, 200, 200, 201]);
+  expect(new Set(replies.map((reply) => reply.body.id)).size).toBe(1);
+});
+
+test("of two creations of one path at the same time, one is refused", async () => {
+  await using world = await createWorld();
+  const body = { path: "a" };
+  const replies = await Promise.all([1, 2].map(() => world.call("POST", "/links", { body })));
+  expect(replies.map((reply) => reply.status).toSorted()).toEqual([201, 422]);
+  const refused = replies.find((reply) => reply.status === 422);
+  expect(refused?.body).toEqual({ error: "Path has already been taken" });
+});
+
+test("the option shorten makes a shortened path on creation, and only then", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
+  expect(link.shortened_path).toMatch(/^\w+$/);
+  expect(link.shortened_path).not.toBe("a");
+  for (const options of [{}, { shorten: false }, { shorten: null }, null]) {
+    expect((await makeLink(world, { options })).shortened_path).toBeNull();
+  }
+  const plain = await makeLink(world, { path: "b" });
+  const body = { options: { shorten: true } };
+  const changed = await world.call("PATCH", `/links/${plain.id}`, { body });
+  expect(changed.body).toEqual(plain);
+});
+
+const tokenRefusals = [
+  [{ provider_token: "1" }, "Provider token must be sent together with campaign token"],
+  [{ campaign_token: "1" }, "Campaign token must be sent together with provider token"],
+  [
+    { provider_token: "1", campaign_token: null },
+    "Provider token must be sent together with campaign token",
+  ],
+  [
+    { provider_token: "", campaign_token: "1" },
+    "Campaign token must be sent together with provider token",
+  ],
+  [{ provider_token: null }, "Provider token must be sent together with campaign token"],
+] as const;
+
+test.each(tokenRefusals)("the store tokens go together: %j", async (fields, message) => {
+  await using world = await createWorld();
+  const both = { path: "a", provider_token: "1", campaign_token: "2" };
+  const link = await makeLink(world, both);
+  for (const [method, path] of [
+    ["POST", "/links"],
+    ["PATCH", `/links/${link.id}`],
+    ["PUT", `/links/${link.id}`],
+  ] as const) {
+    const reply = await world.call(method, path, { body: fields });
+    expect([method, reply.status, reply.body]).toEqual([method, 422, { error: message }]);
+  }
+  const body = { path: "a", ...fields };
+  expect((await world.call("POST", "/links/upsert", { body })).status).toBe(422);
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
+});
+
+const wrongTypes = [
+  [{ name: 5 }, "Name must be a string"],
+  [{ path: ["a"] }, "Path must be a string"],
+  [{ enable_forced_redirect: "true" }, "Enable forced redirect must be true or false"],
+  [{ ios_app: "com.example" }, "Ios app must be an object"],
+  [{ android_app: [] }, "Android app must be an object"],
+  [{ options: { shorten: "yes" } }, "Options shorten must be true or false"],
+  [{ name: 1, url: 2 }, "Name must be a string and Url must be a string"],
+  [
+    { name: 1, path: 2, url: 3 },
+    "Name must be a string, Path must be a string, and Url must be a string",
+  ],
+] as const;
+
+test.each(wrongTypes)("a field of another type is refused: %j", async (fields, message) => {
+  await using world = await createWorld();
+  const reply = await world.call("POST", "/links", { body: fields });
+  expect([reply.status, reply.body]).toEqual([422, { error: message }]);
+});
+
+test("one sentence lists every problem of a link", async () => {
+  await using world = await createWorld();
+  await makeLink(world, { path: "taken" });
+  const body = { path: "taken", url: "javascript:alert(1)", provider_token: "1" };
+  const reply = await world.call("POST", "/links", { body });
+  expect(reply.status).toBe(422);
+  expect(reply.body.error.split(/, and |, | and /).toSorted()).toEqual([
+    "Path has already been taken",
+    "Provider token must be sent together with campaign token",
+    "Url must be an http or https address",
+  ]);
+});
+
+test("texts come back as they were sent, in every script", async () => {
+  await using world = await createWorld();
+  const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
+  const link = await makeLink(world, { name, social_title: name, social_description: name });
+  expect(link).toMatchObject({ name, social_title: name, social_description: name });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
+});
+
+test.each(["name", "social_title", "social_description", "referrer"])(
+  "a %s that no store can keep is refused",
+  async (field) => {
+    await using world = await createWorld();
+    for (const text of ["a\0b", "half \ud83c"]) {
+      const reply = await world.call("POST", "/links", { body: { [field]: text } });
+      expect(reply.status).toBe(422);
+      expect(reply.body.error).toMatch(/ contains characters that can't be stored$/);
+    }
+  },
+);
+
+test("a name has at most 500 characters", async () => {
+  await using world = await createWorld();
+  await makeLink(world, { name: "n".repeat(500) });
+  const reply = await world.call("POST", "/links", { body: { name: "n".repeat(501) } });
+  expect(reply.status).toBe(422);
+  expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
+});
