@@ -7,6 +7,9 @@ export type Clock = {
   readonly monotonic: () => number;
 };
 
+/** Whoever waits for an answer; once aborted, nothing more may begin on their behalf. */
+export type Waiter = { readonly aborted: boolean };
+
 export type Random = {
   /** Cryptographically strong bytes. */
   readonly bytes: (count: number) => Uint8Array;

@@ -1,7 +1,7 @@
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
-import type { Clock, Random } from "../contract/world.ts";
+import type { Clock, Random, Waiter } from "../contract/world.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Caller } from "./access.ts";
@@ -25,7 +25,7 @@ export type Call<E extends Endpoint> = {
   readonly list: E["list"] extends object ? ListQuery : null;
   readonly body: Body<E>;
   /** Aborted when the caller was told that it took too long: nothing more may begin. */
-  readonly signal: AbortSignal;
+  readonly signal: Waiter;
 };
 
 export type Answer<E extends Endpoint> = {
@@ -49,7 +49,7 @@ export type Handlers = {
 export type WriteCall = {
   readonly services: Services;
   readonly caller: Caller;
-  readonly signal: AbortSignal;
+  readonly signal: Waiter;
 };
 
 export function readTenant({ services, caller }: Pick<WriteCall, "services" | "caller">): Tenant {

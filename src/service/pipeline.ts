@@ -1,4 +1,5 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { Waiter } from "../contract/world.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { requireActive, requireKind, requirePlan, requireRole, requireScope } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
@@ -15,7 +16,7 @@ export type AnyHandler = (call: {
   readonly params: Readonly<Record<string, string>>;
   readonly list: unknown;
   readonly body: unknown;
-  readonly signal: AbortSignal;
+  readonly signal: Waiter;
 }) => Promise<{ readonly body: unknown; readonly status?: number }>;
 
 type Asked = {
@@ -25,7 +26,7 @@ type Asked = {
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
   readonly budgets: BudgetBook;
-  readonly signal: AbortSignal;
+  readonly signal: Waiter;
 };
 
 /**

@@ -1,5 +1,8 @@
 import type { Kysely } from "kysely";
 
+/** Whoever waits for a write. Once it is aborted, the write does not begin any more. */
+export type Waiter = { readonly aborted: boolean };
+
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
   readonly engine: "sqlite" | "postgres";
@@ -7,11 +10,11 @@ export type Sql<Tables> = {
   readonly db: Kysely<Tables>;
   /**
    * Runs `work` as one transaction: all of it is durable when the promise resolves, or none of it
-   * happened. While it waits for its turn, an aborted signal takes it out of the queue.
+   * happened. While it waits for its turn, an aborted signal takes it back.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
-    options?: { readonly signal?: AbortSignal | undefined },
+    options?: { readonly signal?: Waiter | undefined },
   ) => Promise<Result>;
   readonly close: () => Promise<void>;
 };

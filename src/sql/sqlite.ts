@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, StoreUnusable } from "./faults.ts";
-import type { Sql } from "./sql.ts";
+import type { Sql, Waiter } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 import { createTurns, retryWhileBusy } from "./turns.ts";
 
@@ -44,7 +44,7 @@ export async function openSqlite<Tables>(
 async function transact<Result>(
   writer: Database,
   work: () => Promise<Result>,
-  signal: AbortSignal | undefined,
+  signal: Waiter | undefined,
 ): Promise<Result> {
   await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, signal);
   try {

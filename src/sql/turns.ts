@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { StoreBusy } from "./faults.ts";
+import type { Waiter } from "./sql.ts";
 
 /**
  * Who may write next. Within the process writers take turns in the order they came. Between
@@ -8,7 +9,7 @@ import { StoreBusy } from "./faults.ts";
  */
 export type Turns = {
   /** Runs `work` when no other writer of this process is at it. */
-  readonly take: <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
+  readonly take: <Result>(work: () => Promise<Result>, signal?: Waiter) => Promise<Result>;
 };
 
 const patience_ms = 5_000;
@@ -20,7 +21,7 @@ export function createTurns(): Turns {
   let waiting = 0;
   let runStarted = performance.now();
 
-  function take<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  function take<Result>(work: () => Promise<Result>, signal?: Waiter): Promise<Result> {
     if (waiting === 0) runStarted = performance.now();
     waiting += 1;
     const result = last.then(() => {
@@ -50,7 +51,7 @@ export function createTurns(): Turns {
 export async function retryWhileBusy<Result>(
   attempt: () => Result,
   isBusy: (error: unknown) => boolean,
-  signal?: AbortSignal,
+  signal?: Waiter,
 ): Promise<Result> {
   const started = performance.now();
   for (;;) {
@@ -67,6 +68,6 @@ export async function retryWhileBusy<Result>(
   }
 }
 
-function throwIfGone(signal: AbortSignal | undefined): void {
+function throwIfGone(signal: Waiter | undefined): void {
   if (signal?.aborted === true) throw new StoreBusy("the caller stopped waiting");
 }

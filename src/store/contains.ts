@@ -48,7 +48,8 @@ export async function startIndex({ db, projectId }: Tenant): Promise<void> {
 }
 
 /** Indexes the next links in the order of their ids; true when none are left. */
-export async function indexBatch({ db, projectId }: Tenant): Promise<boolean> {
+export async function indexBatch(tenant: Tenant): Promise<boolean> {
+  const { db, projectId } = tenant;
   const tally = await db
     .selectFrom("tallies")
     .select("indexed_to")
@@ -65,11 +66,7 @@ export async function indexBatch({ db, projectId }: Tenant): Promise<boolean> {
     .execute();
   const last = next.at(-1)?.id;
   if (last !== undefined) {
-    await sql`
-      insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
-      select rowkey, name_lc, path_lc, shortened_path_lc from links
-      where project_id = ${projectId} and id > ${tally.indexed_to} and id <= ${last}
-    `.execute(db);
+    await fillIndex(tenant, sql`id > ${tally.indexed_to} and id <= ${last}`);
   }
   const isDone = next.length < batchRows;
   await sql`
@@ -80,16 +77,12 @@ export async function indexBatch({ db, projectId }: Tenant): Promise<boolean> {
 
 /** Puts a written link into the index, when the index has come as far as this link. */
 export async function indexLink(
-  { db, projectId }: Tenant,
+  tenant: Tenant,
   id: string,
   indexedTo: string | null,
 ): Promise<void> {
   if (indexedTo === null || id > indexedTo) return;
-  await sql`
-    insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
-    select rowkey, name_lc, path_lc, shortened_path_lc from links
-    where project_id = ${projectId} and id = ${id}
-  `.execute(db);
+  await fillIndex(tenant, sql`id = ${id}`);
 }
 
 /** Takes a link out of the index before it is changed or deleted. */
@@ -107,6 +100,14 @@ export async function unindexLink(
 
 export async function dropIndex(db: Db, projectId: string): Promise<void> {
   await sql`drop table if exists ${sql.table(nameIndex(projectId))}`.execute(db);
+}
+
+async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
+    select rowkey, name_lc, path_lc, shortened_path_lc from links
+    where project_id = ${projectId} and ${which}
+  `.execute(db);
 }
 
 /** The id is our own, but it becomes part of a table's name, so it is looked at again. */

@@ -1,4 +1,5 @@
 import type { Role, Scope } from "../contract/policy.ts";
+import { prepareQuery } from "./prepared.ts";
 import type { Db } from "./tenant.ts";
 
 /** API keys. The token itself is never here: only its SHA-256. */
@@ -28,14 +29,17 @@ export type KeyHolder = {
   } | null;
 };
 
-export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolder | undefined> {
-  const row = await db
+const selectHolder = prepareQuery((db) =>
+  db
     .selectFrom("api_keys")
     .leftJoin("projects", "projects.id", "api_keys.project_id")
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
-    .where("token_hash", "=", tokenHash)
-    .executeTakeFirst();
+    .where("token_hash", "=", ""),
+);
+
+export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolder | undefined> {
+  const row = await selectHolder(db, [tokenHash]);
   if (row === undefined) return undefined;
   const { id, token_hash, role, project_id } = row;
   return {

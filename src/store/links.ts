@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/link-rules.ts";
@@ -13,6 +13,7 @@ import {
 } from "./contains.ts";
 import type { Counts } from "./counts.ts";
 import type { AppColumn, Columns, TextColumn } from "./filters.ts";
+import { prepareQuery } from "./prepared.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { LinkTable } from "./tables.ts";
 import { readTally, tallyWrite } from "./tallies.ts";
@@ -31,15 +32,36 @@ export type LinkChanges = Partial<
   LinkValues & Pick<NewLink, "ios_app_id" | "android_app_id" | "shortened_path">
 >;
 
-type LinkRow = Omit<LinkTable, "rowkey">;
+/** The columns that a caller sees, in the order of the spec. */
+const shownColumns = [
+  "id",
+  "name",
+  "path",
+  "url",
+  "social_description",
+  "social_image_url",
+  "social_title",
+  "shortened_path",
+  "android_fallback_url",
+  "ios_fallback_url",
+  "referrer",
+  "provider_token",
+  "campaign_token",
+  "android_app_id",
+  "ios_app_id",
+  "enable_forced_redirect",
+  "ios_deferred_deep_linking_enabled",
+  "clicks",
+] as const satisfies readonly (keyof LinkTable)[];
+
+type LinkRow = Pick<LinkTable, (typeof shownColumns)[number]>;
+
+const selectLink = prepareQuery((db) =>
+  db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
+);
 
 export async function findLink({ db, projectId }: Tenant, id: string): Promise<Link | undefined> {
-  const row = await db
-    .selectFrom("links")
-    .selectAll()
-    .where("project_id", "=", projectId)
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const row = await selectLink(db, [projectId, id]);
   return row && toLink(row);
 }
 
@@ -90,7 +112,7 @@ export async function claimAddress(
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const { indexed_to } = await tallyWrite(tenant, 1);
-  const row: LinkRow = {
+  const row: LinkTable = {
     project_id: tenant.projectId,
     ...values,
     name_lc: foldOrNull(link.name),
@@ -103,9 +125,13 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     created_at: now,
     updated_at: now,
   };
-  await tenant.db.insertInto("links").values(row).execute();
+  const shown = await tenant.db
+    .insertInto("links")
+    .values(row)
+    .returning(shownColumns)
+    .executeTakeFirstOrThrow();
   await indexLink(tenant, link.id, indexed_to);
-  return toLink(row);
+  return toLink(shown);
 }
 
 /** Changes a link; a new path must have been claimed before, and the old one is given up. */
@@ -135,7 +161,7 @@ export async function updateLink(
     })
     .where("project_id", "=", projectId)
     .where("id", "=", before.id)
-    .returningAll()
+    .returning(shownColumns)
     .executeTakeFirstOrThrow();
   if (isSearched) await indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
@@ -208,11 +234,8 @@ function describeLinks({ projectId }: Tenant, isIndexed: boolean): ListSource {
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),
   };
-  return {
-    table: "links",
-    columns,
-    within: sql`links.project_id = ${projectId}`,
-  };
+  const within = sql<SqlBool>`links.project_id = ${projectId}`;
+  return { table: "links", shown: shownColumns, columns, within };
 }
 
 function appText(projectId: string, app: "ios_app" | "android_app", field: string): AppColumn {
@@ -239,23 +262,8 @@ function foldOrNull(text: string | null): string | null {
 
 function toLink(row: LinkRow): Link {
   return {
-    id: row.id,
-    name: row.name,
-    path: row.path,
-    url: row.url,
-    social_description: row.social_description,
-    social_image_url: row.social_image_url,
-    social_title: row.social_title,
-    shortened_path: row.shortened_path,
-    android_fallback_url: row.android_fallback_url,
-    ios_fallback_url: row.ios_fallback_url,
-    referrer: row.referrer,
-    provider_token: row.provider_token,
-    campaign_token: row.campaign_token,
-    android_app_id: row.android_app_id,
-    ios_app_id: row.ios_app_id,
+    ...row,
     enable_forced_redirect: row.enable_forced_redirect === 1,
     ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
-    clicks: row.clicks,
   };
 }

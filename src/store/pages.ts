@@ -13,6 +13,8 @@ export type Page<Item> = {
 
 export type ListSource = {
   readonly table: string;
+  /** The columns to read; all of them where this is left out. */
+  readonly shown?: readonly string[];
   readonly columns: Columns;
   /** Which rows the list is of, before any filter: the project's. */
   readonly within: RawBuilder<SqlBool>;
@@ -48,14 +50,16 @@ export async function readPage<Row>(
   const isReversed = skipped > count / 2;
   const offset = isReversed ? count - meta.to : skipped;
   const table = sql.table(source.table);
+  const shown =
+    source.shown === undefined ? sql`*` : sql.join(source.shown.map((column) => sql.ref(column)));
   const order = sortsToSql(query.sorts, source.columns, isReversed);
   const where = whereOf(source, query);
   const slice = sql`order by ${order} limit ${length} offset ${offset}`;
   const { rows } =
     offset < deferredFrom
-      ? await sql<Row>`select * from ${table} where ${where} ${slice}`.execute(db)
+      ? await sql<Row>`select ${shown} from ${table} where ${where} ${slice}`.execute(db)
       : await sql<Row>`
-          select * from ${table} where ${source.within}
+          select ${shown} from ${table} where ${source.within}
           and id in (select id from ${table} where ${where} ${slice}) order by ${order}
         `.execute(db);
   return isReversed ? rows.toReversed() : rows;
