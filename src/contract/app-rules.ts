@@ -49,7 +49,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
     team_id: fields.team_id ?? "",
     app_store_id: blankToNull(fields.app_store_id?.replace(/\D/g, "")),
     name: blankToNull(fields.name),
-    clip_bundle_id: blankToNull(dropTeamId(fields.clip_bundle_id, fields.team_id)),
+    clip_bundle_id: blankToNull(dropTeamIds(fields.clip_bundle_id, fields.team_id)),
     custom_scheme: normalizeScheme(fields.custom_scheme),
   };
   const problems = [
@@ -119,15 +119,22 @@ function isScheme(value: string): boolean {
   return isIdentifier(schemePattern)(value) && !forbiddenSchemes.has(value.toLowerCase());
 }
 
-/** Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. */
-function dropTeamId(
+/**
+ * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. As many
+ * prefixes as there are go, so that what was stored once is not shortened by the next update.
+ */
+function dropTeamIds(
   clipBundleId: string | null | undefined,
   teamId: string | null | undefined,
 ): string | null | undefined {
-  const prefix = clipBundleId?.slice(0, teamIdLength) ?? "";
-  const isTeamId = prefix === teamId || /^[A-Z0-9]{10}$/.test(prefix);
-  const isPrefixed = isTeamId && clipBundleId?.charAt(teamIdLength) === ".";
-  return isPrefixed ? clipBundleId.slice(teamIdLength + 1) : clipBundleId;
+  let rest = clipBundleId ?? "";
+  for (;;) {
+    const prefix = rest.slice(0, teamIdLength);
+    const isTeamId = prefix === teamId || /^[A-Z0-9]{10}$/.test(prefix);
+    if (!isTeamId || rest.charAt(teamIdLength) !== "." || rest.length === teamIdLength + 1) break;
+    rest = rest.slice(teamIdLength + 1);
+  }
+  return rest;
 }
 
 function normalizeScheme(scheme: string | null | undefined): string | null {

@@ -4,6 +4,11 @@ import { z } from "zod";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** An id as it is looked up; what is no UUID is the id of nothing. */
+export function readId(text: string): string {
+  return uuidPattern.test(text) ? text.toLowerCase() : "";
+}
+
 export const byId = z.object({ id: z.string().describe("UUID") });
 
 /** A request's text field: absent keeps what is there, null clears it. */

@@ -92,11 +92,9 @@ function checkPath(
 ): { readonly value?: string; readonly fault?: string } {
   if (path === undefined) return {};
   // "/" and white space name no page of their own; a new link gets a generated path instead.
-  if (path === null || path.trim() === "" || path === "/") {
-    return act === "create" ? {} : { fault: "can't be blank" };
-  }
-  const normal = normalizePath(path);
+  const normal = path === null ? "" : normalizePath(path);
   if (normal === undefined) return { fault: "is not a valid percent-encoding" };
+  if (isBlank(normal)) return act === "create" ? {} : { fault: "can't be blank" };
   const fault = findPathFault(normal);
   return fault === undefined ? { value: normal } : { fault };
 }

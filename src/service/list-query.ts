@@ -13,6 +13,7 @@ import { messages } from "../contract/messages.ts";
 import { normalizeForSearch } from "../contract/link-path.ts";
 import { paging } from "../contract/policy.ts";
 import { badRequest } from "../contract/problem.ts";
+import { isStorable } from "../contract/text.ts";
 import { parseTime } from "./parse-time.ts";
 
 /**
@@ -96,9 +97,9 @@ function readValue(
 function castValue(text: string, kind: FieldKind, condition: Condition): string | number | null {
   switch (kind) {
     case "text":
-      return text;
+      return keepStorable(text);
     case "path":
-      return condition === "cont" ? text.normalize("NFC") : normalizeForSearch(text);
+      return keepStorable(condition === "cont" ? text : normalizeForSearch(text));
     case "integer":
       return readInteger(text);
     case "time":
@@ -106,11 +107,17 @@ function castValue(text: string, kind: FieldKind, condition: Condition): string 
   }
 }
 
+/** A text that no row can hold is a value that could not be read. */
+function keepStorable(text: string): string | null {
+  return isStorable(text) ? text : null;
+}
+
 /** As Ruby's `to_i`: the number that the text begins with, or 0. */
 function readInteger(text: string): number {
-  const [digits = "0"] = /^[+-]?\d+/.exec(text) ?? [];
+  const [digits = "0"] = /^[+-]?\d+(_\d+)*/.exec(text) ?? [];
   const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number;
-  return Math.min(Math.max(Number(digits), MIN_SAFE_INTEGER), MAX_SAFE_INTEGER);
+  const number = Number(digits.replaceAll("_", ""));
+  return Math.min(Math.max(number, MIN_SAFE_INTEGER), MAX_SAFE_INTEGER);
 }
 
 /** "name desc"; a missing or strange direction is ascending, an unknown field is no sort at all. */

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import { readId } from "../contract/fields.ts";
 import type { Waiter } from "../contract/world.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { requireActive, requireKind, requirePlan, requireRole, requireScope } from "./access.ts";
@@ -39,14 +40,8 @@ export async function answer(asked: Asked): Promise<Response> {
   const caller = endpoint.auth === "none" ? null : await admit(asked, query);
   const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
   const body = await readBody(request, endpoint);
-  const result = await handler({
-    services,
-    caller,
-    params,
-    list,
-    body,
-    signal,
-  });
+  const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
+  const result = await handler({ services, caller, params: ids, list, body, signal });
   return respondWith(result.status ?? endpoint.success.status, result.body);
 }
 

@@ -6,11 +6,12 @@ import {
   type Checked,
   type IosAppValues,
 } from "../contract/app-rules.ts";
+import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { checkLink, findProFields } from "../contract/link-rules.ts";
 import { messages } from "../contract/messages.ts";
 import { unauthorized, validationFailed, type FieldProblem } from "../contract/problem.ts";
-import { isBlank } from "../contract/text.ts";
+import { isBlank, isStorable } from "../contract/text.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/tallies.ts";
@@ -24,7 +25,7 @@ import { createCode, createId } from "./ids.ts";
  * caller's transaction, so a write that fails leaves nothing behind: no app, no address.
  */
 
-const codeLength = 8;
+export const codeLength = 8;
 const triesPerLength = 5;
 
 type Extras = {
@@ -202,14 +203,14 @@ async function chooseApp<Fields, Values>(
 ): Promise<string | null> {
   // Neither of the two detaches; both at once is a problem that the link's own rules name.
   if (isBlank(id) === isBlank(identifier)) return null;
-  const known = isBlank(identifier)
-    ? await apps.find(tenant, id ?? "")
-    : await apps.findNamed(tenant, identifier ?? "");
-  if (known !== undefined) return known.id;
   if (isBlank(identifier)) {
-    problems.push({ field, message: notFound });
-    return null;
+    const app = await apps.find(tenant, readId(id ?? ""));
+    if (app === undefined) problems.push({ field, message: notFound });
+    return app?.id ?? null;
   }
+  const name = identifier ?? "";
+  const known = isStorable(name) ? await apps.findNamed(tenant, name) : undefined;
+  if (known !== undefined) return known.id;
   if (!hasRole(call.caller, "manager")) throw unauthorized(messages.app_role_required);
   const checked = check(fields);
   problems.push(...checked.problems);

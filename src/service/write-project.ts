@@ -48,7 +48,7 @@ async function accept(db: Db, fields: ProjectFields, ownId?: string): Promise<Pr
   const { values, problems } = checkProject(fields);
   const all: FieldProblem[] = [...problems];
   for (const field of ["subdomain", "custom_domain"] as const) {
-    const value = values[field];
+    const value = problems.some((problem) => problem.field === field) ? null : values[field];
     const other = value === null ? undefined : await findProjectNamed(db, field, value);
     if (other === undefined || other.id === ownId) continue;
     all.push({ field, message: `${humanize(field)} has already been taken` });

@@ -65,6 +65,8 @@ function connect(database: Database): DatabaseConnection {
   function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
     // Rows are bound as what our tables hold; Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
+    // A driver would end the text at the NUL and find rows that nobody asked for.
+    if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
     const { statement, returnsRows } = prepare(sql);
     // What comes back has the shape of the query that Kysely typed.
     if (returnsRows) return { rows: statement.all(...values) as Row[] };
@@ -87,6 +89,10 @@ function connect(database: Database): DatabaseConnection {
       throw new Error("streaming is not supported");
     },
   };
+}
+
+function hasNul(value: SqlValue): boolean {
+  return typeof value === "string" && value.includes("\0");
 }
 
 function refuseTransaction(): Promise<never> {

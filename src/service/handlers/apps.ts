@@ -60,7 +60,8 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
   /** The values to store, when nothing is wrong with them and the identifier is free. */
   async function accept(tenant: Tenant, fields: Fields, ownId?: string): Promise<Values> {
     const { values, problems } = kind.check(fields);
-    const other = await apps.findNamed(tenant, kind.identify(values));
+    const isNamed = !problems.some(({ field }) => field === kind.identifier);
+    const other = isNamed ? await apps.findNamed(tenant, kind.identify(values)) : undefined;
     const isTaken = other !== undefined && other.id !== ownId;
     const all: readonly FieldProblem[] = isTaken ? [taken(kind.identifier), ...problems] : problems;
     if (all.length > 0) throw validationFailed(all);

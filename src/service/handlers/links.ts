@@ -1,7 +1,8 @@
 import { badRequest, notFound } from "../../contract/problem.ts";
 import { messages } from "../../contract/messages.ts";
 import { links } from "../../contract/links.ts";
-import { normalizePath } from "../../contract/link-path.ts";
+import { findPathFault, normalizePath } from "../../contract/link-path.ts";
+import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
@@ -24,8 +25,11 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   upsert: (call) =>
     writeTenant(call, async (tenant) => {
       const path = normalizePath(call.body.path ?? "");
-      if (path === "") throw badRequest(messages.parameter_missing("path"));
-      const known = path === undefined ? undefined : await findLinkAt(tenant, path);
+      if (path !== undefined && isBlank(path)) {
+        throw badRequest(messages.parameter_missing("path"));
+      }
+      const isSound = path !== undefined && findPathFault(path) === undefined;
+      const known = isSound ? await findLinkAt(tenant, path) : undefined;
       // A path that is another link's shortened path is taken; it names no link of its own.
       if (known === undefined || known.path !== path) {
         return { status: 201, body: await makeLink(tenant, call, call.body) };

@@ -9,13 +9,14 @@ import { findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
-import { claimCode, makeLink } from "../write-link.ts";
+import { claimCode, codeLength, makeLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = normalizePath(call.body.prefix ?? "") ?? "%";
-    const fault = findPathFault(prefix);
-    if (fault !== undefined) throw refuse("prefix", fault);
+    // What is kept is the prefix with a code behind it, so that is what must be sound.
+    const fault = findPathFault(prefix + "x".repeat(codeLength));
+    if (fault !== undefined) throw refuse("prefix", fault, "errors");
     const address = readAddress(call.body.url ?? "", "errors");
     return {
       body: await writeTenant(call, async (tenant) => {
@@ -32,11 +33,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    const path = normalizePath(address.pathname);
-    const link =
-      project === undefined || path === undefined
-        ? undefined
-        : await findLinkAt({ db, projectId: project.id }, path);
+    const link = project && (await findVisited({ db, projectId: project.id }, address));
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };
   },
@@ -53,15 +50,21 @@ async function shortenOwn(
   address: URL,
   prefix: string,
 ): Promise<Link> {
-  const path = normalizePath(address.pathname);
-  const link = path === undefined ? undefined : await findLinkAt(tenant, path);
-  if (link === undefined) throw refuse("url", "is not the address of a link");
+  const link = await findVisited(tenant, address);
+  if (link === undefined) throw refuse("url", "is not the address of a link", "errors");
   if (link.shortened_path === null) {
     const shortened_path = await claimCode(tenant, call, link.id, prefix);
     return updateLink(tenant, link, { shortened_path }, call.services.clock.now());
   }
   if (link.shortened_path.startsWith(prefix)) return link;
-  throw refuse("prefix", `differs from the link's shortened path ${link.shortened_path}`);
+  throw refuse("prefix", `differs from the link's shortened path ${link.shortened_path}`, "errors");
+}
+
+/** The link that an address of the tenant's link host leads to. */
+function findVisited(tenant: Tenant, { pathname }: URL): Promise<Link | undefined> {
+  const path = normalizePath(pathname);
+  const isSound = path !== undefined && findPathFault(path) === undefined;
+  return isSound ? findLinkAt(tenant, path) : Promise.resolve(undefined);
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
@@ -82,6 +85,6 @@ function readAddress(url: string, key?: "errors"): URL {
   return new URL(url);
 }
 
-function refuse(field: string, fault: string, key: "error" | "errors" = "errors") {
+function refuse(field: string, fault: string, key?: "errors") {
   return validationFailed([{ field, message: `${humanize(field)} ${fault}` }], key);
 }

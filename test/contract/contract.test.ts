@@ -1,0 +1,356 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { conditions, takes } from "../../src/contract/filters.ts";
+import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
+import { budgets, roles, scopes } from "../../src/contract/policy.ts";
+import { createWorld, type Reply, type World } from "../support/world.ts";
+
+/** The contract against the words of api-spec.md and design.md, copied here by hand. */
+
+type Line = readonly [endpoint: string, success: string, tool: string, effect: Endpoint["effect"]];
+
+/** api-spec.md, "Endpoints", beside design.md, "Tools: one per endpoint". */
+const spec: readonly Line[] = [
+  ["GET /links", "200", "list_links", "read"],
+  ["POST /links", "201", "create_link", "write"],
+  ["POST /links/upsert", "200 201", "upsert_link", "write"],
+  ["GET /links/:id", "200", "get_link", "read"],
+  ["PATCH PUT /links/:id", "200", "update_link", "write"],
+  ["DELETE /links/:id", "204", "delete_link", "destroy"],
+  ["POST /short_links", "201", "shorten_link", "write"],
+  ["POST /short_links/resolve", "200", "resolve_short_link", "read"],
+  ["GET /ios_apps", "200", "list_ios_apps", "read"],
+  ["POST /ios_apps", "201", "register_ios_app", "write"],
+  ["GET /ios_apps/:id", "200", "get_ios_app", "read"],
+  ["PATCH PUT /ios_apps/:id", "200", "update_ios_app", "write"],
+  ["DELETE /ios_apps/:id", "204", "delete_ios_app", "destroy"],
+  ["GET /android_apps", "200", "list_android_apps", "read"],
+  ["POST /android_apps", "201", "register_android_app", "write"],
+  ["GET /android_apps/:id", "200", "get_android_app", "read"],
+  ["PATCH PUT /android_apps/:id", "200", "update_android_app", "write"],
+  ["DELETE /android_apps/:id", "204", "delete_android_app", "destroy"],
+  ["GET /projects", "200", "list_projects", "read"],
+  ["POST /projects", "201", "create_project", "write"],
+  ["GET /projects/:id", "200", "get_project", "read"],
+  ["PATCH /projects/:id", "200", "update_project", "write"],
+  ["DELETE /projects/:id", "204", "delete_project", "destroy"],
+];
+
+/** api-spec.md, "Limits": who spends which budget. All others are not limited. */
+const spenders = {
+  link_writes: ["POST /links", "POST /links/upsert", "PATCH PUT /links/:id"],
+  url_shortening: ["POST /short_links"],
+  ios_app_writes: ["POST /ios_apps", "PATCH PUT /ios_apps/:id", "DELETE /ios_apps/:id"],
+  android_app_writes: [
+    "POST /android_apps",
+    "PATCH PUT /android_apps/:id",
+    "DELETE /android_apps/:id",
+  ],
+} as const;
+
+/** api-spec.md, "Authentication" 4, and the endpoint that each scope opens. */
+const opened: Readonly<Record<string, readonly string[]>> = {
+  "links.show": ["GET /links/:id"],
+  "links.index": ["GET /links"],
+  "links.create": ["POST /links", "POST /links/upsert"],
+  "links.update": ["PATCH PUT /links/:id"],
+  "links.destroy": ["DELETE /links/:id"],
+  "short_links.create": ["POST /short_links"],
+  "ios_apps.index": ["GET /ios_apps"],
+  "ios_apps.show": ["GET /ios_apps/:id"],
+  "ios_apps.create": ["POST /ios_apps"],
+  "ios_apps.update": ["PATCH PUT /ios_apps/:id"],
+  "ios_apps.destroy": ["DELETE /ios_apps/:id"],
+  "android_apps.index": ["GET /android_apps"],
+  "android_apps.show": ["GET /android_apps/:id"],
+  "android_apps.create": ["POST /android_apps"],
+  "android_apps.update": ["PATCH PUT /android_apps/:id"],
+  "android_apps.destroy": ["DELETE /android_apps/:id"],
+};
+
+/** A call for every entry, in an order in which each has something to work on. */
+const calls: readonly (readonly [endpoint: string, path: string, body?: object])[] = [
+  ["POST /ios_apps", "", { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } }],
+  ["GET /ios_apps", ""],
+  ["GET /ios_apps/:id", "ios_app"],
+  ["PATCH /ios_apps/:id", "ios_app", { ios_app: { name: "Shop" } }],
+  ["PUT /ios_apps/:id", "ios_app", { ios_app: { custom_scheme: "shop://" } }],
+  [
+    "POST /android_apps",
+    "",
+    { android_app: { package_name: "com.shop.app", fingerprints: ["AA:BB"] } },
+  ],
+  ["GET /android_apps", ""],
+  ["GET /android_apps/:id", "android_app"],
+  ["PATCH /android_apps/:id", "android_app", { android_app: { name: "Shop" } }],
+  ["PUT /android_apps/:id", "android_app", { android_app: { fingerprints: ["CC:DD"] } }],
+  ["POST /links", "", { path: "spring", url: "https://example.com", options: { shorten: true } }],
+  ["GET /links", ""],
+  ["GET /links/:id", "link"],
+  ["PATCH /links/:id", "link", { name: "Spring", ios_app: { bundle_id: "com.shop" } }],
+  ["PUT /links/:id", "link", { social_title: "Spring" }],
+  ["POST /links/upsert", "", { path: "spring", name: "Again" }],
+  ["POST /links/upsert", "", { path: "summer" }],
+  ["POST /short_links", "", { url: "https://example.com/long", prefix: "go-" }],
+  ["POST /short_links/resolve", "", { url: "http://default.localhost:8787/spring" }],
+  ["DELETE /links/:id", "link"],
+  ["DELETE /ios_apps/:id", "ios_app"],
+  ["DELETE /android_apps/:id", "android_app"],
+  ["POST /projects", "", { project: { name: "Other", subdomain: "other" } }],
+  ["GET /projects", ""],
+  ["GET /projects/:id", "project"],
+  ["PATCH /projects/:id", "project", { project: { custom_domain: "go.example.com" } }],
+  ["DELETE /projects/:id", "project"],
+];
+
+/** Effect, idempotent, overwrites: what a method promises, and the two tools that differ. */
+const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
+  GET: ["read", true, false],
+  POST: ["write", false, false],
+  PATCH: ["write", true, true],
+  DELETE: ["destroy", true, false],
+  upsert_link: ["write", true, true],
+  resolve_short_link: ["read", true, false],
+};
+
+const entries = listEndpoints();
+
+describe("every endpoint of the specification", () => {
+  test("is in the contract with its methods, path, statuses, tool and effect, and no other", () => {
+    const lines = entries.map((entry): Line => {
+      const { status, also = "" } = entry.success;
+      return [nameOf(entry), `${status} ${also}`.trim(), entry.tool, entry.effect];
+    });
+    expect(lines).toHaveLength(spec.length);
+    expect(lines).toEqual(expect.arrayContaining([...spec]));
+    expect(apiPrefix).toBe("/api/v1");
+  });
+
+  test("is reached by its own kind of key", () => {
+    const kinds = entries.map((entry) => [
+      entry.path.startsWith("/projects"),
+      entry.path,
+      entry.auth,
+    ]);
+    for (const [isProjects, path, auth] of kinds) {
+      const open = path === "/short_links/resolve";
+      expect([path, auth]).toEqual([path, isProjects ? "master" : open ? "none" : "project"]);
+    }
+  });
+
+  test("asks for the role and the plan that the specification names", () => {
+    for (const entry of entries) {
+      const isApp = /^\/(ios|android)_apps/.test(entry.path);
+      const role = entry.effect === "read" ? "viewer" : "manager";
+      expect([nameOf(entry), entry.role]).toEqual([nameOf(entry), isApp ? role : undefined]);
+      const plan = nameOf(entry) === "POST /short_links" ? "pro" : undefined;
+      expect([nameOf(entry), entry.plan]).toEqual([nameOf(entry), plan]);
+    }
+    expect(roles).toEqual(["viewer", "manager", "owner"]);
+  });
+
+  test("asks for the scope that the specification names", () => {
+    const found = Object.fromEntries(
+      Object.keys(opened).map((scope) => [
+        scope,
+        entries.filter((entry) => entry.scope === scope).map(nameOf),
+      ]),
+    );
+    expect(found).toEqual(opened);
+    const templates = ["show", "update", "publish"].map((action) => `page_templates.${action}`);
+    expect(scopes.toSorted()).toEqual([...Object.keys(opened), ...templates].toSorted());
+    const unscoped = entries.filter((entry) => entry.scope === undefined).map(({ auth }) => auth);
+    expect(new Set(unscoped)).toEqual(new Set(["none", "master"]));
+  });
+
+  test("spends the budget that the specification names", () => {
+    for (const [name, names] of Object.entries(spenders)) {
+      expect(entries.filter((entry) => entry.budget === name).map(nameOf)).toEqual(names);
+    }
+    const spending = entries.filter((entry) => entry.budget !== undefined);
+    expect(spending).toHaveLength(Object.values(spenders).flat().length);
+    const window_ms = 60_000;
+    expect(budgets).toEqual({
+      link_writes: { limit: 600, window_ms },
+      url_shortening: { limit: 600, window_ms },
+      ios_app_writes: { limit: 600, window_ms },
+      android_app_writes: { limit: 600, window_ms },
+      page_template_writes: { limit: 60, window_ms },
+    });
+  });
+
+  test("wraps and requires what the specification says", () => {
+    const wrapped = entries.flatMap((entry) =>
+      entry.wrapper ? [[nameOf(entry), entry.wrapper]] : [],
+    );
+    expect(wrapped).toEqual([
+      ["POST /ios_apps", "ios_app"],
+      ["PATCH PUT /ios_apps/:id", "ios_app"],
+      ["POST /android_apps", "android_app"],
+      ["PATCH PUT /android_apps/:id", "android_app"],
+      ["POST /projects", "project"],
+      ["PATCH /projects/:id", "project"],
+    ]);
+    const required = entries.flatMap((entry) =>
+      entry.required ? [[nameOf(entry), ...entry.required]] : [],
+    );
+    expect(required).toEqual([
+      ["POST /links/upsert", "path"],
+      ["POST /short_links", "url"],
+      ["POST /short_links/resolve", "url"],
+    ]);
+  });
+});
+
+describe("every entry", () => {
+  test.each(entries.map((entry) => [nameOf(entry), entry] as const))("%s is whole", (_, entry) => {
+    expect(entry.idempotent).toBeTypeOf("boolean");
+    expect(entry.overwrites).toBeTypeOf("boolean");
+    expect(entry.title).toMatch(/^[A-Z].*[^.]$/);
+    expect(entry.summary).toMatch(/^[A-Z].*\.$/);
+    expect(entry.tool).toMatch(/^[a-z]+(_[a-z]+)+$/);
+    expect(entry.params !== undefined).toBe(entry.path.includes(":id"));
+    expect(entry.list !== undefined).toBe(entry.tool.startsWith("list_"));
+    expect(entry.response === null).toBe(entry.success.status === 204);
+    const fields = Object.keys(entry.body?.shape ?? {});
+    expect(fields).toEqual(expect.arrayContaining([...(entry.approval_fields ?? [])]));
+    for (const field of Object.values(entry.body?.shape ?? {})) {
+      expect((field as z.ZodType).description).toMatch(/\.$/);
+    }
+  });
+
+  test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
+    "%s says what its method implies",
+    (_, entry) => {
+      const { effect, idempotent, overwrites } = entry;
+      const nature = implied[entry.tool] ?? implied[entry.method];
+      expect([effect, idempotent, overwrites]).toEqual(nature);
+      expect(entry.body === undefined).toBe(["GET", "DELETE"].includes(entry.method));
+    },
+  );
+
+  test("can take its arguments flat: parameters, query and body share no name", () => {
+    for (const entry of entries) {
+      const query = entry.list === undefined ? [] : ["page", "limit", "filters", "sort", "q"];
+      const keys = [
+        ...Object.keys(entry.params?.shape ?? {}),
+        ...query,
+        ...Object.keys(entry.body?.shape ?? {}),
+      ];
+      expect(new Set(keys).size, nameOf(entry)).toBe(keys.length);
+      expect(keys).not.toContain("project_id");
+      expect(keys).not.toContain("approval");
+    }
+  });
+
+  test("asks a person about what many links hang on", () => {
+    const asked = entries.flatMap((entry) =>
+      entry.approval_fields === undefined ? [] : [[entry.tool, entry.approval_fields]],
+    );
+    expect(asked).toEqual([
+      ["update_ios_app", ["bundle_id", "team_id"]],
+      ["update_android_app", ["package_name", "fingerprints"]],
+      ["update_project", ["subdomain", "custom_domain"]],
+    ]);
+  });
+
+  test("filters by the fields that the specification lists", () => {
+    const app = ["name", "custom_scheme", "created_at"];
+    expect(filtersOf(contract.links.index)).toEqual(
+      "name path shortened_path clicks created_at created_via ios_app_bundle_id android_app_package_name"
+        .split(" ")
+        .toSorted(),
+    );
+    expect(filtersOf(contract.iosApps.index)).toEqual(
+      [...app, "bundle_id", "team_id", "clip_bundle_id"].toSorted(),
+    );
+    expect(filtersOf(contract.androidApps.index)).toEqual([...app, "package_name"].toSorted());
+    expect(filtersOf(contract.projects.index)).toEqual([]);
+    expect(conditions.toSorted()).toEqual(
+      "eq not_eq cont start in gt gteq lt lteq null present".split(" ").toSorted(),
+    );
+    expect(conditions.filter((condition) => !takes("text", condition))).toEqual([]);
+    const textual = ["cont", "start"];
+    expect(conditions.filter((condition) => !takes("time", condition))).toEqual(textual);
+  });
+});
+
+describe("every response schema", () => {
+  test("accepts what the service answers, and keeps fields that it does not know", async () => {
+    await using world = await createWorld();
+    const ids: Record<string, string> = {};
+    const asked = new Set<string>();
+    for (const [endpoint, about, body] of calls) {
+      const entry = findEntry(endpoint);
+      const reply = await follow(world, endpoint, ids[about], body);
+      const { status, also = status } = entry.success;
+      expect([endpoint, [status, also].includes(reply.status as 200), reply.text]).toEqual([
+        endpoint,
+        true,
+        expect.any(String),
+      ]);
+      asked.add(`${entry.method} ${entry.path} ${reply.status}`);
+      if (entry.response === null) {
+        expect(reply.text).toBe("");
+        continue;
+      }
+      expect(entry.response.parse(reply.body)).toEqual(reply.body);
+      const extended = extend(reply.body);
+      expect(entry.response.parse(extended)).toEqual(extended);
+      expect(Object.keys(reply.body).toSorted()).toEqual(knownKeys(entry));
+      const [, resource = ""] = /^POST \/(\w+)s$/.exec(endpoint) ?? [];
+      if (resource !== "") ids[resource] = reply.body.id;
+    }
+    const all = entries.flatMap(({ method, path, success }) =>
+      [success.status, ...(success.also ? [success.also] : [])].map(
+        (code) => `${method} ${path} ${code}`,
+      ),
+    );
+    expect([...asked].toSorted()).toEqual(all.toSorted());
+    expect(world.reported).toEqual([]);
+  });
+
+  test.each(
+    entries
+      .filter((entry) => entry.response !== null)
+      .map((entry) => [nameOf(entry), entry] as const),
+  )("of %s refuses an answer that is another's", (_, entry) => {
+    for (const nonsense of [null, "", [], {}, { error: "Link not found" }]) {
+      expect(entry.response?.safeParse(nonsense).success).toBe(false);
+    }
+  });
+});
+
+function nameOf({ method, also, path }: Endpoint): string {
+  return [method, also, path].filter(Boolean).join(" ");
+}
+
+function filtersOf(entry: Endpoint): readonly string[] {
+  return Object.keys(entry.list?.filters ?? {}).toSorted();
+}
+
+function findEntry(endpoint: string): Endpoint {
+  const [method, path] = endpoint.replace("PUT", "PATCH").split(" ");
+  const entry = entries.find((one) => one.method === method && one.path === path);
+  if (entry === undefined) throw new Error(`no entry for ${endpoint}`);
+  return entry;
+}
+
+function follow(world: World, endpoint: string, id = "", body?: object): Promise<Reply> {
+  const [method = "", path = ""] = endpoint.split(" ");
+  const key = { none: null, master: world.master, project: world.key }[findEntry(endpoint).auth];
+  return world.call(method, path.replace(":id", id), { key, ...(body && { body }) });
+}
+
+function knownKeys({ response }: Endpoint): string[] {
+  return response instanceof z.ZodObject ? Object.keys(response.shape).toSorted() : [];
+}
+
+/** The same answer from a later version of the service: every object knows one thing more. */
+function extend(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(extend);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, extend(member)]);
+  return { ...Object.fromEntries(members), brand_new: { of: ["tomorrow"] } };
+}

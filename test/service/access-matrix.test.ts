@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { listEndpoints } from "../../src/contract/index.ts";
+import { messages } from "../../src/contract/messages.ts";
+import {
+  plans,
+  roles,
+  scopes,
+  type Plan,
+  type Role,
+  type Scope,
+} from "../../src/contract/policy.ts";
+import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+
+/** Every route with every kind of key: who is let in, and what those who are not are told. */
+
+type Holder = {
+  readonly kind: "project" | "master";
+  readonly scope: Scope | "no scopes";
+  readonly role: Role;
+  readonly plan: Plan;
+  readonly token: string;
+};
+
+type Route = readonly [method: string, path: string, entry: Endpoint];
+
+const routes = listEndpoints().flatMap((entry) =>
+  [entry.method, ...(entry.also ? [entry.also] : [])].map((method): Route => [
+    method,
+    entry.path,
+    entry,
+  ]),
+);
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+const admitted = "admitted";
+
+describe("every key on every route", () => {
+  let world: World;
+  let holders: readonly Holder[];
+  beforeAll(async () => {
+    world = await createWorld();
+    holders = await makeKeys(world);
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  test.each(routes)("%s %s admits whom its entry says", async (method, _, entry) => {
+    const told: Record<string, string> = {};
+    const expected: Record<string, string> = {};
+    for (const holder of holders) {
+      const { kind, scope, role, plan, token } = holder;
+      const name = `${kind} key, ${plan} plan, ${role}, ${scope}`;
+      told[name] = judge(await knock(world, method, entry, { key: token }));
+      expected[name] = findRefusal(entry, holder) ?? admitted;
+    }
+    expect(Object.keys(told)).toHaveLength((plans.length + 1) * roles.length * (scopes.length + 1));
+    expect(told).toEqual(expected);
+    expect(world.reported).toEqual([]);
+  });
+
+  test.each(routes)("%s %s without a good key", async (method, _, entry) => {
+    const isOpen = entry.auth === "none";
+    const wrong = { key: null, headers: { authorization: "Token nonsense" } };
+    const told = [
+      await knock(world, method, entry, { key: null }),
+      await knock(world, method, entry, wrong),
+    ];
+    const expected = isOpen ? [admitted, admitted] : [messages.key_missing, messages.key_invalid];
+    expect(told.map(judge)).toEqual(expected);
+  });
+
+  test.each(routes)("%s %s of a suspended account", async (method, _, entry) => {
+    const project = await world.addProject({ suspended: true });
+    const key = await world.addKey({ project });
+    const told = judge(await knock(world, method, entry, { key }));
+    expect(told).toBe(entry.auth === "none" ? admitted : messages.account_suspended);
+  });
+});
+
+test("the words for each refusal are the ones a client tells causes apart by", () => {
+  const said: readonly string[] = [
+    messages.key_missing,
+    messages.key_invalid,
+    messages.key_ambiguous,
+    messages.account_suspended,
+    messages.master_required,
+    messages.project_key_required,
+    messages.plan_required,
+    messages.app_role_required,
+    ...scopes.map(messages.scope_missing),
+    ...roles.map(messages.role_required),
+  ];
+  expect(new Set(said).size).toBe(said.length);
+});
+
+test.each([
+  { scopes: ["links.create"], path: "known", told: messages.scope_missing("links.update") },
+  { scopes: ["links.update"], path: "known", told: messages.scope_missing("links.create") },
+  { scopes: ["links.create"], path: "new", told: admitted },
+  { scopes: ["links.create", "links.update"], path: "known", told: admitted },
+  { scopes: [], path: "known", told: admitted },
+] satisfies { scopes: Scope[]; path: string; told: string }[])(
+  "a key with the scopes $scopes that upserts a $path path: $told",
+  async ({ scopes: chosen, path, told }) => {
+    await using world = await createWorld();
+    const { body: before } = await world.call("POST", "/links", { body: { path: "known" } });
+    const key = await world.addKey({ scopes: chosen });
+    const reply = await world.call("POST", "/links/upsert", { key, body: { path, name: "New" } });
+    expect(judge(reply)).toBe(told);
+    const { body: after } = await world.call("GET", `/links/${before.id}`);
+    expect(after.name).toBe(told === admitted && path === "known" ? "New" : null);
+  },
+);
+
+test.each(roles)(
+  "a %s's key makes an app on the fly only where it may register one",
+  async (role) => {
+    await using world = await createWorld();
+    const key = await world.addKey({ role });
+    const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
+    const reply = await world.call("POST", "/links", { key, body: { path: "shop", ios_app } });
+    const apps = await world.call("GET", "/ios_apps");
+    const links = await world.call("GET", "/links");
+    expect([judge(reply), apps.body.meta.count, links.body.meta.count]).toEqual(
+      role === "viewer" ? [messages.app_role_required, 0, 0] : [admitted, 1, 1],
+    );
+  },
+);
+
+test("a key with several scopes may do what each of them allows, and nothing else", async () => {
+  await using world = await createWorld();
+  const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });
+  for (const [method, , entry] of routes) {
+    const isOpen =
+      entry.auth === "none" || ["links.index", "ios_apps.show"].includes(entry.scope ?? "");
+    const told = judge(await knock(world, method, entry, { key }));
+    expect([entry.path, method, told === admitted]).toEqual([entry.path, method, isOpen]);
+  }
+});
+
+/** Asks with as little as the route takes: a refusal must come before anything else is looked at. */
+function knock(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
+  const fields = entry.wrapper === undefined ? {} : { [entry.wrapper]: {} };
+  const body = entry.body === undefined ? {} : { body: fields };
+  return world.call(method, entry.path.replace(":id", unknownId), { ...given, ...body });
+}
+
+function judge({ status, body }: Reply): string {
+  return status === 401 ? body.error : admitted;
+}
+
+/** Why this key is refused, in the order that the issue sets: key, scope, role, plan. */
+function findRefusal(entry: Endpoint, { kind, scope, role, plan }: Holder): string | undefined {
+  if (entry.auth === "none") return undefined;
+  if (entry.auth === "master" && kind === "project") return messages.master_required;
+  if (entry.auth === "project" && kind === "master") return messages.project_key_required;
+  const isInScope = entry.scope === undefined || scope === "no scopes" || scope === entry.scope;
+  if (!isInScope) return messages.scope_missing(entry.scope);
+  const isHighEnough = entry.role === undefined || roles.indexOf(role) >= roles.indexOf(entry.role);
+  if (!isHighEnough) return messages.role_required(entry.role);
+  return entry.plan === "pro" && plan === "free" ? messages.plan_required : undefined;
+}
+
+async function makeKeys(world: World): Promise<readonly Holder[]> {
+  const holders: Holder[] = [];
+  const projects = {
+    free: await world.addProject({ plan: "free" }),
+    pro: await world.addProject({ plan: "pro" }),
+  };
+  for (const scope of ["no scopes", ...scopes] as const) {
+    const wanted = scope === "no scopes" ? [] : [scope];
+    for (const role of roles) {
+      for (const plan of plans) {
+        const token = await world.addKey({ project: projects[plan], scopes: wanted, role });
+        holders.push({ kind: "project", scope, role, plan, token });
+      }
+      const token = await world.addKey({ project: null, scopes: wanted, role });
+      holders.push({ kind: "master", scope, role, plan: "free", token });
+    }
+  }
+  return holders;
+}

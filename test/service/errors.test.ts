@@ -1,0 +1,353 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { createWorld, origin, type Given, type World } from "../support/world.ts";
+
+/** api-spec.md, "Errors": each status with its exact body and headers, and what comes first. */
+
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+const mebibyte = 1024 * 1024;
+
+type Target = { readonly method: string; readonly path: string };
+type Bytes = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** Every endpoint that reads a body, with a key that may call it. */
+function listWrites(world: World) {
+  return [
+    ["POST", "/links", world.key],
+    ["POST", "/links/upsert", world.key],
+    ["PATCH", `/links/${unknownId}`, world.key],
+    ["PUT", `/links/${unknownId}`, world.key],
+    ["POST", "/short_links", world.key],
+    ["POST", "/short_links/resolve", null],
+    ["POST", "/ios_apps", world.key],
+    ["PATCH", `/ios_apps/${unknownId}`, world.key],
+    ["PUT", `/ios_apps/${unknownId}`, world.key],
+    ["POST", "/android_apps", world.key],
+    ["PATCH", `/android_apps/${unknownId}`, world.key],
+    ["PUT", `/android_apps/${unknownId}`, world.key],
+    ["POST", "/projects", world.master],
+    ["PATCH", `/projects/${unknownId}`, world.master],
+  ] as const;
+}
+
+function post(world: World, body: Bytes, headers: Record<string, string> = {}, path = "/links") {
+  const authorization = `Token ${world.key}`;
+  const given = { authorization, "content-type": "application/json", ...headers };
+  // A stream can only be sent half duplex.
+  const init: RequestInit = { method: "POST", headers: given, body, duplex: "half" };
+  return new Request(`${origin}/api/v1${path}`, init);
+}
+
+/** Bytes that arrive one chunk at a time, their number never announced. */
+function stream(chunks: number, onPull: () => void = () => undefined): ReadableStream<Uint8Array> {
+  let left = chunks;
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    onPull();
+    if (left === 0) return controller.close();
+    left -= 1;
+    controller.enqueue(new Uint8Array(65_536).fill(0x20));
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
+}
+
+const wrongTypes = [
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/jsonp",
+  "application/vnd.api+json",
+  "text/json; application/json",
+];
+
+test.each(wrongTypes)("a body of the type %s is a 400 wherever one is read", async (type) => {
+  await using world = await createWorld();
+  for (const [method, path, key] of listWrites(world)) {
+    const given = { key, body: {}, headers: { "content-type": type } };
+    const reply = await world.call(method, path, given);
+    expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
+  }
+});
+
+test("a request without a body and a type is a 400 wherever a body is read", async () => {
+  await using world = await createWorld();
+  for (const [method, path, key] of listWrites(world)) {
+    const reply = await world.call(method, path, { key });
+    expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
+  }
+});
+
+test.each(["application/json; charset=utf-8", "Application/JSON", "application/json;x=y"])(
+  "%s is JSON",
+  async (type) => {
+    await using world = await createWorld();
+    const given = { body: {}, headers: { "content-type": type } };
+    expect((await world.call("POST", "/links", given)).status).toBe(201);
+  },
+);
+
+test.each(["GET", "DELETE"])("%s asks for no type", async (method) => {
+  await using world = await createWorld();
+  const reply = await world.call(method, `/links/${unknownId}`, {
+    headers: { "content-type": "text/plain" },
+  });
+  expect(reply.status).toBe(404);
+});
+
+const notJson = [
+  ["", messages.body_invalid],
+  ["{", messages.body_invalid],
+  ["{'name': 1}", messages.body_invalid],
+  ["name=1", messages.body_invalid],
+  ['{"name": "a"} x', messages.body_invalid],
+  ["undefined", messages.body_invalid],
+  ["[]", messages.body_not_object],
+  ["null", messages.body_not_object],
+  ["5", messages.body_not_object],
+  ['"text"', messages.body_not_object],
+] as const;
+
+test.each(notJson)("the body %j is a 400 wherever a body is read", async (body, error) => {
+  await using world = await createWorld();
+  for (const [method, path, key] of listWrites(world)) {
+    const headers = { "content-type": "application/json" };
+    const reply = await world.call(method, path, { key, body, headers });
+    expect([path, reply.status, reply.body]).toEqual([path, 400, { error }]);
+  }
+});
+
+test("bytes that are not UTF-8 are no JSON", async () => {
+  await using world = await createWorld();
+  const bytes = Buffer.concat([Buffer.from('{"name": "'), Buffer.of(0xff), Buffer.from('"}')]);
+  const response = await world.fetch(post(world, bytes));
+  expect([response.status, await response.json()]).toEqual([400, { error: messages.body_invalid }]);
+});
+
+test("a route that does not exist is a JSON 404, with or without a key", async () => {
+  await using world = await createWorld();
+  for (const key of [world.key, null]) {
+    for (const [method, path] of [
+      ["GET", "/nothing"],
+      ["GET", "/links/"],
+      ["GET", `/links/${unknownId}/clicks`],
+      ["PATCH", "/links"],
+      ["DELETE", "/links"],
+      ["POST", `/links/${unknownId}`],
+      ["GET", "/short_links"],
+      ["GET", "/short_links/resolve"],
+      ["PUT", `/projects/${unknownId}`],
+      ["GET", "/%2e%2e/links"],
+    ] as const) {
+      const reply = await world.call(method, path, { key });
+      const wanted = [method, path, 404, { error: messages.route_unknown }];
+      expect([method, path, reply.status, reply.body]).toEqual(wanted);
+      expect(reply.headers.get("content-type")).toBe("application/json");
+    }
+  }
+  for (const path of ["/", "/api", "/api/v1", "/api/v2/links", "/links"]) {
+    const response = await world.fetch(new Request(origin + path));
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      { error: messages.route_unknown },
+    ]);
+  }
+});
+
+/** A link of so many bytes of JSON. */
+function fill(bytes: number): string {
+  const frame = JSON.stringify({ social_description: "" });
+  return JSON.stringify({ social_description: "x".repeat(bytes - frame.length) });
+}
+
+test("a body of 1 MiB is read, one byte more is a 413", async () => {
+  await using world = await createWorld();
+  const headers = { "content-type": "application/json" };
+  const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
+  expect(largest.status).toBe(201);
+  for (const [method, path, key] of listWrites(world)) {
+    const reply = await world.call(method, path, { key, body: fill(mebibyte + 1), headers });
+    const wanted = [path, 413, { error: messages.body_too_large }];
+    expect([path, reply.status, reply.body]).toEqual(wanted);
+  }
+});
+
+test("a body is as large as what arrives, whatever it says of itself", async () => {
+  await using world = await createWorld();
+  let pulled = 0;
+  const endless = stream(100_000, () => (pulled += 1));
+  const lying = stream(17);
+  for (const request of [
+    post(world, endless),
+    post(world, lying, { "content-length": "10" }),
+    post(world, "{}", { "content-length": `${mebibyte + 1}` }),
+  ]) {
+    const response = await world.fetch(request);
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      { error: messages.body_too_large },
+    ]);
+  }
+  expect(pulled).toBe(17);
+});
+
+test("an address of more than 16 KiB is a 414", async () => {
+  await using world = await createWorld();
+  const reply = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_384)}` });
+  expect([reply.status, reply.body]).toEqual([414, { error: messages.address_too_long }]);
+  const shorter = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_000)}` });
+  expect(shorter.status).toBe(200);
+});
+
+test("nothing of a body is read for a caller whose key does not open the door", async () => {
+  await using world = await createWorld();
+  const free = await world.addProject({ plan: "free" });
+  const suspended = await world.addProject({ suspended: true });
+  for (const [key, path] of [
+    [null, "/links"],
+    ["waypost_unknown", "/links"],
+    [world.master, "/links"],
+    [await world.addKey({ project: suspended }), "/links"],
+    [await world.addKey({ scopes: ["links.show"] }), "/links"],
+    [await world.addKey({ role: "viewer" }), "/ios_apps"],
+    [await world.addKey({ project: free }), "/short_links"],
+    [world.key, "/projects"],
+  ] as const) {
+    let pulled = 0;
+    const body = stream(1000, () => (pulled += 1));
+    const authorization = key === null ? "" : `Token ${key}`;
+    const response = await world.fetch(post(world, body, { authorization }, path));
+    expect([path, response.status, pulled]).toEqual([path, 401, 0]);
+  }
+});
+
+test("of two faults the one that is asked first is named", async () => {
+  await using world = await createWorld();
+  const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
+  const free = await world.addKey({ project: await world.addProject({ plan: "free" }) });
+  const shower = await world.addKey({ role: "viewer", scopes: ["links.show"] });
+  const viewer = await world.addKey({ role: "viewer" });
+  const plain = { "content-type": "text/plain" };
+  const json = { "content-type": "application/json" };
+  const large = " ".repeat(mebibyte + 1);
+  const cases: readonly (readonly [string, string, Given, number, string])[] = [
+    ["POST", "/nothing", { key: null }, 404, messages.route_unknown],
+    ["GET", "/links", { key: null, query: "page=0" }, 401, messages.key_missing],
+    ["GET", "/projects", { key: suspended }, 401, messages.account_suspended],
+    ["POST", "/projects", { key: shower }, 401, messages.master_required],
+    ["GET", "/links", { key: shower, query: "page=0" }, 401, messages.scope_missing("links.index")],
+    ["POST", "/ios_apps", { key: shower }, 401, messages.scope_missing("ios_apps.create")],
+    ["POST", "/ios_apps", { key: viewer }, 401, messages.role_required("manager")],
+    ["POST", "/short_links", { key: free }, 401, messages.plan_required],
+    ["POST", "/links", { body: "{", headers: plain }, 400, messages.content_type],
+    ["POST", "/links", { body: large, headers: plain }, 400, messages.content_type],
+    ["POST", "/links", { body: large, headers: json }, 413, messages.body_too_large],
+    ["PATCH", `/links/${unknownId}`, { body: "{" }, 400, messages.body_invalid],
+    ["PATCH", `/ios_apps/${unknownId}`, { body: {} }, 400, messages.parameter_missing("ios_app")],
+    ["PATCH", `/links/${unknownId}`, { body: { name: 5 } }, 422, "Name must be a string"],
+    ["PATCH", `/links/${unknownId}`, { body: { url: "x" } }, 404, messages.link_not_found],
+  ];
+  for (const [method, path, given, status, error] of cases) {
+    const reply = await world.call(method, path, given);
+    expect([method, path, reply.status, reply.body]).toEqual([method, path, status, { error }]);
+  }
+});
+
+test("while another process holds the store, writes are told 503 and reads go on", async () => {
+  await using world = await createWorld({ deadline_ms: 50 });
+  const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
+  const holder = openDatabase(world.file);
+  holder.exec("BEGIN IMMEDIATE");
+  try {
+    for (const [method, path, body] of [
+      ["POST", "/links", { path: "b" }],
+      ["PATCH", `/links/${link.id}`, { name: "new" }],
+      ["DELETE", `/links/${link.id}`, undefined],
+    ] as const) {
+      const reply = await world.call(method, path, { body });
+      expect([reply.status, reply.text]).toEqual([
+        503,
+        JSON.stringify({ error: messages.took_too_long }),
+      ]);
+      expect(reply.headers.get("retry-after")).toBe("1");
+      expect(reply.headers.get("content-type")).toBe("application/json");
+    }
+    const reading = await world.call("GET", `/links/${link.id}`);
+    expect([reading.status, reading.body]).toEqual([200, link]);
+  } finally {
+    holder.exec("ROLLBACK");
+    holder.close();
+  }
+  expect((await world.call("POST", "/links", { body: { path: "c" } })).status).toBe(201);
+  const { links } = (await world.call("GET", "/links", { query: "q[s]=path asc" })).body;
+  expect(links).toMatchObject([link, { path: "c" }]);
+  expect(world.reported).toEqual([]);
+});
+
+test("a body that does not arrive in time is told 503", async () => {
+  await using world = await createWorld({ deadline_ms: 50 });
+  const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
+  const response = await world.fetch(post(world, never));
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await response.json()).toEqual({ error: messages.took_too_long });
+});
+
+test("what goes wrong inside is told by a reference alone, and reported", async () => {
+  await using world = await createWorld();
+  await world.call("POST", "/links", { body: {} });
+  const vandal = openDatabase(world.file);
+  vandal.exec("ALTER TABLE links RENAME TO lost");
+  vandal.close();
+  for (const [method, path, body] of [
+    ["GET", "/links", undefined],
+    ["GET", `/links/${unknownId}`, undefined],
+    ["POST", "/links", {}],
+  ] as const) {
+    const reply = await world.call(method, path, { body });
+    const reference = `reference-${world.reported.length}`;
+    expect([reply.status, reply.body]).toEqual([500, { error: messages.internal(reference) }]);
+    expect(`${reply.text} ${JSON.stringify([...reply.headers])}`).not.toMatch(/sql|\.ts|at |lost/i);
+  }
+  expect(world.reported).toHaveLength(3);
+});
+
+test("whatever is sent, the answer is JSON with one message and never a 5xx", async () => {
+  await using world = await createWorld();
+  const writes: Target[] = listWrites(world).map(([method, path]) => ({ method, path }));
+  const reads = ["/links", "/ios_apps", "/android_apps"].map((path) => ({ method: "GET", path }));
+  const target = fc.constantFrom(...writes, ...reads);
+  const field = fc.constantFrom("url", "path", "name", "ios_app", "android_app", "options", "id");
+  const leaf = fc.oneof(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 2 }));
+  const fields = fc.dictionary(field, leaf, { maxKeys: 4 });
+  const body = fc.oneof(fields, fc.dictionary(field, fields, { maxKeys: 3 }), fc.string());
+  const text = fc.string({ unit: "binary", maxLength: 8 });
+  const value = text.map((given) => encodeURIComponent(given.toWellFormed()));
+  const name = fc.constantFrom("page", "limit", "q", "q[s]", "q[name_cont]", "q[id_in][]");
+  const pair = fc.tuple(name, value).map((parts) => parts.join("="));
+  const query = fc.array(pair).map((pairs) => pairs.join("&"));
+  const run = async ({ method, path }: Target, sent: unknown, asked: string) => {
+    world.advance(60_000);
+    const given = { body: method === "GET" ? undefined : sent, query: asked };
+    const reply = await world.call(method, path, given);
+    expect(reply.status).toBeLessThan(500);
+    if (reply.status < 400) return;
+    expect(reply.headers.get("content-type")).toBe("application/json");
+    const isShort = path === "/short_links" && reply.status === 422;
+    expect(Object.keys(reply.body)).toEqual([isShort ? "errors" : "error"]);
+    expect(Object.values(reply.body)).toEqual([expect.stringMatching(/./)]);
+  };
+  await fc.assert(fc.asyncProperty(target, body, query, run), { numRuns: 500 });
+  expect(world.reported).toEqual([]);
+});
+
+test("no answer may be kept by a cache", async () => {
+  await using world = await createWorld();
+  const link = (await world.call("POST", "/links", { body: {} })).body;
+  for (const reply of [
+    await world.call("GET", `/links/${link.id}`),
+    await world.call("GET", "/links", { key: null }),
+    await world.call("DELETE", `/links/${link.id}`),
+  ]) {
+    expect(reply.headers.get("cache-control")).toBe("no-store");
+  }
+});

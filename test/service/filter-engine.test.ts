@@ -1,0 +1,283 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { indexBatch, startIndex } from "../../src/store/contains.ts";
+import { selectIds, type Kind, type Kinds, type Pair, type Row } from "../support/filter-model.ts";
+import { day, plantLinks, readCreation, type Seed } from "../support/planting.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** The filter engine against a model that shares nothing with it (link-services.md §2). */
+
+const links: Kinds = {
+  name: "text",
+  path: "path",
+  shortened_path: "path",
+  clicks: "integer",
+  created_at: "time",
+  created_via: "text",
+  ios_app_bundle_id: "text",
+  android_app_package_name: "text",
+};
+const iosApps: Kinds = {
+  name: "text",
+  bundle_id: "text",
+  team_id: "text",
+  clip_bundle_id: "text",
+  custom_scheme: "text",
+  created_at: "time",
+};
+const androidApps: Kinds = {
+  name: "text",
+  package_name: "text",
+  custom_scheme: "text",
+  created_at: "time",
+};
+const kinds = { links, ios_apps: iosApps, android_apps: androidApps } as const;
+
+/** What names and operands are put together from, so that they often meet. */
+const letters = ["a", "A", "b", "é", "É", "e\u0301", "ß", "Σ", "σ", "ς", "İ", "T\u0308", "\u1e97"];
+const others = ["日本", "😀", "\ud7ff", "\ue000", "-", "1", " ", "%", "_", "\\", "'", '"'];
+const bundles = ["com.a", "com.A", "org.b-1.c"];
+const packages = ["com.a", "com.A.b_c"];
+
+const pathText = writeWith(letters, 4);
+const nameText = writeWith([...letters, ...others], 5);
+
+const operands: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
+  text: fc.oneof(
+    writeWith([...letters, ...others], 4),
+    fc.constantFrom("api", "CONSOLE", "TEAM000001", ...bundles, ...packages),
+  ),
+  path: fc.oneof(pathText, fc.constantFrom("/", "/a", "%C3%A9", "a%", "%", "a-1", "/%C3%89")),
+  integer: fc.constantFrom("0", "1", "3", " 3 ", "12x", "abc", "-1", "+3", "007", "1_2", "9e9"),
+  time: fc.oneof(
+    fc.integer({ min: 10, max: 25 }).map((date) => `2026-01-${date}`),
+    fc.constantFrom("2026-01-16T00:00", "2026-01-15 12:00:00", "2026-01-16T02:00:00+02:00"),
+    fc.constantFrom("2026-01-16T12:00:00Z", "2026-02-30", "2026-13-01", "yesterday", "0"),
+  ),
+};
+const conditions = "eq not_eq cont cont start in gt gteq lt lteq null present".split(" ");
+const words = fc.constantFrom(
+  "",
+  " ",
+  "1",
+  "0",
+  "t",
+  "T",
+  "true",
+  "TRUE",
+  "f",
+  "F",
+  "false",
+  "yes",
+);
+
+const seed: fc.Arbitrary<Seed> = fc.record({
+  name: fc.option(nameText),
+  path: pathText,
+  isShortened: fc.boolean(),
+  clicks: fc.constantFrom(0, 0, 1, 3, 12),
+  created_via: fc.constantFrom("api", "console"),
+  ios_app_bundle_id: fc.option(fc.constantFrom(...bundles)),
+  android_app_package_name: fc.option(fc.constantFrom(...packages)),
+  pause: fc.constantFrom(0, 0, 1, day / 2, day),
+});
+
+type Step = {
+  readonly act: "rename" | "move" | "delete";
+  readonly at: number;
+  readonly to: string;
+};
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({ act: fc.constantFrom("rename", "move", "delete"), at: fc.nat(999), to: pathText }),
+  { maxLength: 6 },
+);
+
+/** One question: what is asked of the list, and which page of it is wanted. */
+type Question = { readonly q: readonly Pair[]; readonly page: number; readonly limit: number };
+
+describe("the engine and the model agree", () => {
+  test.each(["no trigram index", "a trigram index"])("on links with %s", async (state) => {
+    const story = fc.record({
+      before: seeds("a", 12),
+      after: seeds("b", 12),
+      changes: steps,
+      questions: questionsOn(links),
+    });
+    await fc.assert(
+      fc.asyncProperty(story, async ({ before, after, changes, questions }) => {
+        await using world = await createWorld();
+        const rows = await plantLinks(world, before);
+        if (state === "a trigram index") {
+          await beginIndex(world);
+          await world.store.finishChores();
+        }
+        rows.push(...(await plantLinks(world, after)));
+        await change(world, rows, changes);
+        for (const question of questions) await compare(world, "links", rows, question);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("on links while the trigram index is half built, and when it is whole", async () => {
+    await using world = await createWorld();
+    const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
+    const rows = await plantLinks(world, number(grown, "grown"));
+    await beginIndex(world);
+    const { id: projectId } = world.project;
+    expect(await world.store.write((db) => indexBatch({ db, projectId }))).toBe(false);
+    for (const stage of ["half", "whole"]) {
+      if (stage === "whole") await world.store.finishChores();
+      for (let turn = 0; turn < 12; turn += 1) {
+        const story = fc.tuple(seeds(`${stage}-${turn}`, 2), steps, questionsOn(links));
+        for (const [added, changes, questions] of fc.sample(story, 1)) {
+          rows.push(...(await plantLinks(world, added)));
+          await change(world, rows, changes);
+          for (const question of questions) await compare(world, "links", rows, question);
+        }
+      }
+    }
+  });
+
+  test("on iOS apps", async () => {
+    const app = fc.record({
+      bundle_id: fc.constantFrom("com.a", "com.A", "com.a.b", "com.b", "org", "org.1-x"),
+      team_id: fc.constantFrom("TEAM000001", "team000001", "TEAM000002"),
+      name: fc.option(nameText),
+      clip_bundle_id: fc.option(fc.constantFrom("com.a.Clip", "com.a.clip", "org.Clip")),
+      custom_scheme: fc.option(fc.constantFrom("shop", "SHOP", "a+b", "a.b")),
+    });
+    await agreeOnApps("ios_apps", fc.uniqueArray(app, { selector: (one) => one.bundle_id }));
+  });
+
+  test("on Android apps", async () => {
+    const app = fc.record({
+      package_name: fc.constantFrom("com.a", "com.A", "com.a.b_c", "com.b", "org.x1"),
+      fingerprints: fc.constant(["AA:BB"]),
+      name: fc.option(nameText),
+      custom_scheme: fc.option(fc.constantFrom("shop", "SHOP", "a+b")),
+    });
+    await agreeOnApps("android_apps", fc.uniqueArray(app, { selector: (one) => one.package_name }));
+  });
+});
+
+async function agreeOnApps(
+  list: "ios_apps" | "android_apps",
+  apps: fc.Arbitrary<readonly object[]>,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(apps, questionsOn(kinds[list]), async (given, questions) => {
+      await using world = await createWorld();
+      const rows: Row[] = [];
+      for (const app of given) {
+        world.advance(day / 2);
+        const body = { [list.slice(0, -1)]: app };
+        const reply = await world.call("POST", `/${list}`, { body });
+        expect(reply.status, reply.text).toBe(201);
+        const created_at = await readCreation(world, list, reply.body.id);
+        rows.push({ ...reply.body, created_at });
+      }
+      for (const question of questions) await compare(world, list, rows, question);
+    }),
+    { numRuns: 20 },
+  );
+}
+
+/** Asks the service and the model the same, and holds their answers together. */
+async function compare(
+  world: World,
+  list: keyof typeof kinds,
+  rows: readonly Row[],
+  { q, page, limit }: Question,
+): Promise<void> {
+  const asked = new URLSearchParams(
+    q.map(([name, value]): [string, string] => [name, value]),
+  ).toString();
+  const query = `page=${page}&limit=${limit}&${asked}`;
+  const { status, body } = await world.call("GET", `/${list}`, { query });
+  const ids = selectIds(rows, kinds[list], q);
+  const told = { status, ids: body[list]?.map((item: Row) => item.id), count: body.meta?.count };
+  const expected = ids.slice((page - 1) * limit, page * limit);
+  expect({ q, ...told }).toEqual({ q, status: 200, ids: expected, count: ids.length });
+}
+
+/** Renames, moves and deletes links, and writes down in the rows what became of them. */
+async function change(world: World, rows: Row[], changes: readonly Step[]): Promise<void> {
+  for (const [turn, { act, at, to }] of changes.entries()) {
+    const index = at % Math.max(rows.length, 1);
+    const row = rows[index];
+    if (row === undefined) return;
+    const path = `/links/${row.id}`;
+    if (act === "delete") {
+      expect((await world.call("DELETE", path)).status).toBe(204);
+      rows.splice(index, 1);
+      continue;
+    }
+    const body = act === "rename" ? { name: to } : { path: `${to}-${row.id}-${turn}` };
+    const reply = await world.call("PATCH", path, { body });
+    expect(reply.status, reply.text).toBe(200);
+    rows[index] = { ...row, name: reply.body.name, path: reply.body.path };
+  }
+}
+
+async function beginIndex({ store, project }: World): Promise<void> {
+  await store.write((db) => startIndex({ db, projectId: project.id }));
+}
+
+function seeds(tag: string, maxLength: number): fc.Arbitrary<Seed[]> {
+  return fc.array(seed, { maxLength }).map((list) => number(list, tag));
+}
+
+/** Paths are unique. */
+function number(list: readonly Seed[], tag: string): Seed[] {
+  return list.map((one, index) => ({ ...one, path: `${one.path}-${tag}${index}` }));
+}
+
+function writeWith(parts: readonly string[], maxLength: number): fc.Arbitrary<string> {
+  return fc.array(fc.constantFrom(...parts), { maxLength }).map((list) => list.join(""));
+}
+
+function questionsOn(fields: Kinds): fc.Arbitrary<Question[]> {
+  const pairs = fc.tuple(
+    fc.array(filterOn(fields), { maxLength: 3 }),
+    fc.array(sortOn(fields), { maxLength: 2 }),
+  );
+  const question = fc.record({
+    q: pairs.map((both) => both.flat(2)),
+    page: fc.constantFrom(1, 1, 1, 2, 3),
+    limit: fc.constantFrom(100, 100, 3, 7),
+  });
+  return fc.array(question, { minLength: 20, maxLength: 20 });
+}
+
+function filterOn(fields: Kinds): fc.Arbitrary<Pair[]> {
+  const field = fc.constantFrom(...Object.keys(fields));
+  const subject = fc.oneof(
+    { weight: 5, arbitrary: field },
+    { weight: 2, arbitrary: fc.tuple(field, field).map((both) => both.join("_or_")) },
+    { weight: 1, arbitrary: fc.tuple(field, field, field).map((all) => all.join("_and_")) },
+    { weight: 1, arbitrary: fc.constantFrom("url", "name_or_url", "constructor", "name_name") },
+  );
+  const condition = fc.oneof(
+    { weight: 12, arbitrary: fc.constantFrom(...conditions) },
+    { weight: 1, arbitrary: fc.constantFrom("matches", "i_cont", "eq_any", "not_null", "blank") },
+  );
+  return fc.tuple(subject, condition, fc.boolean()).chain(([about, asks, isList]) => {
+    const [first = ""] = about.split(/_or_|_and_/);
+    const kind = Object.hasOwn(fields, first) ? (fields[first] ?? "text") : "text";
+    const isWord = asks === "null" || asks === "present";
+    const value = fc.oneof({ weight: isWord ? 1 : 9, arbitrary: operands[kind] }, words);
+    const maxLength = isList ? 3 : 1;
+    const name = `q[${about}_${asks}]${isList ? "[]" : ""}`;
+    return fc.array(
+      value.map((text): Pair => [name, text]),
+      { minLength: 1, maxLength },
+    );
+  });
+}
+
+function sortOn(fields: Kinds): fc.Arbitrary<Pair[]> {
+  const field = fc.constantFrom("id", "url", ...Object.keys(fields), ...Object.keys(fields));
+  const way = fc.constantFrom("", " asc", " desc", " DESC", "  desc ", " down", " asc, id desc");
+  return fc.tuple(field, way).map((both) => [["q[s][]", both.join("")]]);
+}

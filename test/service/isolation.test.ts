@@ -1,0 +1,319 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { listEndpoints } from "../../src/contract/index.ts";
+import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+
+/** A project never learns of another, and never touches it: whatever it is asked, and by which id. */
+
+/** Everything of the other project that a stranger might name. */
+type Stranger = {
+  readonly id: string;
+  readonly link: string;
+  readonly ios_app: string;
+  readonly android_app: string;
+};
+
+type Route = readonly [method: string, path: string, entry: Endpoint];
+
+const routes = listEndpoints()
+  .filter((entry) => entry.auth === "project")
+  .flatMap((entry) =>
+    [entry.method, ...(entry.also ? [entry.also] : [])].map((method): Route => [
+      method,
+      entry.path,
+      entry,
+    ]),
+  );
+const routesById = routes.filter(([, path]) => path.includes(":id"));
+const lists = routes.filter(([, , entry]) => entry.list !== undefined);
+
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+const theirs = { path: "sale", bundle_id: "com.other", package_name: "com.other.app" } as const;
+
+let world: World;
+let other: Stranger;
+let before: unknown;
+
+beforeEach(async () => {
+  world = await createWorld();
+  other = await settle(world);
+  before = await recall(world, other.id);
+});
+
+afterEach(async () => {
+  expect(await recall(world, other.id)).toEqual(before);
+  expect(world.reported).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
+
+describe("another project's id", () => {
+  test.each(routesById)("answers %s %s as an unknown id does", async (method, path, entry) => {
+    const foreign = fc.constantFrom<keyof Stranger>("id", "link", "ios_app", "android_app");
+    await fc.assert(
+      fc.asyncProperty(foreign, fc.uuid(), bodiesOf(entry), async (name, unknown, body) => {
+        const given = entry.body === undefined ? {} : { body };
+        const [known, stranger] = await both([other[name], unknown], (id) =>
+          world.call(method, path.replace(":id", id), given),
+        );
+        expect(known).toEqual(stranger);
+        expect(known?.status).toBeGreaterThanOrEqual(400);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each(routesById)("and more than an id are unknown to %s %s", async (method, path, entry) => {
+    const own = await makeOwn(world);
+    const kind = path.split("/")[1] as keyof Own;
+    const body = entry.body === undefined ? {} : { body: { [entry.wrapper ?? "name"]: {} } };
+    for (const more of ["%00", "%00x", "%20", "-", "x"]) {
+      const [known, stranger] = await both([own[kind], unknownId], (id) =>
+        world.call(method, path.replace(":id", id + more), body),
+      );
+      expect([more, known]).toEqual([more, stranger]);
+    }
+  });
+
+  test.each(["ios_app", "android_app"] as const)("names no %s for a link", async (app) => {
+    const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
+    for (const [method, path] of [
+      ["POST", "/links"],
+      ["POST", "/links/upsert"],
+      ["PATCH", `/links/${own.id}`],
+      ["PUT", `/links/${own.id}`],
+    ] as const) {
+      const [known, stranger] = await both([other[app], unknownId], (id) =>
+        world.call(method, path, { body: { path: "mine", [app]: { id } } }),
+      );
+      expect(known).toEqual(stranger);
+      expect(known?.status).toBe(422);
+    }
+    expect((await world.call("GET", "/links")).body.links).toEqual([own]);
+  });
+
+  test("is no one's to shorten: its address is any web address", async () => {
+    const paths = [theirs.path, "nothing"];
+    const [known, stranger] = await both(paths, (path) =>
+      world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),
+    );
+    expect(known?.status).toBe(201);
+    expect(mask(known?.text).replace("/sale", "/nothing")).toEqual(mask(stranger?.text));
+  });
+});
+
+describe("another project's names", () => {
+  test("are free in this one: a bundle id, a package name, a path", async () => {
+    for (const entry of ["/links", "/links/upsert"]) {
+      const [known, stranger] = await both([theirs.path, "free"], (path) =>
+        world.call("POST", entry, { body: { path } }),
+      );
+      expect(known?.status).toBe(201);
+      expect(mask(known?.text)).toEqual(mask(stranger?.text));
+      const { body } = await world.call("GET", "/links");
+      for (const { id } of body.links) await world.call("DELETE", `/links/${id}`);
+    }
+    const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
+    const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
+    const link = await world.call("POST", "/links", { body: { ios_app, android_app } });
+    expect(link.status, link.text).toBe(201);
+    expect([other.ios_app, other.android_app]).not.toContain(link.body.ios_app_id);
+    expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
+  });
+
+  test("mean nothing here without what makes a new app", async () => {
+    for (const [app, name, known, unknown] of [
+      ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
+      ["android_app", "package_name", theirs.package_name, "com.nobody.app"],
+    ] as const) {
+      const replies = await both([known, unknown], (value) =>
+        world.call("POST", "/links", { body: { [app]: { [name]: value } } }),
+      );
+      expect(replies[0]).toEqual(replies[1]);
+      expect(replies[0]?.status).toBe(422);
+    }
+  });
+
+  test("are renamed and deleted here alone, where both projects have the same", async () => {
+    const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
+    const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
+    const { body } = await world.call("POST", "/links", {
+      body: { path: theirs.path, ios_app, android_app },
+    });
+    const changes = { ios_app: { bundle_id: "com.moved" } };
+    await world.call("PATCH", `/ios_apps/${body.ios_app_id}`, { body: changes });
+    for (const path of [`/ios_apps/${body.ios_app_id}`, `/android_apps/${body.android_app_id}`]) {
+      expect((await world.call("DELETE", path)).status).toBe(204);
+    }
+    expect((await world.call("DELETE", `/links/${body.id}`)).status).toBe(204);
+  });
+});
+
+describe("another project's rows", () => {
+  test.each(lists)("are in no answer of %s %s", async (method, path, entry) => {
+    await makeOwn(world);
+    const { name = "", filters = {} } = entry.list ?? {};
+    const own = await world.call(method, path, { query: "limit=100" });
+    const ids: string[] = own.body[name].map((row: { id: string }) => row.id);
+    const query = fc.tuple(
+      fc.constantFrom(...Object.keys(filters)),
+      fc.constantFrom("eq", "not_eq", "cont", "start", "in", "gt", "gteq", "lt", "lteq", "null"),
+      fc.constantFrom(theirs.path, theirs.bundle_id, theirs.package_name, "Other", "com", "1", "0"),
+      fc.constantFrom("", "&q[s]=name", "&q[s]=created_at+desc", "&page=2&limit=1"),
+    );
+    await fc.assert(
+      fc.asyncProperty(query, async ([field, condition, value, rest]) => {
+        const asked = `q[${field}_${condition}]=${value}${rest}`;
+        const { body } = await world.call(method, path, { query: asked });
+        const found: string[] = body[name].map((row: { id: string }) => row.id);
+        expect(ids).toEqual(expect.arrayContaining(found));
+        expect(body.meta.count).toBeLessThanOrEqual(ids.length);
+      }),
+    );
+  });
+
+  test.each(["eq", "not_eq", "cont", "start", "in", "null"])(
+    "do not show in a filter by their apps: %s",
+    async (condition) => {
+      await makeOwn(world);
+      for (const field of ["ios_app_bundle_id", "android_app_package_name"]) {
+        const [known, stranger] = await both(["com.other", "com.nobody"], (value) =>
+          world.call("GET", "/links", { query: `q[${field}_${condition}]=${value}` }),
+        );
+        expect(known).toEqual(stranger);
+      }
+    },
+  );
+});
+
+describe("a project_id that was sent", () => {
+  test.each(routes)("is ignored by %s %s", async (method, _, entry) => {
+    const told = [];
+    for (const isSent of [false, true]) {
+      await using plain = await createWorld();
+      const stranger = await settle(plain);
+      const own = await makeOwn(plain);
+      const memory = await recall(plain, stranger.id);
+      const reply = await ask(plain, method, entry, own, isSent ? stranger.id : undefined);
+      const { body } = await plain.call("GET", "/links", { query: "q[s]=created_at" });
+      told.push({ ...show(reply), text: mask(reply.text), links: mask(JSON.stringify(body)) });
+      expect(await recall(plain, stranger.id)).toEqual(memory);
+    }
+    expect(told[1]).toEqual(told[0]);
+    expect(told[0]?.status).toBeLessThan(300);
+  });
+});
+
+type Own = Readonly<Record<"links" | "ios_apps" | "android_apps", string>>;
+
+/** Asks what the route is for, and succeeds; a project id travels everywhere it could. */
+function ask(
+  { call }: World,
+  method: string,
+  entry: Endpoint,
+  own: Own,
+  project_id: string | undefined,
+): Promise<Reply> {
+  const [, list = ""] = entry.path.split("/");
+  const id = list in own ? own[list as keyof Own] : "";
+  const smuggled = project_id === undefined ? {} : { project_id, project: { id: project_id } };
+  const fields: Readonly<Record<string, object>> = {
+    links: { path: theirs.path, name: "Given" },
+    short_links: { url: "https://example.com/long" },
+    ios_apps: { bundle_id: "com.given", team_id: "TEAM000003" },
+    android_apps: { package_name: "com.given.app", fingerprints: ["EE:FF"] },
+  };
+  const inner = { ...fields[list], ...smuggled };
+  const body = entry.wrapper === undefined ? inner : { [entry.wrapper]: inner, ...smuggled };
+  const given: Given = {
+    ...(entry.body !== undefined && { body }),
+    ...(project_id !== undefined && {
+      query: `project_id=${project_id}&q[project_id_eq]=${project_id}`,
+    }),
+  };
+  return call(method, entry.path.replace(":id", id), given);
+}
+
+async function makeOwn(given: World): Promise<Own> {
+  given.advance(1);
+  const { body } = await given.call("POST", "/links", {
+    body: {
+      name: "Own",
+      path: "own",
+      ios_app: { bundle_id: "com.own", team_id: "TEAM000001" },
+      android_app: { package_name: "com.own.app", fingerprints: ["AA:BB"] },
+    },
+  });
+  given.advance(1);
+  return { links: body.id, ios_apps: body.ios_app_id, android_apps: body.android_app_id };
+}
+
+/** Another project, with one of everything. */
+async function settle(given: World): Promise<Stranger> {
+  const project = await given.addProject({ name: "Other", subdomain: "other" });
+  const key = await given.addKey({ project });
+  const { bundle_id, package_name } = theirs;
+  const reply = await given.call("POST", "/links", {
+    key,
+    body: {
+      name: "Other",
+      path: theirs.path,
+      ios_app: { bundle_id, team_id: "TEAM000009" },
+      android_app: { package_name, fingerprints: ["AA:BB"] },
+      options: { shorten: true },
+    },
+  });
+  expect(reply.status, reply.text).toBe(201);
+  const { id: link, ios_app_id: ios_app, android_app_id: android_app } = reply.body;
+  return { id: project.id, link, ios_app, android_app };
+}
+
+/** Every row that a project has. */
+async function recall({ store: { db } }: World, projectId: string): Promise<unknown> {
+  const tables = [
+    "links",
+    "addresses",
+    "ios_apps",
+    "android_apps",
+    "tallies",
+    "api_keys",
+    "chores",
+  ] as const;
+  const rows = [];
+  for (const table of tables) {
+    rows.push(await db.selectFrom(table).selectAll().where("project_id", "=", projectId).execute());
+  }
+  return [await db.selectFrom("projects").selectAll().where("id", "=", projectId).execute(), rows];
+}
+
+async function both(
+  values: readonly string[],
+  act: (value: string) => Promise<Reply>,
+): Promise<ReturnType<typeof show>[]> {
+  const replies = [];
+  for (const value of values) replies.push(show(await act(value)));
+  return replies;
+}
+
+/** All that travels back. */
+function show({ status, headers, text }: Reply) {
+  return { status, headers: [...headers], text };
+}
+
+/** Ids and generated paths differ each time; where they stand must not. */
+function mask(text = ""): string {
+  return text
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "an id")
+    .replace(/"(path|shortened_path)":"[^"]*"/g, '"$1":"a path"');
+}
+
+/** Bodies good and bad: whether there is something to change must not depend on them. */
+function bodiesOf(entry: Endpoint): fc.Arbitrary<unknown> {
+  const text = fc.constantFrom("x", "", "com.other", "sale", "TEAM000001", "javascript:alert(1)");
+  const value = fc.oneof(text, fc.constantFrom<unknown>(null, 1, ["AA:BB"], { id: unknownId }, {}));
+  const field = fc.constantFrom(...Object.keys(entry.body?.shape ?? { name: true }));
+  const fields = fc.dictionary(field, value, { maxKeys: 4 });
+  const wrapper = entry.wrapper;
+  const good = wrapper === undefined ? fields : fields.map((inner) => ({ [wrapper]: inner }));
+  return fc.oneof({ weight: 8, arbitrary: good }, fc.constantFrom("{", "[]", "null", "{}"));
+}

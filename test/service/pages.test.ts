@@ -1,0 +1,219 @@
+import { expect, test } from "vitest";
+import { createWorld, type World } from "../support/world.ts";
+
+/** api-spec.md, "Pagination envelope": pages of a list and the numbers that come with them. */
+
+type List = {
+  readonly name: string;
+  readonly add: (world: World, index: number) => Promise<unknown>;
+};
+
+const lists: readonly List[] = [
+  {
+    name: "links",
+    add: (world, index) => world.call("POST", "/links", { body: { name: `Link ${index}` } }),
+  },
+  {
+    name: "ios_apps",
+    add: (world, index) => {
+      const ios_app = { bundle_id: `com.example.app${index}`, team_id: "ABCDE12345" };
+      return world.call("POST", "/ios_apps", { body: { ios_app } });
+    },
+  },
+  {
+    name: "android_apps",
+    add: (world, index) => {
+      const android_app = { package_name: `com.example.app${index}`, fingerprints: ["AA:BB"] };
+      return world.call("POST", "/android_apps", { body: { android_app } });
+    },
+  },
+  {
+    name: "projects",
+    add: (world, index) =>
+      world.call("POST", "/projects", {
+        key: world.master,
+        body: { project: { name: `Project ${index}`, subdomain: `added-${index}` } },
+      }),
+  },
+];
+
+async function read(world: World, { name }: Pick<List, "name">, query = "") {
+  const key = name === "projects" ? world.master : world.key;
+  const { status, body } = await world.call("GET", `/${name}`, { key, query });
+  return { status, body, meta: body.meta, items: body[name] };
+}
+
+/** Fills a list up to `count`; the list of projects begins with one. */
+async function fill(world: World, list: List, count: number) {
+  const { meta } = await read(world, list);
+  for (let index = meta.count; index < count; index += 1) await list.add(world, index);
+}
+
+for (const list of lists) {
+  test(`${list.name} come as a named array and a meta object, 20 to a page`, async () => {
+    await using world = await createWorld();
+    await fill(world, list, 45);
+    const { status, body, items, meta } = await read(world, list);
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual([list.name, "meta"]);
+    expect(items).toHaveLength(20);
+    expect(meta).toEqual({ page: 1, limit: 20, count: 45, last: 3, from: 1, to: 20, next: 2 });
+  });
+
+  test(`${list.name}: each page says where it stands`, async () => {
+    await using world = await createWorld();
+    await fill(world, list, 45);
+    const all = { limit: 20, count: 45, last: 3 };
+    const cases = [
+      ["page=2", 20, { ...all, page: 2, from: 21, to: 40, previous: 1, next: 3 }],
+      ["page=3", 5, { ...all, page: 3, from: 41, to: 45, previous: 2 }],
+      ["page=4", 0, { ...all, page: 4, from: 0, to: 0, previous: 3 }],
+      ["page=900", 0, { ...all, page: 900, from: 0, to: 0, previous: 3 }],
+      ["limit=45", 45, { ...all, limit: 45, page: 1, last: 1, from: 1, to: 45 }],
+      [
+        "page=2&limit=44",
+        1,
+        { ...all, page: 2, limit: 44, last: 2, from: 45, to: 45, previous: 1 },
+      ],
+      ["limit=1", 1, { ...all, page: 1, limit: 1, last: 45, from: 1, to: 1, next: 2 }],
+      ["limit=007", 7, { ...all, page: 1, limit: 7, last: 7, from: 1, to: 7, next: 2 }],
+    ] as const;
+    for (const [query, length, meta] of cases) {
+      const page = await read(world, list, query);
+      const wanted = [query, 200, length, meta];
+      expect([query, page.status, page.items.length, page.meta]).toEqual(wanted);
+    }
+  });
+
+  test(`${list.name}: the pages together hold each one once`, async () => {
+    await using world = await createWorld();
+    await fill(world, list, 23);
+    const whole = (await read(world, list, "limit=100")).items;
+    expect(new Set(whole.map((item: { id: string }) => item.id)).size).toBe(23);
+    for (const limit of [1, 4, 10]) {
+      const { last } = (await read(world, list, `limit=${limit}`)).meta;
+      const walked: unknown[] = [];
+      for (let page = 1; page <= last; page += 1) {
+        walked.push(...(await read(world, list, `limit=${limit}&page=${page}`)).items);
+      }
+      expect(walked).toEqual(whole);
+    }
+  });
+
+  test(`${list.name}: a page or limit that is no positive whole number is a 400`, async () => {
+    await using world = await createWorld();
+    const wrong = ["0", "00", "-1", "1.5", "1e2", "0x1", "abc", "1a", "", "%20", "%2B1", "%D9%A1"];
+    for (const parameter of ["page", "limit"]) {
+      for (const value of wrong) {
+        const { status, body } = await read(world, list, `${parameter}=${value}`);
+        const error = `${parameter} must be a positive whole number.`;
+        expect([value, status, body]).toEqual([value, 400, { error }]);
+      }
+    }
+  });
+
+  test(`${list.name}: a limit above 100 is taken as 100`, async () => {
+    await using world = await createWorld();
+    await fill(world, list, 102);
+    for (const limit of ["100", "101", "5000", `1${"0".repeat(30)}`]) {
+      const { status, items, meta } = await read(world, list, `limit=${limit}`);
+      expect([limit, status, items.length]).toEqual([limit, 200, 100]);
+      expect(meta).toMatchObject({ limit: 100, count: 102, last: 2, to: 100, next: 2 });
+    }
+  });
+
+  test(`${list.name}: a page beyond all numbers is an empty page`, async () => {
+    await using world = await createWorld();
+    await fill(world, list, 3);
+    const { status, items, meta } = await read(world, list, `page=1${"0".repeat(30)}`);
+    expect([status, items]).toEqual([200, []]);
+    expect(meta).toMatchObject({ count: 3, last: 1, from: 0, to: 0, previous: 1 });
+    expect("next" in meta).toBe(false);
+  });
+}
+
+test.each(lists.filter(({ name }) => name !== "projects"))(
+  "an empty list of $name is one empty page",
+  async (list) => {
+    await using world = await createWorld();
+    const empty = { limit: 20, count: 0, last: 1, from: 0, to: 0 };
+    const first = await read(world, list);
+    expect([first.status, first.body]).toEqual([
+      200,
+      { [list.name]: [], meta: { ...empty, page: 1 } },
+    ]);
+    const second = await read(world, list, "page=2");
+    expect([second.status, second.items]).toEqual([200, []]);
+    expect(second.meta).toEqual({ ...empty, page: 2, previous: 1 });
+  },
+);
+
+test("the envelope counts what the filters leave", async () => {
+  await using world = await createWorld();
+  await fill(world, { name: "links", add: nameByTurns }, 12);
+  const { items, meta } = await read(world, { name: "links" }, "q[name_eq]=One&limit=3&page=2");
+  expect(items.map((item: { name: string }) => item.name)).toEqual(["One"]);
+  expect(meta).toEqual({ page: 2, limit: 3, count: 4, last: 2, from: 4, to: 4, previous: 1 });
+});
+
+function nameByTurns(world: World, index: number) {
+  return world.call("POST", "/links", { body: { name: ["One", "Two", "Three"][index % 3] } });
+}
+
+type Row = { readonly id: string; readonly path: string; readonly name: string | null };
+
+function compareTexts(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** Nulls come last going up; ids, whose beginning is the time, break every tie. */
+function compareBy(field: "path" | "name" | "created_at") {
+  return (one: Row, other: Row): number => {
+    const byId = compareTexts(one.id, other.id);
+    if (field === "created_at") return byId;
+    const [left, right] = [one[field], other[field]];
+    if (left === null || right === null) {
+      return Number(left === null) - Number(right === null) || byId;
+    }
+    return compareTexts(left.toLowerCase(), right.toLowerCase()) || byId;
+  };
+}
+
+test("deep pages of a long list hold the same rows, whichever end they are read from", async () => {
+  await using world = await createWorld();
+  const count = 1250;
+  const rows: Row[] = [];
+  for (let index = 0; index < count; index += 1) {
+    // Ten links share each moment, and a seventh of all links each name.
+    if (index % 10 === 0) world.advance(1200);
+    const name = index % 7 === 0 ? null : `Name ${index % 7}`;
+    const path = `p/${(index * 7919) % count}`;
+    rows.push((await world.call("POST", "/links", { body: { name, path } })).body);
+  }
+  for (const field of ["created_at", "path", "name"] as const) {
+    const ascending = rows.toSorted(compareBy(field)).map(({ id }) => id);
+    for (const [direction, wanted] of [
+      ["asc", ascending],
+      ["desc", ascending.toReversed()],
+    ] as const) {
+      for (const limit of [100, 37]) {
+        const found: string[] = [];
+        for (let page = 1; page <= Math.ceil(count / limit); page += 1) {
+          const query = `q[s]=${field}%20${direction}&limit=${limit}&page=${page}`;
+          const { items } = await read(world, { name: "links" }, query);
+          found.push(...items.map((item: Row) => item.id));
+        }
+        expect([field, direction, limit, found]).toEqual([field, direction, limit, wanted]);
+      }
+    }
+  }
+  const { items } = await read(world, { name: "links" }, "limit=100&page=7");
+  expect(items.map((item: Row) => item.id)).toEqual(
+    rows
+      .toSorted(compareBy("created_at"))
+      .toReversed()
+      .slice(600, 700)
+      .map(({ id }) => id),
+  );
+});

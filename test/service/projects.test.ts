@@ -1,0 +1,224 @@
+import { expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { createWorld, type Given, type World } from "../support/world.ts";
+
+/** api-spec.md, "Project", "Projects": for a master key alone. */
+
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+
+function asMaster(world: World, method: string, path: string, given: Given = {}) {
+  return world.call(method, path, { key: world.master, ...given });
+}
+
+async function makeProject(world: World, project: object) {
+  const reply = await asMaster(world, "POST", "/projects", { body: { project } });
+  expect(reply.status, reply.text).toBe(201);
+  return reply.body;
+}
+
+test("a project is created, read, listed, changed and deleted", async () => {
+  await using world = await createWorld();
+  const fields = { name: "Shop", subdomain: "shop", custom_domain: "go.example.com" };
+  const made = await makeProject(world, fields);
+  expect(made).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    ...fields,
+    custom_domain_verified: false,
+    links_count: 0,
+  });
+  const shown = await asMaster(world, "GET", `/projects/${made.id}`);
+  expect([shown.status, shown.body]).toEqual([200, made]);
+  const listed = await asMaster(world, "GET", "/projects");
+  expect(listed.status).toBe(200);
+  expect(listed.body.projects).toContainEqual(made);
+  expect(listed.body.meta).toMatchObject({ page: 1, limit: 20, count: 2 });
+
+  const body = { project: { name: "Store" } };
+  const changed = await asMaster(world, "PATCH", `/projects/${made.id}`, { body });
+  expect([changed.status, changed.body]).toEqual([200, { ...made, name: "Store" }]);
+  const deleted = await asMaster(world, "DELETE", `/projects/${made.id}`);
+  expect([deleted.status, deleted.text]).toEqual([204, ""]);
+  expect((await asMaster(world, "GET", "/projects")).body.meta.count).toBe(1);
+});
+
+test("a project without a custom domain shows null, and null takes one away", async () => {
+  await using world = await createWorld();
+  const made = await makeProject(world, { name: "Shop", subdomain: "shop" });
+  expect(made.custom_domain).toBeNull();
+  for (const [given, kept] of [
+    ["go.example.com", "go.example.com"],
+    [null, null],
+    ["Go.Example.COM", "go.example.com"],
+    ["", null],
+  ]) {
+    const body = { project: { custom_domain: given } };
+    const changed = await asMaster(world, "PATCH", `/projects/${made.id}`, { body });
+    expect(changed.body).toEqual({ ...made, custom_domain: kept });
+  }
+});
+
+test("links_count counts a project's links, in its own answer and in the list", async () => {
+  await using world = await createWorld();
+  const other = await world.addProject();
+  const key = await world.addKey({ project: other });
+  const first = await world.call("POST", "/links", { body: {} });
+  await world.call("POST", "/links", { body: {} });
+  await world.call("POST", "/links", { key, body: {} });
+  await world.call("POST", "/links", { body: { url: "javascript:1" } });
+  await world.call("DELETE", `/links/${first.body.id}`);
+  await world.call("POST", "/short_links", { body: { url: "https://example.com/" } });
+  const { projects } = (await asMaster(world, "GET", "/projects")).body;
+  const counts = Object.fromEntries(
+    projects.map((project: { id: string; links_count: number }) => [
+      project.id,
+      project.links_count,
+    ]),
+  );
+  expect(counts).toEqual({ [world.project.id]: 2, [other.id]: 1 });
+  const shown = await asMaster(world, "GET", `/projects/${world.project.id}`);
+  expect(shown.body.links_count).toBe(2);
+});
+
+test.each(["GET", "PATCH", "DELETE"])("%s of an unknown project is a 404", async (method) => {
+  await using world = await createWorld();
+  for (const id of [unknownId, "default", "1"]) {
+    const body = method === "PATCH" ? { project: { name: "new" } } : undefined;
+    const reply = await asMaster(world, method, `/projects/${id}`, { body });
+    expect([reply.status, reply.body]).toEqual([404, { error: "Project not found" }]);
+  }
+});
+
+test("projects are for a master key, and a master key is for nothing else", async () => {
+  await using world = await createWorld();
+  const body = { project: { name: "Shop", subdomain: "shop" } };
+  const { id } = world.project;
+  for (const [method, path] of [
+    ["GET", "/projects"],
+    ["POST", "/projects"],
+    ["GET", `/projects/${id}`],
+    ["PATCH", `/projects/${id}`],
+    ["DELETE", `/projects/${id}`],
+  ] as const) {
+    const reply = await world.call(method, path, method === "GET" ? {} : { body });
+    expect([reply.status, reply.body]).toEqual([401, { error: messages.master_required }]);
+  }
+  for (const path of ["/links", `/links/${unknownId}`, "/ios_apps", "/android_apps"]) {
+    const reply = await asMaster(world, "GET", path);
+    expect([reply.status, reply.body]).toEqual([401, { error: messages.project_key_required }]);
+  }
+  expect((await asMaster(world, "GET", "/projects")).body.projects).toMatchObject([{ id }]);
+});
+
+test("the fields of the answer alone and the operator's settings cannot be written", async () => {
+  await using world = await createWorld();
+  const foreign = {
+    id: unknownId,
+    custom_domain_verified: true,
+    links_count: 9,
+    plan: "free",
+    suspended: true,
+    max_links: 0,
+  };
+  const made = await makeProject(world, { name: "Shop", subdomain: "shop", ...foreign });
+  expect(made).toMatchObject({ custom_domain_verified: false, links_count: 0 });
+  expect(made.id).not.toBe(unknownId);
+  const path = `/projects/${made.id}`;
+  const changed = await asMaster(world, "PATCH", path, { body: { project: foreign } });
+  expect(changed.body).toEqual(made);
+  const key = await world.addKey({ project: made });
+  const link = await world.call("POST", "/links", { key, body: { referrer: "pro" } });
+  expect(link.status).toBe(201);
+});
+
+test.each([{}, { name: "Shop", subdomain: "shop" }, { project: null }, { project: [] }])(
+  "the wrapper project must be there: %j",
+  async (body) => {
+    await using world = await createWorld();
+    for (const [method, path] of [
+      ["POST", "/projects"],
+      ["PATCH", `/projects/${world.project.id}`],
+    ] as const) {
+      const reply = await asMaster(world, method, path, { body });
+      const wanted = [400, { error: "Required parameter is missing: project." }];
+      expect([reply.status, reply.body]).toEqual(wanted);
+    }
+  },
+);
+
+const refusals = [
+  [{ name: "" }, "Name can't be blank"],
+  [{ name: null }, "Name can't be blank"],
+  [{ name: "n".repeat(501) }, "Name is invalid"],
+  [{ name: 5 }, "Name must be a string"],
+  [{ subdomain: " " }, "Subdomain can't be blank"],
+  [{ subdomain: null }, "Subdomain can't be blank"],
+  [{ subdomain: "two.labels" }, "Subdomain is invalid"],
+  [{ subdomain: "-shop" }, "Subdomain is invalid"],
+  [{ subdomain: "shop_1" }, "Subdomain is invalid"],
+  [{ subdomain: "läden" }, "Subdomain is invalid"],
+  [{ subdomain: "s".repeat(64) }, "Subdomain is invalid"],
+  [{ subdomain: "default" }, "Subdomain has already been taken"],
+  [{ subdomain: "DEFAULT" }, "Subdomain has already been taken"],
+  [{ custom_domain: "example" }, "Custom domain is invalid"],
+  [{ custom_domain: "https://example.com" }, "Custom domain is invalid"],
+  [{ custom_domain: "example.com:80" }, "Custom domain is invalid"],
+  [{ custom_domain: "192.0.2.1" }, "Custom domain is invalid"],
+  [{ custom_domain: "taken.example.com" }, "Custom domain has already been taken"],
+  [{ custom_domain: "Taken.Example.com" }, "Custom domain has already been taken"],
+  [{ name: "", subdomain: "" }, "Name can't be blank and Subdomain can't be blank"],
+] as const;
+
+test.each(refusals)("a project with %j is refused on creation and change", async (...row) => {
+  const [fields, error] = row;
+  await using world = await createWorld();
+  await world.addProject({ custom_domain: "taken.example.com" });
+  const given = { name: "Shop", subdomain: "shop" };
+  const made = await makeProject(world, given);
+  const other = { ...given, subdomain: "other", ...fields };
+  const created = await asMaster(world, "POST", "/projects", { body: { project: other } });
+  expect([created.status, created.body]).toEqual([422, { error }]);
+  const path = `/projects/${made.id}`;
+  const changed = await asMaster(world, "PATCH", path, { body: { project: fields } });
+  expect([changed.status, changed.body]).toEqual([422, { error }]);
+  expect((await asMaster(world, "GET", path)).body).toEqual(made);
+});
+
+test("a subdomain is kept in small letters", async () => {
+  await using world = await createWorld();
+  const made = await makeProject(world, { name: "Shop", subdomain: "Shop-1" });
+  expect(made.subdomain).toBe("shop-1");
+});
+
+test("another custom domain is not verified any more, the same one stays so", async () => {
+  await using world = await createWorld();
+  const settings = { custom_domain: "go.example.com", custom_domain_verified: true };
+  const { id } = await world.addProject(settings);
+  const write = async (project: object) =>
+    (await asMaster(world, "PATCH", `/projects/${id}`, { body: { project } })).body;
+  expect(await write({ name: "New" })).toMatchObject(settings);
+  expect(await write({ custom_domain: "GO.example.com" })).toMatchObject(settings);
+  expect((await write({ custom_domain: "to.example.com" })).custom_domain_verified).toBe(false);
+});
+
+test("a deleted project takes its keys, links and apps with it, and frees its names", async () => {
+  await using world = await createWorld();
+  const names = { subdomain: "shop", custom_domain: "go.example.com" };
+  const made = await makeProject(world, { name: "Shop", ...names });
+  const key = await world.addKey({ project: made });
+  const body = { path: "a", ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
+  const link = (await world.call("POST", "/links", { key, body })).body;
+  await asMaster(world, "DELETE", `/projects/${made.id}`);
+
+  expect((await world.call("GET", `/links/${link.id}`, { key })).status).toBe(401);
+  const url = { url: "http://shop.localhost:8787/a" };
+  expect((await world.call("POST", "/short_links/resolve", { body: url })).status).toBe(404);
+  expect((await asMaster(world, "DELETE", `/projects/${made.id}`)).status).toBe(404);
+
+  const again = await makeProject(world, { name: "Shop", ...names });
+  const newKey = await world.addKey({ project: again });
+  for (const list of ["links", "ios_apps"]) {
+    expect((await world.call("GET", `/${list}`, { key: newKey })).body[list]).toEqual([]);
+  }
+  await world.store.finishChores();
+  expect((await world.call("GET", `/links/${link.id}`, { key: newKey })).status).toBe(404);
+});

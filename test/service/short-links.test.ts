@@ -1,0 +1,187 @@
+import { expect, test } from "vitest";
+import { createWorld, type World } from "../support/world.ts";
+
+/** api-spec.md, "Short link request", "Short links": shortening and resolving. */
+
+const host = "http://default.localhost:8787";
+const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
+
+async function shorten(world: World, body: object) {
+  return world.call("POST", "/short_links", { body });
+}
+
+async function resolve(world: World, url: unknown) {
+  return world.call("POST", "/short_links/resolve", { key: null, body: { url } });
+}
+
+async function makeLink(world: World, fields: object) {
+  return (await world.call("POST", "/links", { body: fields })).body;
+}
+
+test("a link's address is shortened, and the same link answers", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
+  const reply = await shorten(world, { url: `${host}/spring/sale?from=mail#top` });
+  expect(reply.status).toBe(201);
+  expect(reply.body).toEqual({ ...link, shortened_path: expect.stringMatching(code) });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
+  expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
+});
+
+test("shortening a link again answers the shortened path that it has", async () => {
+  await using world = await createWorld();
+  await makeLink(world, { path: "a" });
+  const first = (await shorten(world, { url: `${host}/a` })).body;
+  for (const url of [`${host}/a`, `${host}/${first.shortened_path}`]) {
+    const again = await shorten(world, { url });
+    expect([again.status, again.body]).toEqual([201, first]);
+  }
+});
+
+test("any other web address becomes a new link with a shortened path", async () => {
+  await using world = await createWorld();
+  const url = "https://example.com/page?a=b#c";
+  const reply = await shorten(world, { url });
+  expect(reply.status).toBe(201);
+  expect(reply.body).toMatchObject({ url, shortened_path: expect.stringMatching(code) });
+  expect(reply.body.path).not.toBe(reply.body.shortened_path);
+  expect((await world.call("GET", "/links")).body.links).toEqual([reply.body]);
+});
+
+test("the address of another project's link is any other address", async () => {
+  await using world = await createWorld();
+  const other = await world.addProject({ subdomain: "other" });
+  const key = await world.addKey({ project: other });
+  await world.call("POST", "/links", { key, body: { path: "a" } });
+  const url = "http://other.localhost:8787/a";
+  const reply = await shorten(world, { url });
+  expect([reply.status, reply.body.url]).toEqual([201, url]);
+  expect((await world.call("GET", "/links", { key })).body.links).toMatchObject([
+    { path: "a", shortened_path: null },
+  ]);
+});
+
+const prefixes = [
+  ["go-", "go-"],
+  ["go/", "go/"],
+  ["/go/", "go/"],
+  ["%C3%A9", "é"],
+  ["", ""],
+  [null, ""],
+] as const;
+
+test.each(prefixes)("the prefix %j begins the shortened path with %j", async (prefix, begins) => {
+  await using world = await createWorld();
+  await makeLink(world, { path: "a" });
+  for (const url of [`${host}/a`, "https://example.com/"]) {
+    const { status, body } = await shorten(world, { url, prefix });
+    expect(status).toBe(201);
+    expect(body.shortened_path.startsWith(begins)).toBe(true);
+    expect(body.shortened_path.slice(begins.length)).toMatch(code);
+  }
+});
+
+test("another prefix than the one a link has is refused", async () => {
+  await using world = await createWorld();
+  await makeLink(world, { path: "a" });
+  const first = (await shorten(world, { url: `${host}/a`, prefix: "go-" })).body;
+  const reply = await shorten(world, { url: `${host}/a`, prefix: "no-" });
+  expect(reply.status).toBe(422);
+  expect(reply.body).toEqual({
+    errors: `Prefix differs from the link's shortened path ${first.shortened_path}`,
+  });
+});
+
+const refusals = [
+  [{ url: "javascript:alert(1)" }, "Url must be an http or https address"],
+  [{ url: "spring" }, "Url must be an http or https address"],
+  [{ url: "https://a:b@example.com/" }, "Url can't contain a user name or password"],
+  [{ url: "https://example.com/\n" }, "Url contains control characters"],
+  [{ url: `${host}/unknown` }, "Url is not the address of a link"],
+  [{ url: `${host}/%E0%A4` }, "Url is not the address of a link"],
+  [{ url: `${host}/a`, prefix: ".well-known/" }, "Prefix is reserved"],
+  [{ url: `${host}/a`, prefix: "//" }, "Prefix must begin with at most one slash"],
+  [{ url: `${host}/a`, prefix: "%" }, "Prefix can't contain a percent sign"],
+  [{ url: `${host}/a`, prefix: "a/../" }, "Prefix can't contain the segments . and .."],
+  [{ url: `${host}/a`, prefix: "a\n" }, "Prefix contains control characters"],
+  [{ url: `${host}/a`, prefix: 5 }, "Prefix must be a string"],
+  [{ url: 5 }, "Url must be a string"],
+] as const;
+
+test.each(refusals)("a refusal stands under errors: %j", async (body, errors) => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "a" });
+  const reply = await shorten(world, body);
+  expect([reply.status, reply.body]).toEqual([422, { errors }]);
+  expect((await world.call("GET", "/links")).body.links).toEqual([link]);
+});
+
+test.each(["/short_links", "/short_links/resolve"])("%s without a url is a 400", async (path) => {
+  await using world = await createWorld();
+  for (const body of [{}, { url: null }, { url: "" }, { url: " " }, { prefix: "go-" }]) {
+    const reply = await world.call("POST", path, { body });
+    const wanted = [400, { error: "Required parameter is missing: url." }];
+    expect([reply.status, reply.body]).toEqual(wanted);
+  }
+});
+
+test("a shortened address is resolved to its link without a key", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
+  for (const path of [link.shortened_path, `${link.shortened_path}?x=1#y`, "a/b", "a%2Fb"]) {
+    const reply = await resolve(world, `${host}/${path}`);
+    expect([path, reply.status, reply.body]).toEqual([path, 200, link]);
+  }
+  const shouted = await resolve(world, `HTTPS://DEFAULT.LOCALHOST/${link.shortened_path}`);
+  expect([shouted.status, shouted.body.id]).toEqual([200, link.id]);
+});
+
+test("resolving finds nothing but the links of the address's own project", async () => {
+  await using world = await createWorld();
+  const other = await world.addProject({ subdomain: "other" });
+  const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
+  const path: string = link.shortened_path;
+  for (const url of [
+    `http://${other.subdomain}.localhost:8787/${path}`,
+    `http://unknown.localhost:8787/${path}`,
+    `http://localhost:8787/${path}`,
+    `http://a.default.localhost:8787/${path}`,
+    `https://example.com/${path}`,
+    `${host}/`,
+    `${host}/${path}/`,
+    `${host}/spring`,
+    `${host}/%E0%A4`,
+  ]) {
+    const reply = await resolve(world, url);
+    expect([url, reply.status, reply.body]).toEqual([url, 404, { error: "Link not found" }]);
+  }
+});
+
+test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
+  "resolving %j is a 422 under error",
+  async (url) => {
+    await using world = await createWorld();
+    const reply = await resolve(world, url);
+    expect(reply.status).toBe(422);
+    expect(Object.keys(reply.body)).toEqual(["error"]);
+    expect(reply.body.error).toMatch(/^Url /);
+  },
+);
+
+test("a custom domain is the project's link host once it is verified", async () => {
+  await using world = await createWorld();
+  const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
+  const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };
+  const mine = await world.addKey({ project: await world.addProject(verified) });
+  const claimant = await world.addKey({ project: await world.addProject(claimed) });
+  for (const key of [mine, claimant]) {
+    await world.call("POST", "/links", { key, body: { path: "a" } });
+  }
+  expect((await resolve(world, "https://go.example.com/a")).status).toBe(200);
+  expect((await resolve(world, "https://claimed.example.com/a")).status).toBe(404);
+  const url = "https://GO.example.com/a";
+  const shortened = await world.call("POST", "/short_links", { key: mine, body: { url } });
+  expect(shortened.body).toMatchObject({ path: "a", shortened_path: expect.stringMatching(code) });
+  const found = await resolve(world, `https://go.example.com/${shortened.body.shortened_path}`);
+  expect(found.body).toEqual(shortened.body);
+});

@@ -1,0 +1,153 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Given } from "./world.ts";
+
+/** The built command as a person runs it: a process, its words, what it says and how it ends. */
+
+export type Finished = {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type Folder = {
+  readonly path: string;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Answer = {
+  readonly status: number;
+  // Tests read replies as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+};
+
+export type Serving = {
+  /** What `serve --json` printed. */
+  readonly places: Readonly<Record<"url" | "mcp" | "api" | "links" | "key_file", string>>;
+  /** The token of the key file. */
+  readonly key: string;
+  readonly call: (method: string, path: string, given?: Given) => Promise<Answer>;
+  /** Sends a signal and waits for the end. */
+  readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<Finished>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type SpawnOptions = {
+  readonly env?: Readonly<Record<string, string>>;
+  /** A program, with its words, that runs the command: strace. */
+  readonly under?: readonly string[];
+};
+
+const bundle = join(import.meta.dirname, "../../dist/waypost.js");
+
+/** Runs a command to its end. */
+export async function run(words: readonly string[], options?: SpawnOptions): Promise<Finished> {
+  return watch(start(words, options)).finished;
+}
+
+/** Runs a command that must succeed, and reads the JSON line that it prints. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export async function runJson(words: readonly string[]): Promise<any> {
+  const finished = await run([...words, "--json"]);
+  expect(finished).toMatchObject({ code: 0 });
+  return JSON.parse(finished.stdout);
+}
+
+/** Starts `serve` on a free port and waits until it is ready. */
+export async function startServe(
+  data: string,
+  words: readonly string[] = [],
+  options?: SpawnOptions,
+): Promise<Serving> {
+  const child = start(["serve", "--data", data, "--port", "0", "--json", ...words], options);
+  const { finished, firstLine } = watch(child);
+  const line = await Promise.race([firstLine, finished]);
+  if (typeof line !== "string") throw new Error(`serve ended: ${JSON.stringify(line)}`);
+  const places = JSON.parse(line);
+  const key = (await readFile(places.key_file, "utf8")).trim();
+
+  const stop: Serving["stop"] = (signal = "SIGTERM") => {
+    child.kill(signal);
+    return finished;
+  };
+  return {
+    places,
+    key,
+    call: (method, path, given = {}) => call(places.api + path, method, { key, ...given }),
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop("SIGKILL");
+    },
+  };
+}
+
+/** A temporary folder; `path` is inside it and not made yet, as on a first start. */
+export async function createFolder(): Promise<Folder> {
+  const outer = await mkdtemp(join(tmpdir(), "waypost-command-"));
+  return {
+    path: join(outer, "data"),
+    [Symbol.asyncDispose]: () => rm(outer, { recursive: true, force: true }),
+  };
+}
+
+function start(words: readonly string[], { env, under = [] }: SpawnOptions = {}): ChildProcess {
+  if (!existsSync(bundle)) throw new Error("dist/waypost.js is missing: run `npm run build` first");
+  const [program = "", ...rest] = [...under, process.execPath, bundle, ...words];
+  const child = spawn(program, rest, {
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  child.once("close", () => running.delete(child));
+  return child;
+}
+
+/** A test that fails between a start and its stop must not leave a service behind. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** What the machine has set for its own Waypost is no business of a test. */
+function cleanEnvironment(): Record<string, string | undefined> {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));
+}
+
+function watch(child: ChildProcess): {
+  readonly finished: Promise<Finished>;
+  readonly firstLine: Promise<string>;
+} {
+  let stdout = "";
+  let stderr = "";
+  const firstLine = new Promise<string>((resolve) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      if (stdout.includes("\n")) resolve(stdout.split("\n")[0] ?? "");
+    });
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const finished = once(child, "close").then(() => ({ code: child.exitCode, stdout, stderr }));
+  return { finished, firstLine };
+}
+
+async function call(url: string, method: string, given: Given): Promise<Answer> {
+  const { key, body, query, headers } = given;
+  const response = await fetch(query === undefined ? url : `${url}?${query}`, {
+    method,
+    headers: {
+      ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { createId } from "../../src/service/ids.ts";
+import { makeProject } from "../../src/service/write-project.ts";
+import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Db, Tenant } from "../../src/store/tenant.ts";
+
+/** Rows made straight in a store, for tests of what lies below the API or needs thousands. */
+
+export const now = Date.UTC(2026, 0, 15, 12);
+export const maker = {
+  clock: { now: () => now, monotonic: () => 0 },
+  random: { bytes: (count: number) => randomBytes(count) },
+};
+
+export function makeId(): string {
+  return createId(maker.clock, maker.random);
+}
+
+type Wanted = Parameters<typeof makeProject>[2] & Parameters<typeof makeProject>[3];
+
+export async function addProject(store: Store, wanted?: Wanted): Promise<string> {
+  return (await store.write((db) => addProjectTo(db, wanted))).id;
+}
+
+export function addProjectTo(db: Db, wanted: Wanted = {}) {
+  const subdomain = `p-${randomBytes(6).toString("hex")}`;
+  return makeProject(db, maker, { name: "Shop", subdomain, ...wanted }, wanted);
+}
+
+const blank = {
+  name: null,
+  url: "https://example.com",
+  social_title: null,
+  social_description: null,
+  social_image_url: null,
+  ios_fallback_url: null,
+  android_fallback_url: null,
+  enable_forced_redirect: false,
+  referrer: null,
+  ios_deferred_deep_linking_enabled: false,
+  provider_token: null,
+  campaign_token: null,
+  ios_app_id: null,
+  android_app_id: null,
+  shortened_path: null,
+} as const;
+
+export async function addLink(
+  tenant: Tenant,
+  path: string,
+  more: Partial<NewLink> = {},
+): Promise<string> {
+  const id = makeId();
+  const link = { ...blank, ...more, id, path, now };
+  for (const address of [path, link.shortened_path]) {
+    if (address !== null) expect(await claimAddress(tenant, address, id)).toBe(true);
+  }
+  return (await insertLink(tenant, link)).id;
+}
