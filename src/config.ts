@@ -48,11 +48,11 @@ export const settingFlags: Readonly<Record<string, { readonly type: "string" }>>
 const schema = z.object({
   data: z.string(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
-  port: z.coerce
-    .number("must be a whole number from 0 to 65535")
-    .int("must be a whole number from 0 to 65535")
-    .min(0, "must be a whole number from 0 to 65535")
-    .max(65_535, "must be a whole number from 0 to 65535"),
+  port: z
+    .string()
+    .regex(/^\d{1,5}$/, "must be a whole number from 0 to 65535")
+    .transform(Number)
+    .refine((port) => port <= 65_535, "must be a whole number from 0 to 65535"),
   link_origin: z
     .string()
     .refine(isLinkOrigin, "must be an origin with {subdomain} in its host name")
@@ -92,7 +92,8 @@ export function readConfig(environment: Values, flags: Values): Config {
 function findDataFolder(environment: Values): string {
   const { XDG_DATA_HOME: data, HOME: home, USERPROFILE: profile } = environment;
   if (isSet(data)) return `${data}/waypost`;
-  return `${home ?? profile ?? "."}/.local/share/waypost`;
+  const folder = [home, profile].find(isSet) ?? ".";
+  return `${folder}/.local/share/waypost`;
 }
 
 function readSettings(environment: Values, flags: Values): Values {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { help } from "./commands/help.ts";
 import { keyFlags, runKeys } from "./commands/keys.ts";
@@ -89,15 +88,21 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
     return { config, values: values as Read<Known>["values"], positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageFault(`${error.message.split(". ")[0]} (waypost --help)`, {
+    throw new UsageFault(`${error.message.split(/\. |\.?\n/)[0]} (waypost --help)`, {
       cause: error,
     });
   }
 }
 
 /** The first SIGTERM or SIGINT asks to finish; after it, another one ends the process at once. */
-async function waitForStop(): Promise<void> {
-  await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+function waitForStop(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      process.off("SIGTERM", stop).off("SIGINT", stop);
+      resolve();
+    };
+    process.on("SIGTERM", stop).on("SIGINT", stop);
+  });
 }
 
 /** One line for the person, and the exit code. */

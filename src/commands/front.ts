@@ -23,10 +23,21 @@ type FrontOptions = {
 };
 
 export function createHttpServer(): Server {
-  return createServer(serverLimits);
+  return createServer(serverLimits, answerStarting);
 }
 
-export function createFront({ service, linkOrigin, isHealthy }: FrontOptions) {
+/** Takes the place of whatever answered before. */
+export function attachFront(server: Server, options: FrontOptions): void {
+  server.off("request", answerStarting).on("request", createFront(options));
+}
+
+/** The port is open a moment before the store is. */
+function answerStarting(_request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("retry-after", "1");
+  respond(response, 503, { error: "Waypost is starting." });
+}
+
+function createFront({ service, linkOrigin, isHealthy }: FrontOptions) {
   const answerApi = getRequestListener(service.fetch);
 
   return (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,6 +1,7 @@
 import { UsageFault, type Config } from "../config.ts";
 import { paging, plans } from "../contract/policy.ts";
 import type { ProjectFields } from "../contract/projects.ts";
+import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
@@ -36,6 +37,7 @@ export async function runProjects(
   const settings = readSettings(flags);
   if (act === "list" && name === undefined) return showProjects(config, flags);
   if (act === "create" && name === undefined) {
+    requireDomain(settings, fields.custom_domain);
     return writeProject(config, flags, (db) =>
       makeProject(db, { clock, random }, fields, settings),
     );
@@ -43,12 +45,21 @@ export async function runProjects(
   if (act === "update" && name !== undefined && rest.length === 0) {
     return writeProject(config, flags, async (db) => {
       const before = await requireProject(db, name);
+      requireDomain(settings, fields.custom_domain ?? before.custom_domain);
       return changeProject(db, { clock }, before, fields, settings);
     });
   }
   throw new UsageFault(
     "use projects create, projects list or projects update ID-OR-SUBDOMAIN (waypost --help)",
   );
+}
+
+function requireDomain(
+  settings: Partial<ProjectSettings>,
+  domain: string | null | undefined,
+): void {
+  if (settings.custom_domain_verified !== true || !isBlank(domain)) return;
+  throw new UsageFault("--verify-domain needs a custom domain; add --custom-domain");
 }
 
 async function writeProject(

@@ -5,7 +5,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { apiPrefix } from "../contract/index.ts";
 import { createService } from "../service/service.ts";
 import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
-import { createFront, createHttpServer } from "./front.ts";
+import { attachFront, createHttpServer } from "./front.ts";
 import { createLog, createReport } from "./log.ts";
 import { print, say } from "./output.ts";
 
@@ -22,18 +22,21 @@ type ServeOptions = {
 
 /** Serves until it is asked to stop, then finishes what runs. */
 export async function serve({ config, json, stopped }: ServeOptions): Promise<void> {
-  const log = createLog(config);
-  const embedded = await openEmbedded(config);
+  const server = createHttpServer();
+  // The port comes first: a start that fails for it must not have been the first start.
+  const places = describePlaces(config, await listen(server, config));
   try {
-    const server = createHttpServer();
-    const port = await listen(server, config);
-    const places = describePlaces(config, port);
-    attach(server, embedded, places.links, log);
-    announce(embedded, places, json);
-    await stopped;
-    await drain(server);
+    const embedded = await openEmbedded(config);
+    try {
+      attach(server, embedded, places.links, createLog(config));
+      announce(embedded, places, json);
+      await stopped;
+      await drain(server);
+    } finally {
+      await embedded.store.close();
+    }
   } finally {
-    await embedded.store.close();
+    server.close();
   }
 }
 
@@ -57,7 +60,7 @@ function attach(server: Server, { store }: Embedded, linkOrigin: string, log: Lo
         () => true,
         () => false,
       );
-  server.on("request", createFront({ service, linkOrigin, isHealthy }));
+  attachFront(server, { service, linkOrigin, isHealthy });
   store.watchChores(report);
 }
 

@@ -14,9 +14,10 @@ export function findWebAddressFault(address: string): string | undefined {
   if (!/^https?:\/\/[^\\/]/i.test(address) || !URL.canParse(address)) {
     return "must be an http or https address";
   }
+  if (/\s/u.test(address)) return "can't contain white space";
   // Browsers read a backslash as a slash and others do not, so two readers see two hosts.
   if (address.includes("\\")) return "can't contain a backslash";
-  const { username, password } = new URL(address);
-  if (username !== "" || password !== "") return "can't contain a user name or password";
+  // Everything before an @ in the host's place is a name and a password, even when it is empty.
+  if (/^https?:\/\/[^/?#]*@/i.test(address)) return "can't contain a user name or password";
   return undefined;
 }

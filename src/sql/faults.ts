@@ -42,7 +42,15 @@ export function translateFault(error: unknown): unknown {
   return new Duplicate(columns.split(", "), { cause: error });
 }
 
+/** `@photostructure/sqlite` leaves the code out when rows are read; SQLite's words are the same. */
+const codesByMessage: readonly (readonly [string, number])[] = [
+  ["database is locked", sqliteBusy],
+  ["database or disk is full", sqliteFull],
+  ["UNIQUE constraint failed", 2067],
+];
+
 function readSqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
-  return typeof error.errcode === "number" ? error.errcode : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") return error.errcode;
+  return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }

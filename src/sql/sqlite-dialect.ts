@@ -76,12 +76,21 @@ function connect(database: Database): DatabaseConnection {
     };
   }
 
+  /** Undefined where the lock was taken, which is rare enough to be worth no loop. */
+  function runNow<Row>(query: CompiledQuery): QueryResult<Row> | undefined {
+    try {
+      return run(query);
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
+  }
+
   return {
     executeQuery: async (query) => {
       try {
-        return run(query);
+        return runNow(query) ?? (await retryWhileBusy(() => run(query), isBusy));
       } catch (error) {
-        if (isBusy(error)) return retryWhileBusy(() => run(query), isBusy);
         throw translateFault(error);
       }
     },

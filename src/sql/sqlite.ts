@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
-import { isBusy, StoreUnusable } from "./faults.ts";
+import { isBusy, StoreBusy, StoreUnusable } from "./faults.ts";
 import type { Sql, Waiter } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 import { createTurns, retryWhileBusy } from "./turns.ts";
@@ -19,7 +19,7 @@ export async function openSqlite<Tables>(
   path: string,
   { applicationId }: OpenOptions,
 ): Promise<Sql<Tables>> {
-  refuseForeignFile(path);
+  refuseForeignFile(path, applicationId);
   const writer = await openConnection(path, applicationId);
   const reader = await openConnection(path, applicationId);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
@@ -33,6 +33,7 @@ export async function openSqlite<Tables>(
       turns.take(() => transact(writer, () => work(writing), options?.signal), options?.signal),
     close: async () => {
       await turns.take(() => Promise.resolve());
+      mergeLog(writer);
       await db.destroy();
       await writing.destroy();
       // Kysely closes only what was used; closing a closed connection is refused by the engine.
@@ -57,6 +58,15 @@ async function transact<Result>(
   }
 }
 
+/** The log goes into the file now: an engine that keeps statements open would leave it behind. */
+function mergeLog(writer: Database): void {
+  try {
+    writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Another process is at it; whoever closes last merges, and the log loses nothing meanwhile.
+  }
+}
+
 /** Some faults (a full disk) end the transaction by themselves; then there is nothing to undo. */
 function rollBack(writer: Database): void {
   try {
@@ -74,7 +84,7 @@ async function openConnection(path: string, applicationId: number): Promise<Data
     return await retryWhileBusy(() => prepareConnection(database, path, applicationId), isBusy);
   } catch (error) {
     closeQuietly(database);
-    if (error instanceof StoreUnusable || isBusy(error)) throw error;
+    if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
     throw new StoreUnusable(`${path} cannot be opened: it is damaged. ${keepAdvice}`, {
       cause: error,
     });
@@ -103,7 +113,7 @@ function notOurs(path: string): string {
 }
 
 /** Looks at the bytes before SQLite does, so that nothing can be written into a stranger's file. */
-function refuseForeignFile(path: string): void {
+function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   const { size } = statSync(path);
   if (size === 0) return;
@@ -114,6 +124,7 @@ function refuseForeignFile(path: string): void {
   if (length < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
     throw new StoreUnusable(notOurs(path));
   }
+  if (header.readUInt32BE(68) !== applicationId) throw new StoreUnusable(notOurs(path));
   // A file that ends before its last page was cut off. With a log beside it, the log may mend it.
   const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);

@@ -82,7 +82,7 @@ export async function listLinks(
   query: ListQuery,
 ): Promise<Page<Link>> {
   const tally = await readTally(tenant);
-  const source = describeLinks(tenant, tally.indexed_to === wholeIndex);
+  const source = describeLinks(tenant, query, tally.indexed_to === wholeIndex);
   const count =
     query.filters.length === 0
       ? tally.links
@@ -210,15 +210,17 @@ async function countFiltered(
   return count;
 }
 
-function describeLinks({ projectId }: Tenant, isIndexed: boolean): ListSource {
+function describeLinks(
+  { projectId }: Tenant,
+  { filters }: ListQuery,
+  isIndexed: boolean,
+): ListSource {
+  const isLong = (folded: string) => isIndexed && Array.from(folded).length >= shortestTerm;
   const text = (column: ContainsColumn, isNullable: boolean): TextColumn => ({
     column: `links.${column}`,
     folded: `links.${column}_lc`,
     isNullable,
-    contains: (folded) =>
-      isIndexed && Array.from(folded).length >= shortestTerm
-        ? matchContains(projectId, column, folded)
-        : undefined,
+    contains: (folded) => (isLong(folded) ? matchContains(projectId, column, folded) : undefined),
   });
   const columns: Columns = {
     name: text("name", true),
@@ -234,7 +236,16 @@ function describeLinks({ projectId }: Tenant, isIndexed: boolean): ListSource {
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),
   };
-  const within = sql<SqlBool>`links.project_id = ${projectId}`;
+  // Where the trigram index finds the rows, the plus sign keeps SQLite from walking through the
+  // whole project and asking for each link whether it was found.
+  const isFound = filters.some(({ tests }) =>
+    tests.every(({ condition, value }) => {
+      return condition === "cont" && typeof value === "string" && isLong(fold(value));
+    }),
+  );
+  const within = isFound
+    ? sql<SqlBool>`+links.project_id = ${projectId}`
+    : sql<SqlBool>`links.project_id = ${projectId}`;
   return { table: "links", shown: shownColumns, columns, within };
 }
 

@@ -20,6 +20,8 @@ export type ListSource = {
   readonly within: RawBuilder<SqlBool>;
 };
 
+/** Up to so many matching rows are gathered before they are put in order. */
+const gatheredUpTo = 2000;
 /** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
 const deferredFrom = 500;
 
@@ -49,20 +51,48 @@ export async function readPage<Row>(
   // The far half of a long list is nearer from its end.
   const isReversed = skipped > count / 2;
   const offset = isReversed ? count - meta.to : skipped;
-  const table = sql.table(source.table);
-  const shown =
-    source.shown === undefined ? sql`*` : sql.join(source.shown.map((column) => sql.ref(column)));
   const order = sortsToSql(query.sorts, source.columns, isReversed);
-  const where = whereOf(source, query);
   const slice = sql`order by ${order} limit ${length} offset ${offset}`;
-  const { rows } =
-    offset < deferredFrom
-      ? await sql<Row>`select ${shown} from ${table} where ${where} ${slice}`.execute(db)
-      : await sql<Row>`
-          select ${shown} from ${table} where ${source.within}
-          and id in (select id from ${table} where ${where} ${slice}) order by ${order}
-        `.execute(db);
+  const isFew = query.filters.length > 0 && count <= gatheredUpTo;
+  const read = isFew ? gather : offset < deferredFrom ? walk : leap;
+  const { rows } = await read<Row>(source, whereOf(source, query), slice, order).execute(db);
   return isReversed ? rows.toReversed() : rows;
+}
+
+type Part = RawBuilder<unknown>;
+
+/** Straight along the order: the next rows that match are near, for many do. */
+function walk<Row>(source: ListSource, where: Part, slice: Part): RawBuilder<Row> {
+  const table = sql.table(source.table);
+  return sql<Row>`select ${shownOf(source)} from ${table} where ${where} ${slice}`;
+}
+
+/**
+ * The few that match first, and then their order: an engine that looks for the order first would
+ * walk through all the others.
+ */
+function gather<Row>(source: ListSource, where: Part, slice: Part): RawBuilder<Row> {
+  const table = sql.table(source.table);
+  return sql<Row>`
+    with hits as materialized (select * from ${table} where ${where})
+    select ${shownOf(source)} from hits as ${table} ${slice}
+  `;
+}
+
+/** Far along the order by the index alone, and only then to the rows. */
+function leap<Row>(source: ListSource, where: Part, slice: Part, order: Part): RawBuilder<Row> {
+  const table = sql.table(source.table);
+  return sql<Row>`
+    with page as materialized (select id from ${table} where ${where} ${slice}),
+    hits as materialized (
+      select * from ${table} where ${source.within} and id in (select id from page)
+    )
+    select ${shownOf(source)} from hits as ${table} order by ${order}
+  `;
+}
+
+function shownOf({ shown }: ListSource): Part {
+  return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
 }
 
 export function describePage({ page, limit }: ListQuery, count: number): Meta {

@@ -26,7 +26,10 @@ const migrations = [init];
 const watchEvery_ms = 1000;
 
 export async function openStore(sql: Sql<Tables>): Promise<Store> {
-  await migrate(sql, migrations);
+  await migrate(sql, migrations).catch(async (error: unknown) => {
+    await sql.close();
+    throw error;
+  });
   const closing = new AbortController();
   let watching: Promise<void> | undefined;
   return {

@@ -258,8 +258,9 @@ describe("every entry", () => {
   test("filters by the fields that the specification lists", () => {
     const app = ["name", "custom_scheme", "created_at"];
     expect(filtersOf(contract.links.index)).toEqual(
-      "name path shortened_path clicks created_at created_via ios_app_bundle_id android_app_package_name"
+      "name path shortened_path clicks created_at created_via"
         .split(" ")
+        .concat("ios_app_bundle_id", "android_app_package_name")
         .toSorted(),
     );
     expect(filtersOf(contract.iosApps.index)).toEqual(

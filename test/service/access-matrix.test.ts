@@ -137,7 +137,7 @@ test("a key with several scopes may do what each of them allows, and nothing els
   }
 });
 
-/** Asks with as little as the route takes: a refusal must come before anything else is looked at. */
+/** Asks with as little as the route takes: a refusal comes before anything else is looked at. */
 function knock(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
   const fields = entry.wrapper === undefined ? {} : { [entry.wrapper]: {} };
   const body = entry.body === undefined ? {} : { body: fields };

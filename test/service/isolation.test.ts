@@ -4,7 +4,7 @@ import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
-/** A project never learns of another, and never touches it: whatever it is asked, and by which id. */
+/** A project never learns of another and never touches it, whatever it is asked for. */
 
 /** Everything of the other project that a stranger might name. */
 type Stranger = {
@@ -12,6 +12,8 @@ type Stranger = {
   readonly link: string;
   readonly ios_app: string;
   readonly android_app: string;
+  /** The token of its owner. */
+  readonly key: string;
 };
 
 type Route = readonly [method: string, path: string, entry: Endpoint];
@@ -131,6 +133,23 @@ describe("another project's names", () => {
       );
       expect(replies[0]).toEqual(replies[1]);
       expect(replies[0]?.status).toBe(422);
+    }
+  });
+
+  test("are found in each project as its own, where both have the same", async () => {
+    const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
+    const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
+    const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
+    for (const query of [
+      `q[ios_app_bundle_id_eq]=${theirs.bundle_id}`,
+      `q[android_app_package_name_eq]=${theirs.package_name}`,
+    ]) {
+      const own = await world.call("GET", "/links", { query });
+      const others = await world.call("GET", "/links", { query, key: other.key });
+      const found = [own, others].map((reply) =>
+        reply.body.links.map((link: { id: string }) => link.id),
+      );
+      expect(found).toEqual([[body.id], [other.link]]);
     }
   });
 
@@ -265,7 +284,7 @@ async function settle(given: World): Promise<Stranger> {
   });
   expect(reply.status, reply.text).toBe(201);
   const { id: link, ios_app_id: ios_app, android_app_id: android_app } = reply.body;
-  return { id: project.id, link, ios_app, android_app };
+  return { id: project.id, link, ios_app, android_app, key };
 }
 
 /** Every row that a project has. */

@@ -87,6 +87,16 @@ export async function startServe(
   };
 }
 
+/** Several at once on one folder; where one of them fails to start, none is left running. */
+export async function startServes(data: string, count: number): Promise<readonly Serving[]> {
+  const starts = Array.from({ length: count }, () => startServe(data));
+  const settled = await Promise.allSettled(starts);
+  const servings = settled.flatMap((start) => (start.status === "fulfilled" ? start.value : []));
+  if (servings.length < count) await Promise.all(servings.map(({ stop }) => stop("SIGKILL")));
+  await Promise.all(starts);
+  return servings;
+}
+
 /** A temporary folder; `path` is inside it and not made yet, as on a first start. */
 export async function createFolder(): Promise<Folder> {
   const outer = await mkdtemp(join(tmpdir(), "waypost-command-"));
@@ -99,20 +109,11 @@ export async function createFolder(): Promise<Folder> {
 function start(words: readonly string[], { env, under = [] }: SpawnOptions = {}): ChildProcess {
   if (!existsSync(bundle)) throw new Error("dist/waypost.js is missing: run `npm run build` first");
   const [program = "", ...rest] = [...under, process.execPath, bundle, ...words];
-  const child = spawn(program, rest, {
+  return spawn(program, rest, {
     env: { ...cleanEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  running.add(child);
-  child.once("close", () => running.delete(child));
-  return child;
 }
-
-/** A test that fails between a start and its stop must not leave a service behind. */
-const running = new Set<ChildProcess>();
-process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
 
 /** What the machine has set for its own Waypost is no business of a test. */
 function cleanEnvironment(): Record<string, string | undefined> {

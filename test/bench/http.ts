@@ -1,0 +1,135 @@
+import autocannon from "autocannon";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { Agent, request as sendRequest } from "node:http";
+import { createInterface } from "node:readline";
+import type { Sample } from "./measure.ts";
+
+/** Servers as processes of their own, and two ways to ask them: one by one, and many at once. */
+
+export type Server = {
+  readonly url: string;
+  /** The processor time that the process has used so far. */
+  readonly readCpu_us: () => Promise<number>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Question = {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly token: string;
+  readonly body?: object;
+};
+
+export type Answer = {
+  readonly status: number;
+  /** Without those that Node's own server adds. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** Runs in the server's process: it answers every message with the time that process has used. */
+const reporter = `
+  process.on("message", () => process.send(process.cpuUsage()));
+  process.channel.unref();
+`;
+
+/** Starts a script that prints one line of JSON with its `url` when it is ready. */
+export async function startServer(words: readonly string[]): Promise<Server> {
+  const preload = `data:text/javascript,${encodeURIComponent(reporter)}`;
+  const child = spawn(process.execPath, ["--import", preload, ...words], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  const { url } = JSON.parse(await readFirstLine(child)) as { url: string };
+  return {
+    url,
+    readCpu_us: async () => {
+      const answered = once(child, "message");
+      child.send("cpu");
+      const [{ user, system }] = (await answered) as [NodeJS.CpuUsage];
+      return user + system;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+async function readFirstLine({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error("a server has no stdout");
+  for await (const line of createInterface(stdout)) return line;
+  throw new Error("a server ended before it was ready");
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** Asks once and waits for the whole answer. */
+export async function ask(server: Pick<Server, "url">, question: Question): Promise<Answer> {
+  const { method, path, headers, body } = spell(question);
+  const sent = sendRequest(server.url + path, { method, headers, agent });
+  sent.end(body);
+  const [response] = await once(sent, "response");
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const chunk of response) text += chunk;
+  const { date: _, connection: __, "keep-alive": ___, ...own } = response.headers;
+  return { status: response.statusCode, headers: own, body: text };
+}
+
+export type Barrage = {
+  readonly seconds: number;
+  /** What every answer must be; anything else ends the bench. */
+  readonly status: number;
+  /** What each connection asks in turns, or what makes a new question for each request. */
+  readonly questions: readonly Question[] | (() => Question);
+};
+
+const connections = 10;
+
+/** Asks on all connections at once for some seconds. */
+export async function fire(
+  server: Server,
+  { seconds, status, questions }: Barrage,
+): Promise<Sample> {
+  const times_ms: number[] = [];
+  const strange: number[] = [];
+  const cpuBefore_us = await server.readCpu_us();
+  const started = performance.now();
+  const { errors, timeouts } = await new Promise<{ errors: number; timeouts: number }>(
+    (resolve, reject) => {
+      const requests =
+        typeof questions === "function"
+          ? [{ setupRequest: (blank: object) => ({ ...blank, ...spell(questions()) }) }]
+          : questions.map(spell);
+      autocannon({ url: server.url, connections, duration: seconds, requests }, (error, result) =>
+        error === null ? resolve(result) : reject(error),
+      ).on("response", (_client, code: number, _bytes, time_ms: number) => {
+        if (code === status) times_ms.push(time_ms);
+        else strange.push(code);
+      });
+    },
+  );
+  const elapsed_ms = performance.now() - started;
+  const cpu_us = (await server.readCpu_us()) - cpuBefore_us;
+  if (errors + timeouts + strange.length > 0) {
+    throw new Error(
+      `${errors} errors, ${timeouts} timeouts, answers ${[...new Set(strange)].join()}`,
+    );
+  }
+  return { times_ms, cpu_us, elapsed_ms };
+}
+
+/** A question as it goes over the wire. */
+function spell({ method = "GET", path, token, body }: Question) {
+  return {
+    method,
+    path,
+    headers: {
+      authorization: `Token ${token}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  };
+}

@@ -1,0 +1,57 @@
+import { setTimeout } from "node:timers/promises";
+import { startIndex, wholeIndex } from "../../src/store/contains.ts";
+import { readTally } from "../../src/store/tallies.ts";
+import { createQuestions } from "./creates.ts";
+import type { Ground } from "./ground.ts";
+import { ask, type Question, type Server } from "./http.ts";
+import { summarize, type Figures } from "./measure.ts";
+
+/** How long the trigram index of a very large project takes, and who waits for it meanwhile. */
+export type IndexBuild = {
+  readonly seconds: number;
+  readonly reads: Figures;
+  readonly writes: Figures;
+};
+
+const pollEvery_ms = 100;
+
+/** The serving process builds it, as it would by itself; we keep asking and writing beside it. */
+export async function measureIndexBuild(waypost: Server, ground: Ground): Promise<IndexBuild> {
+  const { store, large, samples } = ground;
+  const { projectId } = large;
+  const [{ id } = { id: "" }] = samples;
+  const read = { path: `/api/v1/links/${id}`, token: large.keys[0] ?? "" };
+  const done = new AbortController();
+  const started = performance.now();
+  await store.write((db) => startIndex({ db, projectId }));
+  const reads = watchAnswers(waypost, { next: () => read, every_ms: 5, until: done.signal });
+  const writes = watchAnswers(waypost, {
+    next: createQuestions(large),
+    every_ms: 50,
+    until: done.signal,
+  });
+  while ((await readTally({ db: store.db, projectId })).indexed_to !== wholeIndex) {
+    await setTimeout(pollEvery_ms);
+  }
+  const seconds = (performance.now() - started) / 1000;
+  done.abort();
+  return { seconds, reads: await reads, writes: await writes };
+}
+
+type Watch = {
+  readonly next: () => Question;
+  readonly every_ms: number;
+  readonly until: AbortSignal;
+};
+
+async function watchAnswers(server: Server, { next, every_ms, until }: Watch): Promise<Figures> {
+  const times_ms: number[] = [];
+  while (!until.aborted) {
+    const asked = performance.now();
+    const { status, body } = await ask(server, next());
+    if (status >= 300) throw new Error(`${status} while the index was built: ${body}`);
+    times_ms.push(performance.now() - asked);
+    await setTimeout(every_ms);
+  }
+  return summarize({ times_ms, cpu_us: Number.NaN });
+}

@@ -1,0 +1,104 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { createFolder, run, startServe, startServes, type Serving } from "../support/command.ts";
+
+/** What was answered is on the disk: after a kill, beside other processes, and by fsync. */
+
+const writers = 6;
+
+test("kill -9 among concurrent writers loses nothing that was acknowledged", async () => {
+  await using folder = await createFolder();
+  const acknowledged: string[] = [];
+  let asked = 0;
+  for (const target of [30, 90, 150, 210]) {
+    await using serving = await startServe(folder.path);
+    let written = 0;
+    const write = async (): Promise<void> => {
+      asked += 1;
+      const reply = await serving.call("POST", "/links", { body: { path: `link-${asked}` } });
+      expect(reply.status).toBe(201);
+      acknowledged.push(reply.body.path);
+      written += 1;
+      // Killed by one writer while the others wait for their answers.
+      if (written === target) await serving.stop("SIGKILL");
+      return write();
+    };
+    const ends = await Promise.allSettled(Array.from({ length: writers }, write));
+    // Every writer ended because the connection did, and for no other reason.
+    for (const end of ends) {
+      expect(end).toMatchObject({ status: "rejected", reason: { message: "fetch failed" } });
+    }
+    expect(written).toBeGreaterThanOrEqual(target);
+  }
+
+  await using serving = await startServe(folder.path);
+  const found = await readPaths(serving);
+  expect(acknowledged.filter((path) => !found.has(path))).toEqual([]);
+  expect(found.size).toBeLessThanOrEqual(asked);
+  expect((await serving.stop()).code).toBe(0);
+  expectSound(folder.path);
+});
+
+test("three processes and a command that write to one folder all succeed", async () => {
+  await using folder = await createFolder();
+  const servings = await startServes(folder.path, 3);
+  const each = 90;
+  const writing = servings.flatMap(({ call }, server) =>
+    Array.from({ length: writers }, async (_, writer) => {
+      for (let turn = writer; turn < each; turn += writers) {
+        const reply = await call("POST", "/links", { body: { path: `${server}-${turn}` } });
+        expect(reply.status).toBe(201);
+      }
+    }),
+  );
+  const commands = [1, 2, 3].map(() => run(["keys", "create", "--data", folder.path]));
+  for (const { code } of await Promise.all(commands)) expect(code).toBe(0);
+  await Promise.all(writing);
+  for (const serving of servings) expect((await readPaths(serving)).size).toBe(3 * each);
+  for (const { stop } of servings) expect((await stop()).code).toBe(0);
+  expectSound(folder.path);
+});
+
+test("every acknowledgement comes after an fsync of its own", async ({ skip }) => {
+  const probe = spawnSync("strace", ["-D", "-qq", "-e", "trace=none", "true"]);
+  skip(probe.status !== 0, "strace is not here, or may not trace: nobody counted the fsyncs");
+
+  await using folder = await createFolder();
+  const trace = `${folder.path}.trace`;
+  // With -D the tracer steps aside, so that the process that we stop is Waypost itself.
+  const under = ["strace", "-D", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", trace];
+  await using serving = await startServe(folder.path, [], { under });
+  const countSyncs = () => readFileSync(trace, "utf8").match(/\bf(data)?sync\(/g)?.length ?? 0;
+  const before = countSyncs();
+  for (let turn = 1; turn <= 30; turn += 1) {
+    expect((await serving.call("POST", "/links", { body: {} })).status).toBe(201);
+    expect(countSyncs() - before).toBeGreaterThanOrEqual(turn);
+  }
+  // Reading costs none: what was counted came from writing.
+  const written = countSyncs();
+  for (let turn = 1; turn <= 10; turn += 1) await serving.call("GET", "/links");
+  expect(countSyncs()).toBe(written);
+  expect((await serving.stop()).code).toBe(0);
+});
+
+/** The paths of all links, page by page; the envelope's count must be theirs. */
+async function readPaths({ call }: Serving): Promise<ReadonlySet<string>> {
+  const paths = new Set<string>();
+  for (let page = 1; ; page += 1) {
+    const query = `limit=100&page=${page}&q[s]=created_at asc`;
+    const { body } = await call("GET", "/links", { query });
+    for (const { path } of body.links) paths.add(path);
+    if (body.meta.next !== undefined) continue;
+    expect(paths.size).toBe(body.meta.count);
+    return paths;
+  }
+}
+
+function expectSound(folder: string): void {
+  const database = openDatabase(join(folder, "waypost.db"));
+  expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+  database.close();
+}

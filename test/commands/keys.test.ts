@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+
+/** `waypost keys` while `serve` runs on the same data folder. */
+
+let folder: Folder;
+let serving: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  serving = await startServe(folder.path, ["--log", "debug"]);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const keys = (...words: readonly string[]) => ["keys", ...words, "--data", folder.path];
+const projects = (...words: readonly string[]) => ["projects", ...words, "--data", folder.path];
+const status = async (key: string, method: string, path: string, body?: object) =>
+  (await serving.call(method, path, { key, body })).status;
+
+describe("a new key", () => {
+  test("works in the running service at once, with full access", async () => {
+    const made = await runJson(keys("create"));
+    const [project] = (await runJson(projects("list"))).projects;
+    expect(made).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      token: expect.stringMatching(/^waypost_\w{40}$/),
+      scopes: [],
+      role: "owner",
+      project_id: project.id,
+    });
+    expect(await status(made.token, "POST", "/links", { path: "by-key" })).toBe(201);
+    expect(await status(made.token, "GET", "/projects")).toBe(401);
+  });
+
+  test("reaches what its scopes and its role allow", async () => {
+    const scoped = await runJson(keys("create", "--scopes", "links.index, ios_apps.create"));
+    expect(scoped.scopes).toEqual(["links.index", "ios_apps.create"]);
+    expect(await status(scoped.token, "GET", "/links")).toBe(200);
+    expect(await status(scoped.token, "POST", "/links", {})).toBe(401);
+
+    const viewer = await runJson(keys("create", "--role", "viewer", "--project", "default"));
+    const app = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
+    expect(viewer.role).toBe("viewer");
+    expect(await status(viewer.token, "GET", "/ios_apps")).toBe(200);
+    expect(await status(viewer.token, "POST", "/ios_apps", app)).toBe(401);
+    expect(await status(scoped.token, "POST", "/ios_apps", app)).toBe(201);
+  });
+
+  test("with --master reaches projects and nothing else", async () => {
+    const master = await runJson(keys("create", "--master"));
+    expect(master).toMatchObject({ project_id: null, scopes: [] });
+    expect(await status(master.token, "GET", "/projects")).toBe(200);
+    expect(await status(master.token, "GET", "/links")).toBe(401);
+  });
+
+  test("is printed alone on stdout, for a script to take; what is said of it is not", async () => {
+    const { code, stdout, stderr } = await run(keys("create"));
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
+    expect(stderr).toContain("the only time");
+    expect(stderr).not.toContain(stdout.trim());
+  });
+
+  test("belongs to the project that is named, and one must be named among several", async () => {
+    const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
+    for (const name of ["other", "OTHER", other.id]) {
+      const made = await runJson(keys("create", "--project", name));
+      expect(made.project_id).toBe(other.id);
+      expect((await runJson(keys("list", "--project", name))).keys.at(-1).id).toBe(made.id);
+    }
+    const unnamed = await run(keys("create"));
+    expect(unnamed).toMatchObject({ code: 2, stdout: "" });
+    expect(unnamed.stderr).toMatch(/^waypost: say which project with --project[^\n]*\n$/);
+  });
+});
+
+describe("a revoked key", () => {
+  test("is refused by the running service from the next request on", async () => {
+    const { id, token } = await runJson(keys("create", "--project", "default"));
+    expect(await status(token, "GET", "/links")).toBe(200);
+    const revoked = await run(keys("revoke", id));
+    expect(revoked).toEqual({ code: 0, stdout: "", stderr: `Key ${id} is revoked.\n` });
+    const refused = await serving.call("GET", "/links", { key: token });
+    expect(refused).toEqual({ status: 401, body: { error: "API key is invalid." } });
+    expect((await runJson(keys("list"))).keys.map((key: { id: string }) => key.id)).not.toContain(
+      id,
+    );
+    const again = await run(keys("revoke", id));
+    expect(again).toMatchObject({ code: 2, stdout: "" });
+    expect(again.stderr).toMatch(/^waypost: there is no key [^\n]*\n$/);
+  });
+});
+
+describe.concurrent("what cannot be made is refused in one line with exit code 2", () => {
+  test.each([
+    [["--scopes", "links.fly"], '--scopes does not know "links.fly"'],
+    [["--role", "king"], '--role does not know "king"; it takes viewer, manager, owner'],
+    [["--project", "nowhere"], "there is no project nowhere"],
+    [["--master", "--role", "owner"], "--master stands alone"],
+    [["--master", "--project", "default"], "--master stands alone"],
+    [["--name", "x"], "Unknown option '--name'"],
+    [["more"], "use keys create"],
+  ])("keys create %j", async (words, message) => {
+    const { code, stdout, stderr } = await run(keys("create", ...words));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
+  });
+});
+
+test("no token is in a list, a log, a message, or the bytes of the data", async () => {
+  const made = await runJson(keys("create", "--project", "default", "--scopes", "links.show"));
+  const tokens = [serving.key, made.token];
+  for (const query of [undefined, `api_key=${made.token}`, "api_key=waypost_unknown"]) {
+    await serving.call("GET", "/links/none", { key: null, ...(query !== undefined && { query }) });
+  }
+  const lists = [await run(keys("list")), await run(keys("list", "--json"))];
+  expect(lists[0]?.stdout).toContain(made.id);
+  expect(JSON.parse(lists[1]?.stdout ?? "").keys.at(-1)).toEqual({
+    id: made.id,
+    project_id: made.project_id,
+    scopes: ["links.show"],
+    role: "owner",
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+  });
+
+  const names = readdirSync(folder.path).filter((name) => name !== "owner.key");
+  expect(names.toSorted()).toEqual(["waypost.db", "waypost.db-shm", "waypost.db-wal"]);
+  const bytes = names.map((name) => readFileSync(join(folder.path, name), "latin1"));
+  expect(bytes.some((text) => text.includes(made.id))).toBe(true);
+  const { stdout, stderr } = await serving.stop();
+  const said = lists.flatMap((list) => [list.stdout, list.stderr]);
+  for (const text of [...bytes, ...said, stdout, stderr]) {
+    expect(tokens.filter((token) => text.includes(token))).toEqual([]);
+  }
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+
+/** `waypost projects` while `serve` runs on the same data folder. */
+
+let folder: Folder;
+let serving: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  serving = await startServe(folder.path);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const inFolder = (...words: readonly string[]) => ["projects", ...words, "--data", folder.path];
+const update = (...words: readonly string[]) => runJson(inFolder("update", "default", ...words));
+
+describe("a project", () => {
+  test("is made with the documented settings, and the running service knows it", async () => {
+    const made = await runJson(inFolder("create", "--name", "Shop", "--subdomain", "Shop"));
+    expect(made).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "Shop",
+      subdomain: "shop",
+      custom_domain: null,
+      custom_domain_verified: false,
+      links_count: 0,
+      plan: "pro",
+      templates_enabled: true,
+      link_in_referrer: false,
+      max_links: 1000,
+      suspended: false,
+    });
+    const { token } = await runJson(["keys", "create", "--data", folder.path, "--master"]);
+    const { status, body } = await serving.call("GET", `/projects/${made.id}`, { key: token });
+    const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = made;
+    const shown = { id, name, subdomain, custom_domain, custom_domain_verified, links_count };
+    expect([status, body]).toEqual([200, shown]);
+  });
+
+  test("is made with every setting that is given", async () => {
+    const settings = ["--plan", "free", "--max-links", "5", "--templates", "off"];
+    const switches = ["--link-in-referrer", "on", "--suspend", "on"];
+    const domain = ["--custom-domain", "Go.Example.com", "--verify-domain"];
+    const names = ["--name", "All", "--subdomain", "all"];
+    const words = [...names, ...settings, ...switches, ...domain];
+    expect(await runJson(inFolder("create", ...words))).toMatchObject({
+      plan: "free",
+      max_links: 5,
+      templates_enabled: false,
+      link_in_referrer: true,
+      suspended: true,
+      custom_domain: "go.example.com",
+      custom_domain_verified: true,
+    });
+  });
+
+  test("is listed with its links and settings, in the order they were made", async () => {
+    await serving.call("POST", "/links", { body: { path: "counted" } });
+    const { projects } = await runJson(inFolder("list"));
+    expect(projects).toMatchObject([{ subdomain: "default", links_count: 1 }, {}, {}]);
+    const { stdout, stderr } = await run(inFolder("list"));
+    expect(stderr).toBe("");
+    const [head, ...rows] = stdout.trimEnd().split("\n");
+    expect(head).toMatch(/^ID +SUBDOMAIN +LINKS +SETTINGS$/);
+    expect(rows).toHaveLength(projects.length);
+    expect(rows[0]).toMatch(/ default +1 +pro plan, templates on$/);
+  });
+
+  test("without --json its id is alone on stdout", async () => {
+    const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
+    expect(stderr).toMatch(/^Project default \([^\n]+\)\.\n$/);
+    const { projects } = await runJson(inFolder("list"));
+    expect(projects[0]).toMatchObject({ id: stdout.trim(), name: "Renamed" });
+  });
+});
+
+async function create(body: object): Promise<number | string> {
+  const reply = await serving.call("POST", "/links", { body });
+  return reply.status === 201 ? 201 : `${reply.status} ${reply.body.error}`;
+}
+
+async function resolve(url: string): Promise<number> {
+  const given = { key: null, body: { url } };
+  return (await serving.call("POST", "/short_links/resolve", given)).status;
+}
+
+describe("a change reaches the running service with the next request", () => {
+  test("a suspended project is refused until it is taken back", async () => {
+    await update("--suspend", "on");
+    expect(await create({})).toBe("401 Account is suspended.");
+    await update("--suspend", "off");
+    expect(await create({})).toBe(201);
+  });
+
+  test("the free plan refuses Pro fields, and links beyond its limit", async () => {
+    const { links_count } = await update("--plan", "free", "--max-links", "1000");
+    expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
+    expect(await create({})).toBe(201);
+    await update("--max-links", String(links_count + 1));
+    expect(await create({})).toMatch(/^401 The Free plan allows \d+ links/);
+    await update("--plan", "pro");
+    expect(await create({ referrer: "spring" })).toBe(201);
+  });
+
+  test("a custom domain resolves once it is verified, and a changed one does not", async () => {
+    await create({ path: "sale" });
+    const asked = ["https://links.shop.example/sale", "https://new.shop.example/sale"];
+    const answers = async () => Promise.all(asked.map(resolve));
+
+    await update("--custom-domain", "links.shop.example");
+    expect(await answers()).toEqual([404, 404]);
+    await update("--verify-domain");
+    expect(await answers()).toEqual([200, 404]);
+    const moved = await update("--custom-domain", "new.shop.example");
+    expect(moved.custom_domain_verified).toBe(false);
+    expect(await answers()).toEqual([404, 404]);
+    await update("--verify-domain");
+    expect(await answers()).toEqual([404, 200]);
+    expect(await update("--custom-domain", "")).toMatchObject({ custom_domain: null });
+    expect(await answers()).toEqual([404, 404]);
+  });
+
+  test("another subdomain is another link host", async () => {
+    const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
+    const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
+    const answers = async () => Promise.all(asked.map(resolve));
+    await create({ path: "sale" });
+    expect(await answers()).toEqual([200, 404]);
+    await update("--subdomain", "moved");
+    expect(await answers()).toEqual([404, 200]);
+    await runJson(inFolder("update", "moved", "--subdomain", "default"));
+  });
+});
+
+describe.concurrent("what cannot be done is refused in one line with exit code 2", () => {
+  const names = ["--name", "New", "--subdomain", "new"];
+  test.each([
+    [["create"], "Name can't be blank and Subdomain can't be blank"],
+    [["create", "--name", "New"], "Subdomain can't be blank"],
+    [["create", "--name", "New", "--subdomain", "default"], "Subdomain has already been taken"],
+    [["create", "--name", "New", "--subdomain", "no good"], "Subdomain is invalid"],
+    [["create", ...names, "--custom-domain", "localhost"], "Custom domain is invalid"],
+    [["create", ...names, "--plan", "gold"], "--plan takes free or pro"],
+    [["create", ...names, "--max-links", "many"], "--max-links takes a whole number"],
+    [["create", ...names, "--max-links=-1"], "--max-links takes a whole number"],
+    [["create", ...names, "--templates", "yes"], "--templates takes on or off"],
+    [["create", ...names, "--link-in-referrer", "1"], "--link-in-referrer takes on or off"],
+    [["create", ...names, "--suspend", "true"], "--suspend takes on or off"],
+    [["create", ...names, "--verify-domain"], "--verify-domain"],
+    [["create", "shop", ...names], "use projects create"],
+    [["update", "nowhere", "--plan", "pro"], "there is no project nowhere"],
+    [["update"], "use projects create"],
+    [["update", "default", "--role", "owner"], "Unknown option '--role'"],
+    [["delete", "default"], "use projects create"],
+  ])("projects %j", async (words, message) => {
+    const { code, stdout, stderr } = await run(inFolder(...words));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
+  });
+});

@@ -1,0 +1,284 @@
+import { once } from "node:events";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request as httpRequest, Agent } from "node:http";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import {
+  createFolder,
+  run,
+  startServe,
+  startServes,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+
+/** `waypost serve` as a process: how it starts, what it says, and how it ends. */
+
+describe("the first start", () => {
+  test("makes a project and its owner's key, and says what to do next", async () => {
+    await using folder = await createFolder();
+    const data = folder.path;
+    await using serving = await startServe(data);
+    const { places, key } = serving;
+    const [, port = ""] = /:(\d+)$/.exec(places.url) ?? [];
+    expect(places).toEqual({
+      url: `http://127.0.0.1:${port}`,
+      mcp: `http://127.0.0.1:${port}/mcp`,
+      api: `http://127.0.0.1:${port}/api/v1`,
+      links: `http://{subdomain}.localhost:${port}`,
+      key_file: join(data, "owner.key"),
+    });
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(data)) {
+      expect([name, statSync(join(data, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+    expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
+    expect((await fetch(`${places.url}/healthz`)).status).toBe(200);
+
+    const { code, stdout, stderr } = await serving.stop();
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    const lines = stderr.trimEnd().split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain(places.key_file);
+    expect(lines[1]).toContain(`${places.api}/links`);
+    expect(lines[2]).toContain("waypost keys create");
+    expect(stderr).not.toContain(key);
+    // The log is merged into the file: what is left is the data and the key.
+    expect(readdirSync(data).toSorted()).toEqual(["owner.key", "waypost.db"]);
+  });
+
+  test("is not repeated: the next one has the same key and data, and says one line", async () => {
+    await using folder = await createFolder();
+    await using first = await startServe(folder.path);
+    await first.call("POST", "/links", { body: { path: "kept" } });
+    await first.stop();
+    await using second = await startServe(folder.path);
+    expect(second.key).toBe(first.key);
+    expect((await second.call("GET", "/links")).body.links).toMatchObject([{ path: "kept" }]);
+    expect((await second.stop()).stderr.trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  test.each([2, 5])(
+    "made by %i at once makes one project and one key that works",
+    async (count) => {
+      await using folder = await createFolder();
+      const servings = await startServes(folder.path, count);
+      expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
+      for (const { call } of servings) expect((await call("GET", "/links")).status).toBe(200);
+      const finished = await Promise.all(servings.map(({ stop }) => stop()));
+      const lines = finished.map(({ stderr }) => stderr.trimEnd().split("\n").length);
+      expect(lines.toSorted((one, other) => other - one)).toEqual([
+        3,
+        ...lines.slice(1).map(() => 1),
+      ]);
+      for (const command of ["keys", "projects"]) {
+        const { stdout } = await run([command, "list", "--json", "--data", folder.path]);
+        expect(JSON.parse(stdout)[command]).toHaveLength(1);
+      }
+      expect(readdirSync(folder.path).toSorted()).toEqual(["owner.key", "waypost.db"]);
+    },
+  );
+
+  test("goes on with the key of a first start that was killed half-way", async () => {
+    await using folder = await createFolder();
+    const key = `waypost_${"a".repeat(40)}`;
+    mkdirSync(folder.path, { mode: 0o700 });
+    writeFileSync(join(folder.path, "owner.key"), `${key}\n`, { mode: 0o600 });
+    await using serving = await startServe(folder.path);
+    expect(serving.key).toBe(key);
+    expect((await serving.call("GET", "/links")).status).toBe(200);
+  });
+});
+
+describe("a stop", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "by %s finishes what runs and exits 0",
+    async (signal) => {
+      await using folder = await createFolder();
+      await using serving = await startServe(folder.path);
+      const pending = await beginCreate(serving);
+      const ended = serving.stop(signal);
+      await waitUntilClosed(serving);
+      expect(await pending.finish()).toBe(201);
+      expect((await ended).code).toBe(0);
+      await using next = await startServe(folder.path);
+      expect((await next.call("GET", "/links")).body.links).toMatchObject([{ path: "pending" }]);
+    },
+  );
+
+  test("does not wait for connections that are only kept open", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path);
+    const agent = new Agent({ keepAlive: true });
+    const request = httpRequest(`${serving.places.url}/healthz`, { agent }).end();
+    const [response] = await once(request, "response");
+    response.resume();
+    await once(response, "end");
+    expect((await serving.stop()).code).toBe(0);
+    agent.destroy();
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "is made at once by %s after a SIGTERM",
+    async (signal) => {
+      await using folder = await createFolder();
+      await using serving = await startServe(folder.path);
+      const pending = await beginCreate(serving);
+      const ended = serving.stop("SIGTERM");
+      await waitUntilClosed(serving);
+      void serving.stop(signal);
+      // Ended by the signal itself, so without an exit code; the request was not waited for.
+      expect((await ended).code).toBeNull();
+      await expect(pending.finish()).rejects.toThrow();
+    },
+  );
+});
+
+type Case = readonly [what: string, message: string, prepare: (folder: Folder) => Prepared];
+type Prepared = {
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+describe.concurrent("a start that cannot succeed says why in one line and exits 2", () => {
+  const cases: readonly Case[] = [
+    ["a folder below a file", "cannot be used (ENOTDIR)", belowFile],
+    ["a folder of someone else's things", "open to others and not empty", foreignFolder],
+    ["a file of someone else's", "is not a Waypost database", foreignFile],
+    ["a key file without a key", "holds no key", foreignKey],
+    [
+      "an address of another machine",
+      "cannot be used (EADDRNOTAVAIL)",
+      () => ({ words: ["--host=192.0.2.1"] }),
+    ],
+    ["an unknown flag", "Unknown option '--colour'", () => ({ words: ["--colour", "red"] })],
+    ["a flag without its value", "--port", () => ({ words: ["--port"] })],
+    ["a flag that swallows the next", "--host", () => ({ words: ["--host", "--json"] })],
+    ["a value for a flag without one", "--json", () => ({ words: ["--json=yes"] })],
+    ["a bad value", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
+    ["a bad variable", "--log (WAYPOST_LOG) must be", () => ({ env: { WAYPOST_LOG: "loud" } })],
+    ["a word too many", "serve takes no quietly", () => ({ words: ["quietly"] })],
+    ["a remote address", "WAYPOST_BASE_URL", () => ({ env: { WAYPOST_BASE_URL: "https://a.b" } })],
+  ];
+
+  test.each(cases)("%s", async (_, message, prepare) => {
+    await using folder = await createFolder();
+    const prepared = prepare(folder);
+    const { words = [], env = {} } = prepared;
+    const data = ["--data", folder.path, "--port", "0"];
+    const finished = await run(["serve", ...data, ...words], { env });
+    expectRefusal(finished, message);
+  });
+
+  test("a port in use", async () => {
+    await using folder = await createFolder();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const address = taken.address();
+    const port = typeof address === "object" ? String(address?.port) : "";
+    const finished = await run(["serve", "--data", folder.path, "--port", port]);
+    expectRefusal(finished, `port ${port} on 127.0.0.1 is in use; choose another with --port`);
+    taken.close();
+  });
+
+  test.each([
+    [[], "say what to do"],
+    [["fly"], "there is no command fly"],
+    [["keys"], "use keys create"],
+    [["projects", "delete"], "use projects create"],
+  ])("the words %j", async (words, message) => {
+    expectRefusal(await run(words), message);
+  });
+});
+
+test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]])(
+  "%j shows every command on stdout",
+  async (words) => {
+    const { code, stdout, stderr } = await run(words);
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const command of ["serve", "keys create", "keys revoke", "projects update"]) {
+      expect(stdout).toContain(`waypost ${command}`);
+    }
+  },
+);
+
+test("--version shows the package's version", async () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+function belowFile({ path }: Folder): Prepared {
+  writeFileSync(path, "a file");
+  return { words: ["--data", join(path, "data")] };
+}
+
+function foreignFolder({ path }: Folder): Prepared {
+  mkdirSync(path);
+  chmodSync(path, 0o755);
+  writeFileSync(join(path, "letter.txt"), "Dear diary");
+  return {};
+}
+
+function foreignFile({ path }: Folder): Prepared {
+  mkdirSync(path, { mode: 0o700 });
+  writeFileSync(join(path, "waypost.db"), "Dear diary,\n".repeat(100));
+  return {};
+}
+
+function foreignKey({ path }: Folder): Prepared {
+  mkdirSync(path, { mode: 0o700 });
+  writeFileSync(join(path, "owner.key"), "none of your business\n");
+  return {};
+}
+
+function expectRefusal(
+  finished: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
+  message: string,
+): void {
+  const { code, stdout, stderr } = finished;
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(message);
+  expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
+}
+
+/** A request that the server has begun to answer: its body is not all there. */
+async function beginCreate({ places, key }: Serving) {
+  const body = JSON.stringify({ path: "pending" });
+  const request = httpRequest(`${places.api}/links`, {
+    method: "POST",
+    headers: {
+      authorization: `Token ${key}`,
+      "content-type": "application/json",
+      "content-length": body.length,
+      expect: "100-continue",
+    },
+  });
+  const answered = once(request, "response");
+  answered.catch(() => undefined);
+  request.flushHeaders();
+  await once(request, "continue");
+  request.write(body.slice(0, 5));
+  return {
+    finish: async () => {
+      request.end(body.slice(5));
+      const [response] = await answered;
+      response.resume();
+      return response.statusCode as unknown;
+    },
+  };
+}
+
+/** A server that is asked to stop takes no new connections. */
+async function waitUntilClosed({ places }: Serving): Promise<void> {
+  for (;;) {
+    const isOpen = await fetch(`${places.url}/healthz`, { headers: { connection: "close" } }).then(
+      () => true,
+      () => false,
+    );
+    if (!isOpen) return;
+    await setTimeout(5);
+  }
+}

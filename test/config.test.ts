@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { readConfig, UsageFault } from "../src/config.ts";
+
+/** Environment and flags → Config (design.md, "Configuration"). */
+
+const home = { HOME: "/home/ada" };
+
+test("without any setting the defaults hold", () => {
+  expect(readConfig(home, {})).toEqual({
+    data: "/home/ada/.local/share/waypost",
+    host: "127.0.0.1",
+    port: 8787,
+    link_origin: undefined,
+    public_url: undefined,
+    log: "info",
+  });
+});
+
+describe("where a setting comes from", () => {
+  const settings = [
+    ["WAYPOST_DATA", "data", "/srv/one", "/srv/two", "data"],
+    ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
+    ["WAYPOST_LOG", "log", "silent", "debug", "log"],
+    [
+      "WAYPOST_PUBLIC_URL",
+      "public-url",
+      "https://one.example",
+      "http://two.example/x",
+      "public_url",
+    ],
+    [
+      "WAYPOST_LINK_ORIGIN",
+      "link-origin",
+      "http://{subdomain}.a.b",
+      "https://{subdomain}.c:8",
+      "link_origin",
+    ],
+  ] as const;
+
+  test.each(settings)("%s sets it, and --%s wins", (variable, flag, one, other, name) => {
+    expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
+    expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(name, other);
+    expect(readConfig({ ...home, [variable]: "" }, {})).toEqual(readConfig(home, {}));
+  });
+
+  test("a port is read as a number, and 0 asks for a free one", () => {
+    expect(readConfig({ ...home, WAYPOST_PORT: "80" }, {}).port).toBe(80);
+    expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
+  });
+
+  test("a public address loses its trailing slashes", () => {
+    const { public_url } = readConfig(home, { "public-url": "https://links.example/base//" });
+    expect(public_url).toBe("https://links.example/base");
+  });
+
+  test.each([
+    ["the XDG data folder", { ...home, XDG_DATA_HOME: "/xdg" }, "/xdg/waypost"],
+    ["the home folder", { ...home, XDG_DATA_HOME: "" }, "/home/ada/.local/share/waypost"],
+    ["a profile", { USERPROFILE: "/users/ada" }, "/users/ada/.local/share/waypost"],
+    ["a profile beside an empty home", { HOME: "", USERPROFILE: "/u" }, "/u/.local/share/waypost"],
+  ])("the data folder follows from %s", (_, environment, folder) => {
+    expect(readConfig(environment, {}).data).toBe(folder);
+  });
+});
+
+describe("what is refused, in one line that names the flag and the variable", () => {
+  const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
+  const origin =
+    "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin with {subdomain} in its host name";
+  const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
+
+  test.each([
+    ["port", "http", wholeNumber],
+    ["port", "-1", wholeNumber],
+    ["port", "65536", wholeNumber],
+    ["port", "80.5", wholeNumber],
+    ["port", "0x50", wholeNumber],
+    ["port", "1e3", wholeNumber],
+    ["host", "a b", "--host (WAYPOST_HOST) must be a host name or an address"],
+    ["link-origin", "https://links.example", origin],
+    ["link-origin", "https://{subdomain}.{subdomain}.example", origin],
+    ["link-origin", "https://{subdomain}.example/path", origin],
+    ["link-origin", "https://links.example/{subdomain}", origin],
+    ["link-origin", "ftp://{subdomain}.example", origin],
+    ["link-origin", "{subdomain}.example", origin],
+    ["public-url", "links.example", address],
+    ["public-url", "ftp://links.example", address],
+    ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
+  ])("--%s %s", (flag, value, message) => {
+    expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
+  });
+
+  test.each([
+    ["WAYPOST_BASE_URL", { ...home, WAYPOST_BASE_URL: "https://api.example" }, {}],
+    ["--base-url", home, { "base-url": "https://api.example" }],
+    ["WAYPOST_DATABASE_URL", { ...home, WAYPOST_DATABASE_URL: "postgres://db" }, {}],
+    ["--database-url", home, { "database-url": "postgres://db" }],
+  ])("%s, which this version would not obey", (name, environment, flags) => {
+    const message = `${name} is not supported by this version; leave it unset`;
+    expect(() => readConfig(environment, flags)).toThrow(new UsageFault(message));
+  });
+});

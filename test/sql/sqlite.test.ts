@@ -1,0 +1,285 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { StoreUnusable } from "../../src/sql/faults.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { addLink, addProject } from "../support/rows.ts";
+import { createWorld } from "../support/world.ts";
+
+/** How a SQLite file is opened, and what becomes of one that cannot be used. */
+
+const applicationId = 0x57415950;
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "waypost-sqlite-"));
+  path = join(folder, "waypost.db");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Case = readonly [what: string, message: string, prepare: () => void | Promise<void>];
+
+describe("a file that cannot be used is refused with a clear message and left as it is", () => {
+  const foreign = "is not a Waypost database. It was not changed";
+  const damaged = "is damaged";
+
+  test.each<Case>([
+    ["a text", foreign, () => writeFileSync(path, "Dear diary,\n".repeat(500))],
+    ["a short text", foreign, () => writeFileSync(path, "hello")],
+    ["random bytes", foreign, () => writeFileSync(path, randomBytes(20_000))],
+    ["a bare SQLite signature", foreign, () => writeFileSync(path, "SQLite format 3\0")],
+    ["another program's SQLite file", foreign, () => makeForeign("create table diary (day text)")],
+    [
+      "another program's empty SQLite file",
+      foreign,
+      () => makeForeign("pragma application_id = 7"),
+    ],
+    ["another program's file in use", foreign, makeForeignWithLog],
+    ["a file cut off after its first page", damaged, () => cut(4096)],
+    ["a file cut off inside a page", damaged, () => cut(20_000)],
+    ["a file whose schema was overwritten", damaged, () => overwrite(100, 3996)],
+    ["a file whose tables were overwritten", damaged, () => overwrite(4096, 1_000_000)],
+    ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
+    [
+      "a file of a newer Waypost",
+      "was made by a newer Waypost",
+      () => makeOurs(sql`insert into migrations values ('999-later')`),
+    ],
+  ])("%s", async (_, message, prepare) => {
+    await prepare();
+    const before = readFiles();
+    const opening = open();
+    await expect(opening).rejects.toBeInstanceOf(StoreUnusable);
+    await expect(opening).rejects.toThrow(message);
+    const after = readFiles();
+    for (const [name, digest] of before) expect([name, after.get(name)]).toEqual([name, digest]);
+  });
+});
+
+describe("a file that is opened", () => {
+  test("lies there whole once it is closed, with nothing left in its log", async () => {
+    await using store = await openStored();
+    const id = await addProject(store);
+    await store.close();
+    const copy = mkdtempSync(join(folder, "copy-"));
+    cpSync(path, join(copy, "waypost.db"));
+    path = join(copy, "waypost.db");
+    await using restored = await openStored();
+    expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
+  });
+
+  test("is private, carries our mark, and its log is as private", async () => {
+    await using store = await openStored();
+    await addProject(store);
+    for (const name of readdirSync(folder)) {
+      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+    expect(readdirSync(folder).toSorted()).toEqual(
+      ["", "-shm", "-wal"].map((end) => `waypost.db${end}`),
+    );
+    await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
+    expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
+  });
+
+  test("has on both connections a log, full synchronous writes and no waiting", async () => {
+    await using store = await openStored();
+    expect(await readPragmas(store.db)).toEqual(["wal", 2, 0, 1]);
+    expect(await store.write(readPragmas)).toEqual(["wal", 2, 0, 1]);
+  });
+
+  test("may be opened for the first time by many at once", async () => {
+    const stores = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
+    const [first, ...others] = stores;
+    const id = first && (await addProject(first));
+    for (const { db } of others) {
+      expect(await db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
+    }
+    for (const store of stores) await store.close();
+  });
+
+  test("keeps what was written when it is opened again, log or no log", async () => {
+    await using store = await openStored();
+    const id = await addProject(store);
+    const copy = mkdtempSync(join(folder, "copy-"));
+    for (const end of ["", "-wal"]) cpSync(path + end, join(copy, `waypost.db${end}`));
+    path = join(copy, "waypost.db");
+    await using mended = await openStored();
+    expect(await mended.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
+  });
+});
+
+describe("while another process holds the file", () => {
+  test("opening it for the first time waits, and is not mistaken for damage", async () => {
+    const other = openDatabase(path);
+    other.exec("BEGIN EXCLUSIVE");
+    const release = async () => {
+      for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+      other.exec("COMMIT");
+      other.close();
+    };
+    const [store] = await Promise.all([open(), release()]);
+    expect(await addProject(store)).toBeDefined();
+    await store.close();
+  });
+
+  test("a write waits, readers go on, and the write happens once it is free", async () => {
+    await using store = await openStored();
+    const projectId = await addProject(store);
+    const other = openDatabase(path);
+    other.exec("BEGIN IMMEDIATE");
+    let isWritten = false;
+    const writing = store
+      .write((db) => addLink({ db, projectId }, "later"))
+      .then(() => (isWritten = true));
+    for (let turn = 0; turn < 20; turn += 1) {
+      await setImmediate();
+      expect(await store.db.selectFrom("links").select("id").execute()).toEqual([]);
+    }
+    expect(isWritten).toBe(false);
+    other.exec("COMMIT");
+    other.close();
+    await writing;
+    expect(await store.db.selectFrom("links").select("path").execute()).toEqual([
+      { path: "later" },
+    ]);
+  });
+
+  test("a caller that stopped waiting is told that the store is busy", async () => {
+    await using store = await openStored();
+    const projectId = await addProject(store);
+    const other = openDatabase(path);
+    other.exec("BEGIN IMMEDIATE");
+    const abort = new AbortController();
+    const { signal } = abort;
+    const writing = store.write((db) => addLink({ db, projectId }, "never"), { signal });
+    await setImmediate();
+    abort.abort();
+    await expect(writing).rejects.toBeInstanceOf(StoreBusy);
+    other.exec("COMMIT");
+    other.close();
+    await store.write((db) => addLink({ db, projectId }, "next"));
+    expect(await store.db.selectFrom("links").select("path").execute()).toEqual([{ path: "next" }]);
+  });
+
+  test("the API answers 503 with Retry-After once a request takes too long", async () => {
+    await using world = await createWorld({ deadline_ms: 50 });
+    const other = openDatabase(world.file);
+    other.exec("BEGIN IMMEDIATE");
+    const late = await world.call("POST", "/links", { body: { path: "late" } });
+    expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect((await world.call("GET", "/links")).status).toBe(200);
+    other.exec("COMMIT");
+    other.close();
+    // The next writer comes after the one that gave up, so by now it would have written.
+    expect((await world.call("POST", "/links", { body: { path: "next" } })).status).toBe(201);
+    expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "next" }]);
+  });
+});
+
+test("on a full disk a write says so, what was there stays, and reading goes on", async () => {
+  await using world = await createWorld();
+  const limitPages = (pages: string) =>
+    world.store.write((db) => sql.raw(`pragma max_page_count = ${pages}`).execute(db));
+  await limitPages("1");
+  const refusals = new Set<string>();
+  let links = 0;
+  for (let turn = 0; turn < 40; turn += 1) {
+    const body = { path: `link-${turn}`, social_description: "x".repeat(3000) };
+    const reply = await world.call("POST", "/links", { body });
+    if (reply.status === 201) links += 1;
+    else refusals.add(`${reply.status} ${reply.body.error}`);
+  }
+  expect(new Set(world.reported.map(String))).toEqual(new Set());
+  expect([...refusals]).toEqual(["500 The disk of the store is full; nothing was written."]);
+  expect((await world.call("GET", "/links")).body.meta.count).toBe(links);
+  await limitPages("1000000");
+  expect((await world.call("POST", "/links", { body: { path: "more" } })).status).toBe(201);
+  expect((await world.call("GET", "/links")).body.meta.count).toBe(links + 1);
+});
+
+async function open(): Promise<Store> {
+  return openStore(await openSqlite<Tables>(path, { applicationId }));
+}
+
+async function openStored(): Promise<Store & AsyncDisposable> {
+  const store = await open();
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}
+
+async function readPragmas(db: Store["db"]): Promise<readonly unknown[]> {
+  const names = ["journal_mode", "synchronous", "busy_timeout", "foreign_keys"];
+  const answers = names.map((name) => sql.raw(`pragma ${name}`).execute(db));
+  return (await Promise.all(answers)).map(({ rows }) => Object.values(rows[0] ?? {})[0]);
+}
+
+/** What the files hold, told by digest; SQLite's own index beside a log may be made anew. */
+function readFiles(): ReadonlyMap<string, string> {
+  const names = readdirSync(folder).filter(
+    (name) => name.startsWith("waypost.db") && !name.endsWith("-shm"),
+  );
+  const digest = (name: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, name)))
+      .digest("hex");
+  return new Map(names.map((name) => [name, digest(name)]));
+}
+
+function makeForeign(statement: string): void {
+  const database = openDatabase(path);
+  database.exec(statement);
+  database.close();
+}
+
+/** A file that its owner has not closed: what it wrote last is still in the log beside it. */
+function makeForeignWithLog(): void {
+  const origin = join(folder, "diary.db");
+  const database = openDatabase(origin);
+  database.exec("pragma journal_mode = wal; create table diary (day text)");
+  cpSync(origin, path);
+  cpSync(`${origin}-wal`, `${path}-wal`);
+  database.close();
+  rmSync(origin);
+}
+
+/** A whole file of ours without a log: what a backup holds. */
+async function makeOurs(statement = sql`select 1`): Promise<void> {
+  const wanted = path;
+  path = join(mkdtempSync(join(folder, "origin-")), "waypost.db");
+  await using store = await openStored();
+  const projectId = await addProject(store);
+  await store.write((db) => addLink({ db, projectId }, "kept"));
+  await store.write((db) => statement.execute(db));
+  await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
+  cpSync(path, wanted);
+  path = wanted;
+}
+
+async function cut(size: number): Promise<void> {
+  await makeOurs();
+  truncateSync(path, size);
+}
+
+async function overwrite(start: number, length: number): Promise<void> {
+  await makeOurs();
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, start, Math.min(start + length, bytes.length));
+  writeFileSync(path, bytes);
+}

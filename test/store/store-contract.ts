@@ -1,0 +1,394 @@
+import { setImmediate } from "node:timers/promises";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ListQuery } from "../../src/contract/filters.ts";
+import { hashToken } from "../../src/service/ids.ts";
+import { issueKey } from "../../src/service/issue-key.ts";
+import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
+import { deleteKey, findKeyHolder, listKeys } from "../../src/store/keys.ts";
+import {
+  claimAddress,
+  deleteLink,
+  findLink,
+  findLinkAt,
+  listLinks,
+  updateLink,
+} from "../../src/store/links.ts";
+import {
+  deleteProject,
+  findProject,
+  findProjectNamed,
+  listProjects,
+  updateProject,
+} from "../../src/store/projects.ts";
+import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
+import { readTally } from "../../src/store/tallies.ts";
+import type { Tenant } from "../../src/store/tenant.ts";
+import { addLink, addProject, addProjectTo, makeId, maker, now } from "../support/rows.ts";
+
+/** What every store promises, whichever engine is below: each engine's test file runs this. */
+
+export type StorePlace = {
+  /** Opens the place's data once more, as another process would; the place closes it. */
+  readonly open: () => Promise<Store>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export function describeStore(name: string, createPlace: () => Promise<StorePlace>): void {
+  describe(name, () => {
+    let place: StorePlace;
+    let store: Store;
+    let other: Store;
+
+    beforeAll(async () => {
+      place = await createPlace();
+      store = await place.open();
+      other = await place.open();
+    });
+    afterAll(() => place[Symbol.asyncDispose]());
+
+    const both = () => ({ store, other });
+    describeTransactions(both);
+    describeAddresses(both);
+    describeLinks(both);
+    describeApps(both);
+    describeKeys(both);
+    describeProjects(both);
+  });
+}
+
+type Both = () => { readonly store: Store; readonly other: Store };
+
+function describeTransactions(both: Both): void {
+  test("a transaction that throws leaves nothing behind, and the next one works", async () => {
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    const fault = new Error("changed my mind");
+    const failed = store.write(async (db) => {
+      await addLink({ db, projectId }, "half");
+      throw fault;
+    });
+    await expect(failed).rejects.toBe(fault);
+    for (const { db } of [store, other]) {
+      expect(await findLinkAt({ db, projectId }, "half")).toBeUndefined();
+      expect(await readTally({ db, projectId })).toMatchObject({ links: 0, generation: 0 });
+    }
+    await store.write((db) => addLink({ db, projectId }, "half"));
+    expect(await findLinkAt({ db: other.db, projectId }, "half")).toBeDefined();
+  });
+
+  test("no reader sees half a transaction, in this process or another", async () => {
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    const seen = () =>
+      Promise.all([store, other].map(async ({ db }) => (await readTally({ db, projectId })).links));
+    await store.write(async (db) => {
+      await addLink({ db, projectId }, "first");
+      expect(await seen()).toEqual([0, 0]);
+      expect(await readTally({ db, projectId })).toMatchObject({ links: 1 });
+      await addLink({ db, projectId }, "second");
+      expect(await seen()).toEqual([0, 0]);
+    });
+    expect(await seen()).toEqual([2, 2]);
+  });
+
+  test("writes of one process run one after the other, in the order they came", async () => {
+    const { store } = both();
+    const steps: string[] = [];
+    const turns = Array.from({ length: 30 }, (_, turn) =>
+      store.write(async () => {
+        steps.push(`${turn} begins`);
+        await setImmediate();
+        steps.push(`${turn} ends`);
+      }),
+    );
+    await Promise.all(turns);
+    expect(steps).toEqual(turns.flatMap((_, turn) => [`${turn} begins`, `${turn} ends`]));
+  });
+
+  test("writes of two processes at once all happen, and none is lost", async () => {
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    const turns = Array.from({ length: 40 }, (_, turn) =>
+      (turn % 2 === 0 ? store : other).write((db) => addLink({ db, projectId }, `p${turn}`)),
+    );
+    await Promise.all(turns);
+    const { links, generation } = await readTally({ db: store.db, projectId });
+    expect([links, generation]).toEqual([turns.length, turns.length]);
+  });
+
+  test("a caller that stopped waiting is taken out of the queue and writes nothing", async () => {
+    const { store } = both();
+    const projectId = await addProject(store);
+    const abort = new AbortController();
+    const first = store.write(() => setImmediate());
+    const { signal } = abort;
+    const second = store.write((db) => addLink({ db, projectId }, "late"), { signal });
+    const third = store.write((db) => addLink({ db, projectId }, "next"));
+    abort.abort();
+    await expect(second).rejects.toBeInstanceOf(StoreBusy);
+    await Promise.all([first, third]);
+    expect(await readTally({ db: store.db, projectId })).toMatchObject({ links: 1 });
+  });
+}
+
+function describeAddresses(both: Both): void {
+  test("of two writers that want one address exactly one gets it", async () => {
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    for (let turn = 0; turn < 20; turn += 1) {
+      const claims = [store, other, store].map(({ write }, index) =>
+        write((db) => claimAddress({ db, projectId }, `spring-${turn}`, `link-${index}`)),
+      );
+      const answers = await Promise.all(claims);
+      expect(answers.filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test("addresses differ by case, and each project has its own", async () => {
+    const { store } = both();
+    const [one, two] = [await addProject(store), await addProject(store)];
+    const claims: [string, string][] = [
+      [one, "Spring"],
+      [one, "spring"],
+      [two, "spring"],
+      [one, "spring"],
+    ];
+    const answers: boolean[] = [];
+    for (const [projectId, address] of claims) {
+      answers.push(await store.write((db) => claimAddress({ db, projectId }, address, "link")));
+    }
+    expect(answers).toEqual([true, true, true, false]);
+  });
+}
+
+type Step =
+  | { readonly act: "insert"; readonly isShortened: boolean }
+  | { readonly act: "rename" | "move" | "shorten" | "delete"; readonly at: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ act: fc.constant("insert" as const), isShortened: fc.boolean() }),
+  fc.record({ act: fc.constantFrom("rename", "move", "shorten", "delete"), at: fc.nat(5) }),
+);
+
+function describeLinks(both: Both): void {
+  test("the tally and the addresses stay those of the links, whatever is written", async () => {
+    const { store, other } = both();
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const projectId = await addProject(store);
+        for (const [turn, one] of steps.entries()) {
+          const writer = turn % 2 === 0 ? store : other;
+          const before = await readTally({ db: store.db, projectId });
+          const isWritten = await writer.write((db) => take({ db, projectId }, one, turn));
+          const after = await readTally({ db: other.db, projectId });
+          expect(after.generation - before.generation).toBe(isWritten ? 1 : 0);
+        }
+        await expectConsistent({ db: store.db, projectId });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test("a filtered count is remembered, and any process's write ends the memory", async () => {
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    const id = await store.write((db) => addLink({ db, projectId }, "spring-1"));
+    await store.write((db) => addLink({ db, projectId }, "spring-2"));
+    const filter = { field: "path", kind: "path", condition: "start", value: "spring" } as const;
+    const query = { ...everything, filters: [{ join: "and" as const, tests: [filter] }] };
+    const count = async ({ db, counts }: Store) =>
+      (await listLinks({ db, projectId }, counts, query)).meta.count;
+    expect(await count(store)).toBe(2);
+    // A row that goes behind the tally's back is not noticed: that is what remembering means.
+    await other.write((db) => db.deleteFrom("links").where("id", "=", id).execute());
+    expect(await count(store)).toBe(2);
+    await other.write((db) => addLink({ db, projectId }, "spring-3"));
+    await other.write((db) => addLink({ db, projectId }, "spring-4"));
+    expect(await count(store)).toBe(3);
+  });
+
+  test("a link is reached through its own project alone", async () => {
+    const { store } = both();
+    const [own, foreign] = [await addProject(store), await addProject(store)];
+    const id = await store.write((db) => addLink({ db, projectId: own }, "mine"));
+    const stranger = { db: store.db, projectId: foreign };
+    expect(await findLink(stranger, id)).toBeUndefined();
+    expect(await findLinkAt(stranger, "mine")).toBeUndefined();
+    expect(await store.write((db) => deleteLink({ db, projectId: foreign }, id))).toBe(false);
+    expect(await findLink({ db: store.db, projectId: own }, id)).toMatchObject({ path: "mine" });
+  });
+}
+
+const iosApp = {
+  name: "Ärger",
+  bundle_id: "com.Example.app",
+  team_id: "ABCDE12345",
+  app_store_id: "42",
+  clip_bundle_id: null,
+  custom_scheme: "shop",
+};
+const androidApp = {
+  name: null,
+  package_name: "com.Example.app",
+  fingerprints: ["AB:CD", "12:34"],
+  custom_scheme: null,
+};
+const appKinds = [
+  { kind: "ios_app", apps: iosAppStore, values: iosApp, identifier: "bundle_id" },
+  { kind: "android_app", apps: androidAppStore, values: androidApp, identifier: "package_name" },
+] as const;
+
+function describeApps(both: Both): void {
+  test.each(appKinds)("an $kind is kept, found, changed and removed", async (given) => {
+    const { kind, values, identifier } = given;
+    // Both kinds of app have the same shape of store; only their values differ.
+    const apps = given.apps as typeof iosAppStore;
+    const written = values as typeof iosApp;
+    const { store, other } = both();
+    const projectId = await addProject(store);
+    const tenant = { db: other.db, projectId };
+    const id = makeId();
+    const act = <Result>(work: (tenant: Tenant) => Promise<Result>) =>
+      store.write((db) => work({ db, projectId }));
+
+    expect(await act((own) => apps.insert(own, id, written, 1))).toEqual({ id, ...values });
+    expect(await apps.find(tenant, id)).toEqual({ id, ...values });
+    expect(await apps.findNamed(tenant, "com.Example.app")).toEqual({ id, ...values });
+    expect(await apps.findNamed(tenant, "com.example.app")).toBeUndefined();
+    expect((await apps.list(tenant, everything)).items).toEqual([{ id, ...values }]);
+    const renamed = { ...written, name: "Renamed" };
+    expect(await act((own) => apps.update(own, id, renamed, 2))).toEqual({
+      id,
+      ...values,
+      ...renamed,
+    });
+
+    const again = act((own) => apps.insert(own, makeId(), written, 3));
+    await expect(again).rejects.toBeInstanceOf(Duplicate);
+    await expect(again).rejects.toMatchObject({
+      columns: [`${kind}s.project_id`, `${kind}s.${identifier}`],
+    });
+
+    const link = await act((own) => addLink(own, "opens", { [`${kind}_id`]: id }));
+    const { generation } = await readTally(tenant);
+    expect(await act((own) => apps.remove(own, id))).toEqual({});
+    expect(await act((own) => apps.remove(own, id))).toBeUndefined();
+    expect(await findLink(tenant, link)).toHaveProperty(`${kind}_id`, null);
+    expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
+    expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
+  });
+}
+
+function describeKeys(both: Both): void {
+  test("of a key only the hash is kept, and it leads to its project's settings", async () => {
+    const { store, other } = both();
+    const project_id = await addProject(store, { plan: "free", max_links: 7 });
+    const scopes = ["links.show", "links.index"] as const;
+    const wanted = { project_id, scopes, role: "viewer" as const };
+    const { token, id } = await store.write((db) => issueKey(db, maker, wanted));
+
+    const rows = await other.db.selectFrom("api_keys").selectAll().execute();
+    expect(JSON.stringify(rows)).not.toContain(token);
+    expect(await findKeyHolder(other.db, token)).toBeUndefined();
+    expect(await findKeyHolder(other.db, hashToken(token))).toEqual({
+      key_id: id,
+      token_hash: hashToken(token),
+      scopes,
+      role: "viewer",
+      project: { id: project_id, plan: "free", suspended: false, max_links: 7 },
+    });
+    const [listed] = await listKeys(other.db, project_id);
+    expect(listed).toEqual({ id, project_id, scopes, role: "viewer", created_at: now });
+  });
+
+  test("a master key has no project, and a revoked key is gone for every process", async () => {
+    const { store, other } = both();
+    const wanted = { project_id: null, scopes: [], role: "owner" as const };
+    const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
+    expect(await findKeyHolder(other.db, hashToken(token))).toMatchObject({ project: null });
+    expect((await listKeys(other.db)).map((key) => key.id)).toContain(id);
+    expect(await store.write((db) => deleteKey(db, id))).toBe(true);
+    expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
+    expect(await store.write((db) => deleteKey(db, id))).toBe(false);
+  });
+}
+
+function describeProjects(both: Both): void {
+  test("a project is kept, found by its names, changed and listed with its links", async () => {
+    const { store, other } = both();
+    const id = await addProject(store, { custom_domain: "go.shop.example", suspended: true });
+    const project = await findProject(other.db, id);
+    expect(project).toMatchObject({ id, suspended: true, templates_enabled: true, links_count: 0 });
+    const subdomain = project?.subdomain ?? "";
+    expect(await findProjectNamed(other.db, "subdomain", subdomain)).toEqual(project);
+    expect(await findProjectNamed(other.db, "custom_domain", "go.shop.example")).toEqual(project);
+
+    await store.write((db) => addLink({ db, projectId: id }, "one"));
+    const changes = { name: "New", suspended: false, custom_domain: null };
+    await store.write((db) => updateProject(db, id, changes, now));
+    const changed = { ...project, ...changes, links_count: 1 };
+    expect(await findProject(other.db, id)).toEqual(changed);
+    const { items } = await listProjects(other.db, { ...everything, limit: 1000 });
+    expect(items.find((item) => item.id === id)).toEqual(changed);
+    const twin = store.write((db) => addProjectTo(db, { subdomain }));
+    await expect(twin).rejects.toThrow("Subdomain has already been taken");
+  });
+
+  test("a deleted project takes its keys along at once, and its rows soon after", async () => {
+    const { store, other } = both();
+    const id = await addProject(store);
+    const wanted = { project_id: id, scopes: [], role: "owner" as const };
+    const { token } = await store.write((db) => issueKey(db, maker, wanted));
+    await store.write((db) => addLink({ db, projectId: id }, "one"));
+    expect(await store.write((db) => deleteProject(db, id))).toBe(true);
+    expect(await store.write((db) => deleteProject(db, id))).toBe(false);
+    expect(await findProject(other.db, id)).toBeUndefined();
+    expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
+    await other.finishChores();
+    for (const table of ["links", "addresses", "tallies", "chores"] as const) {
+      const rows = store.db.selectFrom(table).select("project_id").where("project_id", "=", id);
+      expect(await rows.execute()).toEqual([]);
+    }
+  });
+}
+
+const everything: ListQuery = { page: 1, limit: 20, filters: [], sorts: [] };
+
+/** Does one step of a random history; false where it had nothing to write. */
+async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean> {
+  if (wanted.act === "insert") {
+    const shortened = wanted.isShortened ? { shortened_path: `s${turn}` } : {};
+    await addLink(tenant, `path-${turn}`, shortened);
+    return true;
+  }
+  const { db, projectId } = tenant;
+  const rows = db.selectFrom("links").select("id").where("project_id", "=", projectId);
+  const id = (await rows.orderBy("id").execute())[wanted.at]?.id ?? makeId();
+  if (wanted.act === "delete") return deleteLink(tenant, id);
+  const link = await findLink(tenant, id);
+  if (link === undefined) return false;
+  if (wanted.act === "rename") {
+    await updateLink(tenant, link, { name: `n${turn}` }, now);
+    return true;
+  }
+  if (wanted.act === "shorten" && link.shortened_path !== null) return false;
+  const address = `${wanted.act}-${turn}`;
+  expect(await claimAddress(tenant, address, id)).toBe(true);
+  const field = wanted.act === "move" ? "path" : "shortened_path";
+  await updateLink(tenant, link, { [field]: address }, now);
+  return true;
+}
+
+/** Every address is a link's, every link has its addresses, and the tally has counted them all. */
+async function expectConsistent({ db, projectId }: Tenant): Promise<void> {
+  const isOwn = ({ project_id }: { readonly project_id: string }) => project_id === projectId;
+  const links = (await db.selectFrom("links").selectAll().execute()).filter(isOwn);
+  const addresses = (await db.selectFrom("addresses").selectAll().execute()).filter(isOwn);
+  const expected = links.flatMap(({ id, path, shortened_path }) =>
+    [path, shortened_path].flatMap((address) => (address === null ? [] : `${address} ${id}`)),
+  );
+  const claimed = addresses.map(({ address, link_id }) => `${address} ${link_id}`);
+  expect(new Set(claimed)).toEqual(new Set(expected));
+  expect((await readTally({ db, projectId })).links).toBe(links.length);
+}

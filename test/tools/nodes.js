@@ -1,0 +1,107 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+/**
+ * Runs the suite and a start of the built command on every Node that Waypost promises. The
+ * binaries come from the npm registry, into a cache that `npm ci` clears.
+ */
+
+const versions = ["20.20.2", "22.23.3", "24.21.0"];
+const cache = resolve("node_modules/.cache/nodes");
+
+let isWell =
+  spawnSync(process.execPath, ["test/tools/build.js"], { stdio: "inherit" }).status === 0;
+for (const version of versions) {
+  const { summary, isGood } = await tryVersion(version);
+  isWell &&= isGood;
+  console.log(`Node ${version}: ${summary}`);
+}
+process.exitCode = isWell ? 0 : 1;
+
+async function tryVersion(version) {
+  try {
+    const node = fetchNode(version);
+    const start = await tryStart(node);
+    const { passed, failed, skipped, names } = runSuite(node);
+    for (const name of names) console.error(`  ${name}`);
+    const summary = `${passed} passed, ${failed} failed, ${skipped} skipped; ${start}`;
+    return { summary, isGood: failed === 0 && passed > 0 };
+  } catch (error) {
+    return { summary: error.message, isGood: false };
+  }
+}
+
+/** Each platform's binary is a package of its own that has no install script. */
+function fetchNode(version) {
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  const name = `node-${platform}-${process.arch}`;
+  const folder = join(cache, version);
+  const node = join(folder, "node_modules", name, "bin", platform === "win" ? "node.exe" : "node");
+  if (!existsSync(node)) {
+    const words = ["install", "--prefix", folder, "--ignore-scripts", "--no-save", "--no-audit"];
+    const { status, stderr } = spawnSync("npm", [...words, `${name}@${version}`], {
+      encoding: "utf8",
+      shell: platform === "win",
+    });
+    if (status !== 0) throw new Error(`${name}@${version} could not be fetched: ${stderr}`);
+  }
+  const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
+  if (stdout?.trim() !== `v${version}`) throw new Error(`${node} does not run`);
+  return node;
+}
+
+/** Starts the service on a new folder, asks whether it is well, and stops it. */
+async function tryStart(node) {
+  const folder = mkdtempSync(join(tmpdir(), "waypost-nodes-"));
+  const words = ["dist/waypost.js", "serve", "--data", join(folder, "data"), "--port=0", "--json"];
+  const child = spawn(node, words, {
+    env: readEnvironment(node),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close");
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+  const line = await Promise.race([once(createInterface(child.stdout), "line"), ended]);
+  try {
+    if (child.exitCode !== null) throw new Error(`serve ended at once: ${stderr.trim()}`);
+    const { url } = JSON.parse(line[0]);
+    const { status } = await fetch(`${url}/healthz`);
+    child.kill("SIGTERM");
+    const [code] = await ended;
+    if (status !== 200 || code !== 0) throw new Error(`health ${status}, exit ${code}: ${stderr}`);
+    if (/warning/i.test(stderr)) throw new Error(`serve warns: ${stderr.trim()}`);
+    return "serve starts and stops";
+  } finally {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Read from TAP, for the JSON report is the one run's that `npm test` makes. */
+function runSuite(node) {
+  const words = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
+  const { status, stdout, stderr } = spawnSync(node, [...words, "--reporter=tap-flat"], {
+    encoding: "utf8",
+    env: readEnvironment(node),
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const lines = stdout.split("\n");
+  const names = lines.filter((line) => line.startsWith("not ok "));
+  const run = lines.filter((line) => line.startsWith("ok "));
+  const skipped = run.filter((line) => /# (SKIP|TODO)/.test(line)).length;
+  if (run.length === 0) throw new Error(`the suite did not run: ${stderr.trim() || stdout}`);
+  // An error outside every test fails the run as well, and has no line of its own.
+  if (status !== 0 && names.length === 0) names.push(stderr.trim());
+  return { passed: run.length - skipped, failed: names.length, skipped, names };
+}
+
+/** This Node comes first for whatever the tests start, and the machine's settings stay out. */
+function readEnvironment(node) {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("WAYPOST_"));
+  const separator = process.platform === "win32" ? ";" : ":";
+  return { ...Object.fromEntries(entries), PATH: dirname(node) + separator + process.env.PATH };
+}
