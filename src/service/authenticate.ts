@@ -1,19 +1,19 @@
 import { timingSafeEqual } from "node:crypto";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
-import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
-import type { Store } from "../store/store.ts";
+import type { KeyHolder } from "../store/keys.ts";
 import { hashToken } from "./ids.ts";
+import type { Keyring } from "./keyring.ts";
 
 /** Who is asking: the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export async function authenticate(
   request: Request,
   query: URLSearchParams,
-  store: Store,
+  keyring: Keyring,
 ): Promise<KeyHolder> {
   const token = readToken(request.headers.get("authorization"), query.get("api_key"));
   const hash = hashToken(token);
-  const holder = await findKeyHolder(store.db, hash);
+  const holder = await keyring.find(hash);
   if (holder === undefined || !isSame(holder.token_hash, hash)) {
     throw unauthorized(messages.key_invalid);
   }

@@ -6,6 +6,7 @@ import { requireActive, requireKind, requirePlan, requireRole, requireScope } fr
 import { authenticate } from "./authenticate.ts";
 import type { BudgetBook } from "./budgets.ts";
 import type { Services } from "./handler.ts";
+import type { Keyring } from "./keyring.ts";
 import { readListQuery } from "./list-query.ts";
 import { readBody } from "./read-body.ts";
 import { respondWith } from "./respond.ts";
@@ -26,6 +27,7 @@ type Asked = {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
+  readonly keyring: Keyring;
   readonly budgets: BudgetBook;
   readonly signal: Waiter;
 };
@@ -46,10 +48,10 @@ export async function answer(asked: Asked): Promise<Response> {
 }
 
 async function admit(
-  { endpoint, request, services, budgets }: Asked,
+  { endpoint, request, keyring, budgets }: Asked,
   query: URLSearchParams,
 ): Promise<KeyHolder> {
-  const holder = await authenticate(request, query, services.store);
+  const holder = await authenticate(request, query, keyring);
   requireActive(holder);
   requireKind(holder, endpoint);
   requireScope(holder, endpoint.scope);

@@ -6,6 +6,7 @@ import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import { limits } from "../contract/policy.ts";
 import type { Waiter } from "../contract/world.ts";
 import { createBudgetBook } from "./budgets.ts";
+import { createKeyring } from "./keyring.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 import type { Handlers, Services } from "./handler.ts";
@@ -39,6 +40,7 @@ const handlers: Handlers = {
 export function createService(options: ServiceOptions): Service {
   const { report, deadline_ms = defaultDeadline_ms, ...services } = options;
   const budgets = createBudgetBook(services.clock);
+  const keyring = createKeyring(services.store, services.clock);
   const app = new Hono();
 
   for (const [endpoint, handler] of pairHandlers()) {
@@ -56,6 +58,7 @@ export function createService(options: ServiceOptions): Service {
           request,
           params,
           services,
+          keyring,
           budgets,
           signal,
         });

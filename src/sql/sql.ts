@@ -16,5 +16,9 @@ export type Sql<Tables> = {
     work: (db: Kysely<Tables>) => Promise<Result>,
     options?: { readonly signal?: Waiter | undefined },
   ) => Promise<Result>;
+  /** How many transactions this process has committed. */
+  readonly countWrites: () => number;
+  /** A number that is another one after anybody, in whatever process, committed something. */
+  readonly readVersion: () => Promise<number>;
   readonly close: () => Promise<void>;
 };

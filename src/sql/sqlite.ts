@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { Kysely } from "kysely";
+import { Kysely, sql } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, StoreBusy, StoreUnusable } from "./faults.ts";
 import type { Sql, Waiter } from "./sql.ts";
@@ -25,12 +25,22 @@ export async function openSqlite<Tables>(
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
   const turns = createTurns();
+  let writes = 0;
 
   return {
     engine: "sqlite",
     db,
     write: (work, options) =>
-      turns.take(() => transact(writer, () => work(writing), options?.signal), options?.signal),
+      turns.take(async () => {
+        const result = await transact(writer, () => work(writing), options?.signal);
+        writes += 1;
+        return result;
+      }, options?.signal),
+    countWrites: () => writes,
+    readVersion: async () => {
+      const { rows } = await sql<{ data_version: number }>`PRAGMA data_version`.execute(db);
+      return rows[0]?.data_version ?? 0;
+    },
     close: async () => {
       await turns.take(() => Promise.resolve());
       mergeLog(writer);

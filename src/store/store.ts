@@ -12,6 +12,8 @@ export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
 export type Store = {
   readonly db: Sql<Tables>["db"];
   readonly write: Sql<Tables>["write"];
+  readonly countWrites: Sql<Tables>["countWrites"];
+  readonly readVersion: Sql<Tables>["readVersion"];
   readonly counts: Counts;
   /** Looks for chores until the store is closed: this process's and those others left behind. */
   readonly watchChores: (onError: (error: unknown) => void) => void;
@@ -35,6 +37,8 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
   return {
     db: sql.db,
     write: sql.write,
+    countWrites: sql.countWrites,
+    readVersion: sql.readVersion,
     counts: createCounts(),
     watchChores: (onError) => {
       watching ??= watch(sql, closing.signal, onError);

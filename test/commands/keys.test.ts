@@ -8,6 +8,7 @@ import {
   startServe,
   type Folder,
   type Serving,
+  untilSeen,
 } from "../support/command.ts";
 
 /** `waypost keys` while `serve` runs on the same data folder. */
@@ -86,11 +87,12 @@ describe("a new key", () => {
 });
 
 describe("a revoked key", () => {
-  test("is refused by the running service from the next request on", async () => {
+  test("is refused by the running service within a second", async () => {
     const { id, token } = await runJson(keys("create", "--project", "default"));
     expect(await status(token, "GET", "/links")).toBe(200);
     const revoked = await run(keys("revoke", id));
     expect(revoked).toEqual({ code: 0, stdout: "", stderr: `Key ${id} is revoked.\n` });
+    await untilSeen();
     const refused = await serving.call("GET", "/links", { key: token });
     expect(refused).toEqual({ status: 401, body: { error: "API key is invalid." } });
     expect((await runJson(keys("list"))).keys.map((key: { id: string }) => key.id)).not.toContain(

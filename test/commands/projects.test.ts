@@ -6,6 +6,7 @@ import {
   startServe,
   type Folder,
   type Serving,
+  untilSeen,
 } from "../support/command.ts";
 
 /** `waypost projects` while `serve` runs on the same data folder. */
@@ -23,7 +24,11 @@ afterAll(async () => {
 });
 
 const inFolder = (...words: readonly string[]) => ["projects", ...words, "--data", folder.path];
-const update = (...words: readonly string[]) => runJson(inFolder("update", "default", ...words));
+const update = async (...words: readonly string[]) => {
+  const updated = await runJson(inFolder("update", "default", ...words));
+  await untilSeen();
+  return updated;
+};
 
 describe("a project", () => {
   test("is made with the documented settings, and the running service knows it", async () => {
@@ -96,7 +101,7 @@ async function resolve(url: string): Promise<number> {
   return (await serving.call("POST", "/short_links/resolve", given)).status;
 }
 
-describe("a change reaches the running service with the next request", () => {
+describe("a change reaches the running service within a second", () => {
   test("a suspended project is refused until it is taken back", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");

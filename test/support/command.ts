@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Given } from "./world.ts";
@@ -151,4 +152,9 @@ async function call(url: string, method: string, given: Given): Promise<Answer> 
   });
   const text = await response.text();
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+}
+
+/** A key that is used right now may be trusted for a quarter of a second (service/keyring.ts). */
+export async function untilSeen(): Promise<void> {
+  await setTimeout(300);
 }
