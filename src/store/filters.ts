@@ -55,6 +55,17 @@ export function sortsToSql(
   return sql.join(parts, sql`, `);
 }
 
+/** The columns that such an order looks at. */
+export function sortColumnsToSql(sorts: readonly Sort[], columns: Columns): RawBuilder<unknown> {
+  const keys: readonly Sort[] = sorts.length > 0 ? sorts : [newestFirst];
+  const names = keys.flatMap(({ field }) => {
+    const column = columns[field];
+    if (column === undefined) return [];
+    return ["app" in column ? column.key : "folded" in column ? column.folded : column.column];
+  });
+  return sql.join([...new Set(names)].map((name) => sql.ref(name)));
+}
+
 const newestFirst: Sort = { field: "created_at", direction: "desc" };
 
 /** As PostgreSQL sorts: nulls last going up, first going down. */

@@ -243,10 +243,13 @@ function describeLinks(
       return condition === "cont" && typeof value === "string" && isLong(fold(value));
     }),
   );
-  const within = isFound
-    ? sql<SqlBool>`+links.project_id = ${projectId}`
-    : sql<SqlBool>`links.project_id = ${projectId}`;
-  return { table: "links", shown: shownColumns, columns, within };
+  return {
+    table: "links",
+    shown: shownColumns,
+    columns,
+    within: sql`links.project_id = ${projectId}`,
+    ...(isFound && { sought: sql<SqlBool>`+links.project_id = ${projectId}` }),
+  };
 }
 
 function appText(projectId: string, app: "ios_app" | "android_app", field: string): AppColumn {

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Meta } from "../contract/fields.ts";
 import type { ListQuery } from "../contract/filters.ts";
-import { filtersToSql, sortsToSql, type Columns } from "./filters.ts";
+import { filtersToSql, sortColumnsToSql, sortsToSql, type Columns } from "./filters.ts";
 import type { Db } from "./tenant.ts";
 
 /** Pages of a list: the rows, and the envelope as pagy numbers it (link-services.md §2). */
@@ -18,6 +18,8 @@ export type ListSource = {
   readonly columns: Columns;
   /** Which rows the list is of, before any filter: the project's. */
   readonly within: RawBuilder<SqlBool>;
+  /** The same condition, said so that the engine looks for the matching rows by other means. */
+  readonly sought?: RawBuilder<SqlBool>;
 };
 
 /** Up to so many matching rows are gathered before they are put in order. */
@@ -25,14 +27,10 @@ const gatheredUpTo = 2000;
 /** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
 const deferredFrom = 500;
 
-export function whereOf(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
-  const filters = filtersToSql(query.filters, source.columns);
-  return sql<SqlBool>`${source.within} and ${filters}`;
-}
-
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
+  const where = whereOf(source, source.sought ?? source.within, query);
   const { rows } = await sql<{ total: number }>`
-    select count(*) as total from ${sql.table(source.table)} where ${whereOf(source, query)}
+    select count(*) as total from ${sql.table(source.table)} where ${where}
   `.execute(db);
   return rows[0]?.total ?? 0;
 }
@@ -54,41 +52,55 @@ export async function readPage<Row>(
   const order = sortsToSql(query.sorts, source.columns, isReversed);
   const slice = sql`order by ${order} limit ${length} offset ${offset}`;
   const isFew = query.filters.length > 0 && count <= gatheredUpTo;
-  const read = isFew ? gather : offset < deferredFrom ? walk : leap;
-  const { rows } = await read<Row>(source, whereOf(source, query), slice, order).execute(db);
+  const isNear = offset < deferredFrom;
+  const statement =
+    isNear && !isFew
+      ? walk<Row>(source, query, slice)
+      : leap<Row>(source, isFew ? gather(source, query) : aim(source, query), slice, order);
+  const { rows } = await statement.execute(db);
   return isReversed ? rows.toReversed() : rows;
 }
 
 type Part = RawBuilder<unknown>;
 
 /** Straight along the order: the next rows that match are near, for many do. */
-function walk<Row>(source: ListSource, where: Part, slice: Part): RawBuilder<Row> {
-  const table = sql.table(source.table);
-  return sql<Row>`select ${shownOf(source)} from ${table} where ${where} ${slice}`;
+function walk<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
+  const where = whereOf(source, source.within, query);
+  const shown = shownOf(source);
+  return sql<Row>`select ${shown} from ${sql.table(source.table)} where ${where} ${slice}`;
 }
 
-/**
- * The few that match first, and then their order: an engine that looks for the order first would
- * walk through all the others.
- */
-function gather<Row>(source: ListSource, where: Part, slice: Part): RawBuilder<Row> {
+/** First to the ids of the page, by indexes alone if they suffice, and only then to its rows. */
+function leap<Row>(source: ListSource, from: Part, slice: Part, order: Part): RawBuilder<Row> {
   const table = sql.table(source.table);
   return sql<Row>`
-    with hits as materialized (select * from ${table} where ${where})
-    select ${shownOf(source)} from hits as ${table} ${slice}
-  `;
-}
-
-/** Far along the order by the index alone, and only then to the rows. */
-function leap<Row>(source: ListSource, where: Part, slice: Part, order: Part): RawBuilder<Row> {
-  const table = sql.table(source.table);
-  return sql<Row>`
-    with page as materialized (select id from ${table} where ${where} ${slice}),
-    hits as materialized (
+    with hits as ${from},
+    page as materialized (select id from hits as ${table} ${slice}),
+    found as materialized (
       select * from ${table} where ${source.within} and id in (select id from page)
     )
-    select ${shownOf(source)} from hits as ${table} order by ${order}
+    select ${shownOf(source)} from found as ${table} order by ${order}
   `;
+}
+
+/** The few that match, before any order: who looks for the order first walks through all others. */
+function gather(source: ListSource, query: ListQuery): Part {
+  const columns = sortColumnsToSql(query.sorts, source.columns);
+  const where = whereOf(source, source.sought ?? source.within, query);
+  return sql`materialized (select id, ${columns} from ${sql.table(source.table)} where ${where})`;
+}
+
+/** Many rows that are to be skipped: not gathered, but counted off along the order. */
+function aim(source: ListSource, query: ListQuery): Part {
+  const columns = sortColumnsToSql(query.sorts, source.columns);
+  const where = whereOf(source, source.within, query);
+  return sql`not materialized (
+    select id, ${columns} from ${sql.table(source.table)} where ${where}
+  )`;
+}
+
+function whereOf(source: ListSource, within: Part, query: ListQuery): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${within} and ${filtersToSql(query.filters, source.columns)}`;
 }
 
 function shownOf({ shown }: ListSource): Part {

@@ -73,9 +73,10 @@ const statements = [
     unique (project_id, id)
   )`,
   "create index links_created on links (project_id, created_at, id)",
-  "create index links_path on links (project_id, path_lc)",
-  "create index links_name on links (project_id, name_lc)",
-  "create index links_clicks on links (project_id, clicks, id)",
+  // With time and id behind them, a filtered page is found and put in order by the index alone.
+  "create index links_path on links (project_id, path_lc, created_at, id)",
+  "create index links_name on links (project_id, name_lc, created_at, id)",
+  "create index links_clicks on links (project_id, clicks, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
   `create index links_ios_app on links (project_id, ios_app_id, created_at, id)
