@@ -93,6 +93,20 @@ describe("form", () => {
   });
 });
 
+test("the lock file knows the packages of every platform, or npm ci refuses it elsewhere", () => {
+  type Locked = { readonly optionalDependencies?: Readonly<Record<string, string>> };
+  const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const packages = Object.entries<Locked>(lock.packages);
+  const known = new Set(packages.map(([path]) => path.split("node_modules/").at(-1)));
+  const missing = packages.flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !known.has(name))
+      .map((name) => `${path} → ${name}`),
+  );
+  expect(packages.length).toBeGreaterThan(100);
+  expect(missing).toEqual([]);
+});
+
 function list(folder: string): readonly Source[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -5,7 +5,7 @@ import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.t
 
 /** iOS and Android apps: api-spec.md, "iOS app", "Android app". The two differ in their fields. */
 
-export const iosApp = z.looseObject({
+const iosApp = z.looseObject({
   id: z.string(),
   name: storedText,
   bundle_id: z.string(),
@@ -16,7 +16,7 @@ export const iosApp = z.looseObject({
 });
 export type IosApp = z.output<typeof iosApp>;
 
-export const iosAppFields = z.object({
+const iosAppFields = z.object({
   bundle_id: text("Bundle id, unique in the project."),
   team_id: text("Team ID, exactly 10 characters."),
   app_store_id: text("App Store id; everything but digits is removed."),
@@ -26,7 +26,7 @@ export const iosAppFields = z.object({
 });
 export type IosAppFields = z.output<typeof iosAppFields>;
 
-export const androidApp = z.looseObject({
+const androidApp = z.looseObject({
   id: z.string(),
   name: storedText,
   package_name: z.string(),
@@ -35,7 +35,7 @@ export const androidApp = z.looseObject({
 });
 export type AndroidApp = z.output<typeof androidApp>;
 
-export const androidAppFields = z.object({
+const androidAppFields = z.object({
   package_name: text("Package name, unique in the project."),
   fingerprints: z
     .array(z.string())

@@ -5,7 +5,7 @@ import { linkFilters } from "./filters.ts";
 
 /** Links and short links: api-spec.md, "Link" and "Links". */
 
-export const link = z.looseObject({
+const link = z.looseObject({
   id: z.string(),
   name: storedText,
   path: storedText,
@@ -27,7 +27,7 @@ export const link = z.looseObject({
 });
 export type Link = z.output<typeof link>;
 
-export const linkFields = z.object({
+const linkFields = z.object({
   name: text("Display name."),
   path: text("Path of the link, without the leading slash; one is generated when it is left out."),
   url: text("Opened on desktop; http or https."),

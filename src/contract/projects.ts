@@ -6,7 +6,7 @@ import { defaultMaxLinks } from "./policy.ts";
 
 /** Projects, for master keys alone: api-spec.md, "Project" and "Projects". */
 
-export const project = z.looseObject({
+const project = z.looseObject({
   id: z.string(),
   name: z.string(),
   subdomain: z.string(),
@@ -16,7 +16,7 @@ export const project = z.looseObject({
 });
 export type Project = z.output<typeof project>;
 
-export const projectFields = z.object({
+const projectFields = z.object({
   name: text("Name of the project."),
   subdomain: text("The project's link host is this name under the service's link domain."),
   custom_domain: text("A domain of your own for the links; it works once it is verified."),

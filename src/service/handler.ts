@@ -17,7 +17,7 @@ export type Services = {
 };
 
 /** One request, after everything that can refuse it before its endpoint was asked. */
-export type Call<E extends Endpoint> = {
+type Call<E extends Endpoint> = {
   readonly services: Services;
   /** Only a project's endpoints have one; `Handlers` types hold the others back from it. */
   readonly caller: E["auth"] extends "project" ? Caller : null;
@@ -28,13 +28,13 @@ export type Call<E extends Endpoint> = {
   readonly signal: Waiter;
 };
 
-export type Answer<E extends Endpoint> = {
+type Answer<E extends Endpoint> = {
   readonly body: Output<E>;
   /** Where the entry allows a second status. */
   readonly status?: number;
 };
 
-export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E>>;
+type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E>>;
 
 /** A handler for every entry of a group: leaving one out does not compile. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {

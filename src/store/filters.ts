@@ -21,8 +21,8 @@ export type AppColumn = {
   readonly key: string;
   readonly text: TextColumn;
 };
-export type PlainColumn = { readonly column: string };
-export type Column = TextColumn | AppColumn | PlainColumn;
+type PlainColumn = { readonly column: string };
+type Column = TextColumn | AppColumn | PlainColumn;
 export type Columns = Readonly<Record<string, Column>>;
 
 type Expression = RawBuilder<SqlBool>;

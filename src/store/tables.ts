@@ -14,7 +14,7 @@ export type Tables = {
   readonly chores: ChoreTable;
 };
 
-export type Flag = 0 | 1;
+type Flag = 0 | 1;
 
 export type ProjectTable = {
   readonly id: string;
@@ -41,7 +41,7 @@ export type TallyTable = {
   readonly indexed_to: string | null;
 };
 
-export type KeyTable = {
+type KeyTable = {
   readonly id: string;
   /** Null for a master key. */
   readonly project_id: string | null;
@@ -83,7 +83,7 @@ export type LinkTable = {
 };
 
 /** The one namespace of a project's paths and shortened paths: who answers at an address. */
-export type AddressTable = {
+type AddressTable = {
   readonly project_id: string;
   readonly address: string;
   readonly link_id: string;

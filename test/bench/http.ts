@@ -86,6 +86,8 @@ export type Barrage = {
   readonly questions: readonly Question[] | (() => Question);
 };
 
+type Faults = { readonly errors: number; readonly timeouts: number };
+
 const connections = 10;
 
 /** Asks on all connections at once for some seconds. */
@@ -95,23 +97,23 @@ export async function fire(
 ): Promise<Sample> {
   const times_ms: number[] = [];
   const strange: number[] = [];
+  const note = (code: number, time_ms: number) => {
+    if (code === status) times_ms.push(time_ms);
+    else strange.push(code);
+  };
+  const requests =
+    typeof questions === "function"
+      ? [{ setupRequest: (blank: object) => ({ ...blank, ...spell(questions()) }) }]
+      : questions.map(spell);
   const cpuBefore_us = await server.readCpu_us();
   const started = performance.now();
-  using _awake = stayAwake();
-  const { errors, timeouts } = await new Promise<{ errors: number; timeouts: number }>(
-    (resolve, reject) => {
-      const requests =
-        typeof questions === "function"
-          ? [{ setupRequest: (blank: object) => ({ ...blank, ...spell(questions()) }) }]
-          : questions.map(spell);
-      autocannon({ url: server.url, connections, duration: seconds, requests }, (error, result) =>
-        error === null ? resolve(result) : reject(error),
-      ).on("response", (_client, code: number, _bytes, time_ms: number) => {
-        if (code === status) times_ms.push(time_ms);
-        else strange.push(code);
-      });
-    },
-  );
+  const fallAsleep = stayAwake();
+  const { errors, timeouts } = await new Promise<Faults>((resolve, reject) => {
+    autocannon({ url: server.url, connections, duration: seconds, requests }, (error, result) =>
+      error === null ? resolve(result) : reject(error),
+    ).on("response", (_client, code: number, _bytes, time_ms: number) => note(code, time_ms));
+  });
+  fallAsleep();
   const elapsed_ms = performance.now() - started;
   const cpu_us = (await server.readCpu_us()) - cpuBefore_us;
   if (errors + timeouts + strange.length > 0) {
@@ -126,11 +128,11 @@ export async function fire(
  * Whoever answers a sleeping process pays for waking it: a sixth of a request. A slow server meets
  * sleeping askers more often than a quick one, so the asker sleeps for neither.
  */
-function stayAwake(): Disposable {
+function stayAwake(): () => void {
   let turn = setImmediate(function again() {
     turn = setImmediate(again);
   });
-  return { [Symbol.dispose]: () => clearImmediate(turn) };
+  return () => clearImmediate(turn);
 }
 
 /** A question as it goes over the wire. */

@@ -62,6 +62,9 @@ function describeLists({ samples }: Ground, total: number): readonly ListCase[] 
     filtered("clicks_gteq", manyClicks),
     filtered("ios_app_bundle_id_eq", rareApp),
     { ...contains, limits_ms: [60, 10] },
+    // What the issue sets no number for, but somebody will ask.
+    { what: "by shortened_path, page 1", query: [["q[s]", "shortened_path asc"]] },
+    informative("clicks_gteq", "1000"),
     informative("ios_app_bundle_id_eq", commonApp),
     informative("name_cont", "photo"),
     informative("name_cont", "nowhere"),

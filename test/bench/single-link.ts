@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Ground } from "./ground.ts";
 import { ask, fire, startServer, type Server } from "./http.ts";
@@ -17,8 +18,8 @@ export async function measureSingleLink(
   const questions = samples.map(({ id }) => ({ path: `/api/v1/links/${id}`, token }));
   const [first = { path: "/", token }] = questions;
   const answer = await ask(waypost, first);
-  const script = ["--import", "tsx", "test/bench/bare.ts", JSON.stringify(answer)];
-  await using bare = await startServer(script);
+  const script = fileURLToPath(new URL("./bare.ts", import.meta.url));
+  await using bare = await startServer(["--import", "tsx", script, JSON.stringify(answer)]);
   if (!isDeepStrictEqual(await ask(bare, first), answer)) throw new Error("the bare one differs");
 
   const taken: { readonly server: Server; readonly sample: Sample }[] = [];

@@ -12,7 +12,7 @@ export type Row = {
   readonly target?: Target;
 };
 
-export type Target = {
+type Target = {
   readonly measure: "p50_ms" | "cpu_us" | "ratio";
   readonly limit: number;
 };

@@ -6,7 +6,7 @@
 
 export type Kind = "text" | "path" | "integer" | "time";
 export type Kinds = Readonly<Record<string, Kind>>;
-export type Value = string | number | null;
+type Value = string | number | null;
 export type Row = { readonly id: string; readonly [field: string]: Value };
 /** `["q[name_eq]", "Spring"]`: a parameter before it is percent-encoded. */
 export type Pair = readonly [name: string, value: string];
