@@ -56,6 +56,7 @@ const schema = z.object({
   link_origin: z
     .string()
     .refine(isLinkOrigin, "must be an origin with {subdomain} in its host name")
+    .transform((origin) => origin.replace(/\/$/, ""))
     .optional(),
   public_url: z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })

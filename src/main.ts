@@ -27,7 +27,7 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 async function run([command, ...words]: readonly string[]): Promise<void> {
-  if (words.includes("--help")) return print(help);
+  if (words.includes("--help") || words.includes("-h")) return print(help);
   switch (command) {
     case "serve": {
       const { config, values, positionals } = read(words, {
@@ -107,11 +107,8 @@ function waitForStop(): Promise<void> {
 
 /** One line for the person, and the exit code. */
 function explain(error: unknown): number {
-  if (error instanceof UsageFault || error instanceof StoreUnusable || error instanceof NoEngine) {
-    say(`waypost: ${error.message}`);
-    return 2;
-  }
-  if (error instanceof Problem) {
+  const known = [UsageFault, StoreUnusable, NoEngine, Problem];
+  if (error instanceof Error && known.some((kind) => error instanceof kind)) {
     say(`waypost: ${error.message}`);
     return 2;
   }

@@ -1,7 +1,18 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { accessSync, constants, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { UsageFault } from "../config.ts";
 
 /** The folder that everything lives in: private to its owner. */
@@ -11,13 +22,29 @@ const ownerKeyFile = "owner.key";
 
 export function prepareDataFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(folder));
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     closeToOthers(folder);
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     throw new UsageFault(`the data folder ${folder} cannot be used (${readCode(error)})`);
   }
+}
+
+/** By hand, for Node's recursive mkdir never returns in places such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another first start may have made it meanwhile.
+    if (readCode(error) !== "EEXIST") throw error;
+  }
+}
+
+export function hasDatabase(folder: string): boolean {
+  return existsSync(join(folder, databaseFile));
 }
 
 export function findOwnerKeyFile(folder: string): string {
@@ -35,7 +62,7 @@ export function keepOwnerToken(folder: string, token: string): string {
   try {
     linkSync(draft, path);
   } catch (error) {
-    if (readCode(error) !== "EEXIST") throw error;
+    if (readCode(error) !== "EEXIST") copyWhole(token, path);
   } finally {
     rmSync(draft);
   }
@@ -46,11 +73,17 @@ export function keepOwnerToken(folder: string, token: string): string {
   return kept;
 }
 
+/** A disk without hard links: still only once, but not whole from its first moment. */
+function copyWhole(token: string, path: string): void {
+  if (existsSync(path)) return;
+  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
+}
+
 /** A folder of someone else's things is not ours to close: it is refused instead. */
 function closeToOthers(folder: string): void {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
   if (!isOpen) return;
-  const isOurs = existsSync(join(folder, databaseFile)) || readdirSync(folder).length === 0;
+  const isOurs = hasDatabase(folder) || readdirSync(folder).length === 0;
   if (!isOurs) {
     const advice = `choose an empty folder, or close it with chmod 700`;
     throw new UsageFault(`the data folder ${folder} is open to others and not empty: ${advice}`);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random } from "../contract/world.ts";
 import { createToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
@@ -14,6 +14,7 @@ import {
   findOwnerKeyFile,
   keepOwnerToken,
   prepareDataFolder,
+  hasDatabase,
 } from "./data-folder.ts";
 
 /** The embedded store of a data folder, ready to use: made on the first start. */
@@ -47,6 +48,15 @@ export async function openEmbedded({ data }: Pick<Config, "data">): Promise<Embe
     await store.close();
     throw error;
   }
+}
+
+/** As `withEmbedded`, but a folder without a store is a mistyped one. */
+export function withKnownEmbedded<Result>(
+  config: Pick<Config, "data">,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  if (hasDatabase(config.data)) return withEmbedded(config, work);
+  throw new UsageFault(`there is no Waypost data in ${config.data}; see --data`);
 }
 
 /** Runs a command on the embedded store and closes it, whatever happens. */

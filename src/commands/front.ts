@@ -18,6 +18,8 @@ const serverLimits = {
 type FrontOptions = {
   readonly service: Service;
   readonly linkOrigin: string;
+  /** This server's own address: it is never a link host, whatever the link origin says. */
+  readonly url: string;
   /** Whether the store can be read. */
   readonly isHealthy: () => Promise<boolean>;
 };
@@ -37,15 +39,17 @@ function answerStarting(_request: IncomingMessage, response: ServerResponse): vo
   respond(response, 503, { error: "Waypost is starting." });
 }
 
-function createFront({ service, linkOrigin, isHealthy }: FrontOptions) {
+function createFront({ service, linkOrigin, url, isHealthy }: FrontOptions) {
   const answerApi = getRequestListener(service.fetch);
+  const ownHost = new URL(url).hostname;
 
   return (request: IncomingMessage, response: ServerResponse): void => {
-    if (matchLinkHost(linkOrigin, readHostname(request)) !== undefined) {
+    const host = readHostname(request);
+    if (host !== ownHost && matchLinkHost(linkOrigin, host) !== undefined) {
       respond(response, 404, { error: "Link not found" });
       return;
     }
-    if (request.url === "/healthz") {
+    if (/^\/healthz(\?|$)/.test(request.url ?? "") && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
       return;
     }
@@ -61,7 +65,7 @@ function createFront({ service, linkOrigin, isHealthy }: FrontOptions) {
 }
 
 function readHostname({ headers }: IncomingMessage): string {
-  return (headers.host ?? "").replace(/:\d+$/, "");
+  return (headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
 }
 
 function respond(response: ServerResponse, status: number, body: object): void {

@@ -3,7 +3,7 @@ import { roles, scopes, type Role, type Scope } from "../contract/policy.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
-import { clock, random, withEmbedded } from "./embedded.ts";
+import { clock, random, withEmbedded, withKnownEmbedded } from "./embedded.ts";
 import { formatTable, print, say } from "./output.ts";
 import { requireProject } from "./find-project.ts";
 
@@ -61,7 +61,7 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
       flags.project === undefined ? undefined : await requireProject(db, flags.project);
     return listKeys(db, project?.id);
   };
-  const keys = await withEmbedded(config, (store) => find(store.db));
+  const keys = await withKnownEmbedded(config, (store) => find(store.db));
   if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
   const rows = keys.map((key) => [
     key.id,
@@ -74,7 +74,7 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
 }
 
 async function revokeKey(config: Config, id: string): Promise<void> {
-  const isGone = await withEmbedded(config, (store) => store.write((db) => deleteKey(db, id)));
+  const isGone = await withKnownEmbedded(config, (store) => store.write((db) => deleteKey(db, id)));
   if (!isGone) throw new UsageFault(`there is no key ${id}; keys list shows them`);
   say(`Key ${id} is revoked.`);
 }
@@ -89,8 +89,14 @@ function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string
 }
 
 function readScopes(text: string | undefined): readonly Scope[] {
-  const names = (text ?? "").split(",").map((name) => name.trim());
-  return names.filter((name) => name !== "").map((name) => pick(scopes, name, "--scopes"));
+  if (text === undefined) return [];
+  const names = text.split(",").map((name) => name.trim());
+  const given = names.filter((name) => name !== "");
+  // An empty list means full access in the store; an empty variable must not mean it here.
+  if (given.length === 0) {
+    throw new UsageFault("--scopes names no scope; leave it out for full access");
+  }
+  return given.map((name) => pick(scopes, name, "--scopes"));
 }
 
 function readRole(text: string | undefined): Role {

@@ -5,7 +5,7 @@ import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
-import { clock, random, withEmbedded } from "./embedded.ts";
+import { clock, random, withEmbedded, withKnownEmbedded } from "./embedded.ts";
 import { requireProject } from "./find-project.ts";
 import { formatTable, print, say } from "./output.ts";
 
@@ -74,7 +74,7 @@ async function writeProject(
 }
 
 async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
-  const projects = await withEmbedded(config, (store) => readAll(store.db));
+  const projects = await withKnownEmbedded(config, (store) => readAll(store.db));
   if (flags.json === true) return print(JSON.stringify({ projects }));
   const rows = projects.map((project) => [
     project.id,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
@@ -28,7 +29,7 @@ export async function serve({ config, json, stopped }: ServeOptions): Promise<vo
   try {
     const embedded = await openEmbedded(config);
     try {
-      attach(server, embedded, places.links, createLog(config));
+      attach(server, embedded, places, createLog(config));
       announce(embedded, places, json);
       await stopped;
       await drain(server);
@@ -47,9 +48,9 @@ type Places = {
   readonly links: string;
 };
 
-function attach(server: Server, { store }: Embedded, linkOrigin: string, log: Logger): void {
+function attach(server: Server, { store }: Embedded, { url, links }: Places, log: Logger): void {
   const report = createReport(log);
-  const service = createService({ store, clock, random, linkOrigin, report });
+  const service = createService({ store, clock, random, linkOrigin: links, report });
   const isHealthy = () =>
     store.db
       .selectFrom("tallies")
@@ -60,15 +61,18 @@ function attach(server: Server, { store }: Embedded, linkOrigin: string, log: Lo
         () => true,
         () => false,
       );
-  attachFront(server, { service, linkOrigin, isHealthy });
+  attachFront(server, { service, linkOrigin: links, url, isHealthy });
   store.watchChores(report);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const cause = error.code === "EADDRINUSE" ? "is in use" : `cannot be used (${error.code})`;
-      reject(new UsageFault(`port ${port} on ${host} ${cause}; choose another with --port`));
+      const isTaken = error.code === "EADDRINUSE";
+      const fault = isTaken
+        ? `port ${port} on ${host} is in use; choose another with --port`
+        : `cannot listen on ${host}, port ${port} (${error.code}); see --host and --port`;
+      reject(new UsageFault(fault));
     });
     server.listen({ host, port }, resolve);
   });
@@ -102,7 +106,8 @@ function describePlaces({ host, public_url, link_origin }: Config, port: number)
 function announce({ keyFile, isFirstStart }: Embedded, places: Places, json: boolean): void {
   if (json) print(JSON.stringify({ ...places, key_file: keyFile }));
   if (!isFirstStart) {
-    say(`Waypost serves ${places.api} (key: ${keyFile}). Ctrl-C stops it.`);
+    const key = existsSync(keyFile) ? `key: ${keyFile}` : "make a key with waypost keys create";
+    say(`Waypost serves ${places.api} (${key}). Ctrl-C stops it.`);
     return;
   }
   // The header goes through a pipe: an argument would show the key to every other process.

@@ -19,9 +19,12 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
 
 /** An origin that names no subdomain, or more than an origin, cannot tell projects apart. */
 export function isLinkOrigin(text: string): boolean {
-  if (text.split(placeholder).length !== 2) return false;
-  const example = text.replace(placeholder, "example");
-  return /^https?:\/\//.test(text) && URL.canParse(example) && new URL(example).origin === example;
+  const [before = "", after = "", ...more] = text.split(placeholder);
+  const example = `${before}example${after}`;
+  if (more.length > 0 || !text.includes(placeholder) || !URL.canParse(example)) return false;
+  const { protocol, hostname, pathname, search, hash, username } = new URL(example);
+  const isBare = pathname === "/" && search + hash + username === "";
+  return /^https?:$/.test(protocol) && isBare && hostname.includes("example");
 }
 
 function readHostname(linkOrigin: string): string {

@@ -1,4 +1,4 @@
-import { isStorable } from "./text.ts";
+import { hasControls, isStorable } from "./text.ts";
 import { limits } from "./policy.ts";
 
 /**
@@ -30,7 +30,7 @@ export function normalizeForSearch(path: string): string {
  * leading slash and dot segments are refused, which a URL would read as something else.
  */
 export function findPathFault(path: string): string | undefined {
-  if (!isStorable(path) || /\p{Cc}/u.test(path)) return "contains control characters";
+  if (!isStorable(path) || hasControls(path)) return "contains control characters";
   if (path.startsWith("/")) return "must begin with at most one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";

@@ -80,7 +80,7 @@ export function checkLink(fields: LinkFields, act: "create" | "update"): Checked
 /** Which Pro-only things these fields ask for; clearing one is free. */
 export function findProFields(fields: LinkFields, act: "create" | "update"): readonly string[] {
   const asked: string[] = proLinkFields.filter(
-    (field) => fields[field] !== false && !isBlank(fields[field]),
+    (field) => ![undefined, null, false, ""].includes(fields[field]),
   );
   if (act === "create" && fields.options?.shorten === true) asked.push("options.shorten");
   return asked;

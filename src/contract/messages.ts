@@ -7,8 +7,8 @@ import type { Role } from "./policy.ts";
 export const messages = {
   key_missing: "API key is missing. Send it in the header Authorization: Token <API_KEY>.",
   key_invalid: "API key is invalid.",
-  key_ambiguous:
-    "API key is invalid: the Authorization header and api_key carry different keys. Send one.",
+  key_malformed: "API key is invalid: the header must read Authorization: Token <API_KEY>.",
+  key_ambiguous: "API key is invalid: the request carries different keys. Send one.",
   account_suspended: "Account is suspended.",
   master_required: "API key is invalid here: projects need a master API key.",
   project_key_required: "API key is invalid here: a master API key reaches only projects.",
@@ -30,6 +30,7 @@ export const messages = {
   body_not_object: "The request body must be a JSON object.",
   parameter_missing: (name: string) => `Required parameter is missing: ${name}.`,
   not_positive: (name: string) => `${name} must be a positive whole number.`,
+  too_many_filters: "Too many filters: at most 50 in one request.",
   link_not_found: "Link not found",
   ios_app_not_found: "iOS app not found",
   android_app_not_found: "Android app not found",

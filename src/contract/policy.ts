@@ -38,7 +38,7 @@ export const budgets = {
 export type BudgetName = keyof typeof budgets;
 
 /** The maximum page size is not in the spec; pagy's customary 100 clamps silently. */
-export const paging = { default_limit: 20, max_limit: 100 } as const;
+export const paging = { default_limit: 20, max_limit: 100, max_filters: 50 } as const;
 
 /** The spec names no number; `waypost projects --max-links` sets it for each project. */
 export const defaultMaxLinks = 1000;

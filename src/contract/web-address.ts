@@ -1,5 +1,5 @@
 import { limits } from "./policy.ts";
-import { isStorable } from "./text.ts";
+import { hasControls, isStorable } from "./text.ts";
 
 /**
  * What is wrong with a web address that a visitor will be sent to, as the end of a sentence, or
@@ -7,7 +7,7 @@ import { isStorable } from "./text.ts";
  * (a missing slash, a control character) is let in.
  */
 export function findWebAddressFault(address: string): string | undefined {
-  if (!isStorable(address) || /\p{Cc}/u.test(address)) return "contains control characters";
+  if (!isStorable(address) || hasControls(address)) return "contains control characters";
   if (address.length > limits.web_address_characters) {
     return `is too long (maximum is ${limits.web_address_characters} characters)`;
   }

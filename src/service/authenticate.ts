@@ -11,7 +11,7 @@ export async function authenticate(
   query: URLSearchParams,
   keyring: Keyring,
 ): Promise<KeyHolder> {
-  const token = readToken(request.headers.get("authorization"), query.get("api_key"));
+  const token = readToken(request.headers.get("authorization"), query.getAll("api_key"));
   const hash = hashToken(token);
   const holder = await keyring.find(hash);
   if (holder === undefined || !isSame(holder.token_hash, hash)) {
@@ -20,13 +20,16 @@ export async function authenticate(
   return holder;
 }
 
-function readToken(header: string | null, parameter: string | null): string {
-  const [, headerToken] = /^token +(\S+) *$/i.exec(header ?? "") ?? [];
-  const queryToken = parameter?.trim() === "" ? undefined : (parameter ?? undefined);
-  const isTwoFold = headerToken !== undefined && queryToken !== undefined;
-  if (isTwoFold && headerToken !== queryToken) throw unauthorized(messages.key_ambiguous);
-  const token = headerToken ?? queryToken;
+/** Sent twice is fine as long as it is the same; two different keys are nobody's. */
+function readToken(header: string | null, parameters: readonly string[]): string {
+  const [, headerToken] = /^token +([^\s,]+) *$/i.exec(header ?? "") ?? [];
+  if (header !== null && header.trim() !== "" && headerToken === undefined) {
+    throw unauthorized(messages.key_malformed);
+  }
+  const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
+  const [token, ...others] = new Set(tokens.filter((given) => given !== ""));
   if (token === undefined) throw unauthorized(messages.key_missing);
+  if (others.length > 0) throw unauthorized(messages.key_ambiguous);
   return token;
 }
 

@@ -24,9 +24,10 @@ export function createKeyring(store: Store, { monotonic }: Pick<Clock, "monotoni
 
   async function refresh(): Promise<void> {
     const now = monotonic();
-    if (now - askedAt < trusted_ms && writes === store.countWrites()) return;
-    writes = store.countWrites();
+    const written = store.countWrites();
+    if (now - askedAt < trusted_ms && writes === written) return;
     const current = await store.readVersion();
+    writes = written;
     askedAt = now;
     if (current === version && kept.size < keptKeys) return;
     version = current;

@@ -22,6 +22,7 @@ import { parseTime } from "./parse-time.ts";
  */
 export function readListQuery(query: URLSearchParams, fields: FilterFields): ListQuery {
   const given = groupByName(query);
+  if (given.size > paging.max_filters) throw badRequest(messages.too_many_filters);
   return {
     page: readPositive(query, "page", 1),
     limit: Math.min(readPositive(query, "limit", paging.default_limit), paging.max_limit),

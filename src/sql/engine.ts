@@ -10,7 +10,8 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 export type Statement = {
   all(...parameters: SqlValue[]): unknown[];
   run(...parameters: SqlValue[]): { changes: number | bigint };
-  columns(): readonly unknown[];
+  columns(): readonly { readonly name: string }[];
+  setReturnArrays(isOn: boolean): void;
 };
 
 export type Database = {

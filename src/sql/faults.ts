@@ -24,6 +24,7 @@ export class Duplicate extends Error {
 
 const sqliteBusy = 5;
 const sqliteFull = 13;
+const sqliteDamage = new Set([11, 26]);
 const sqliteUnique = new Set([1555, 2067]);
 
 export function isBusy(error: unknown): boolean {
@@ -33,6 +34,11 @@ export function isBusy(error: unknown): boolean {
 /** The disk is full or a file limit is met: what was written before stays. */
 export function isFull(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
+}
+
+/** The bytes are not, or no longer, a database. */
+export function isDamage(error: unknown): boolean {
+  return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
 /** Turns a broken unique constraint into `Duplicate`; everything else stays what it is. */
@@ -47,6 +53,9 @@ const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
   ["database or disk is full", sqliteFull],
   ["UNIQUE constraint failed", 2067],
+  ["database disk image is malformed", 11],
+  ["malformed database schema", 11],
+  ["file is not a database", 26],
 ];
 
 function readSqliteCode(error: unknown): number | undefined {

@@ -39,10 +39,7 @@ export function createSqliteDialect(database: Database): Dialect {
 /** Filters make many different statements; the most recently used ones stay prepared. */
 const keptStatements = 200;
 
-type Prepared = {
-  readonly statement: Statement;
-  readonly returnsRows: boolean;
-};
+type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
 function connect(database: Database): DatabaseConnection {
   const kept = new Map<string, Prepared>();
@@ -55,7 +52,9 @@ function connect(database: Database): DatabaseConnection {
       return known;
     }
     const statement = database.prepare(sql);
-    const prepared = { statement, returnsRows: statement.columns().length > 0 };
+    // The engine's own row objects have no prototype, and are slow to make and to copy.
+    statement.setReturnArrays(true);
+    const prepared = { statement, names: statement.columns().map(({ name }) => name) };
     kept.set(sql, prepared);
     const [oldest] = kept.keys();
     if (kept.size > keptStatements && oldest !== undefined) kept.delete(oldest);
@@ -67,13 +66,13 @@ function connect(database: Database): DatabaseConnection {
     const values = parameters as readonly SqlValue[];
     // A driver would end the text at the NUL and find rows that nobody asked for.
     if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
-    const { statement, returnsRows } = prepare(sql);
-    // What comes back has the shape of the query that Kysely typed.
-    if (returnsRows) return { rows: statement.all(...values) as Row[] };
-    return {
-      rows: [],
-      numAffectedRows: BigInt(statement.run(...values).changes),
-    };
+    const { statement, names } = prepare(sql);
+    if (names.length > 0) {
+      // Arrays were asked for, and named they have the shape of the query that Kysely typed.
+      const rows = statement.all(...values) as (readonly SqlValue[])[];
+      return { rows: rows.map((cells) => nameCells(names, cells)) as Row[] };
+    }
+    return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
   }
 
   /** Undefined where the lock was taken, which is rare enough to be worth no loop. */
@@ -98,6 +97,12 @@ function connect(database: Database): DatabaseConnection {
       throw new Error("streaming is not supported");
     },
   };
+}
+
+function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
+  const row: Record<string, SqlValue | undefined> = {};
+  for (const [index, name] of names.entries()) row[name] = cells[index];
+  return row;
 }
 
 function hasNul(value: SqlValue): boolean {

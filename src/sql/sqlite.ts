@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely, sql } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
-import { isBusy, StoreBusy, StoreUnusable } from "./faults.ts";
+import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import type { Sql, Waiter } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 import { createTurns, retryWhileBusy } from "./turns.ts";
@@ -20,6 +20,7 @@ export async function openSqlite<Tables>(
   { applicationId }: OpenOptions,
 ): Promise<Sql<Tables>> {
   refuseForeignFile(path, applicationId);
+  makePrivateFile(path);
   const writer = await openConnection(path, applicationId);
   const reader = await openConnection(path, applicationId);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
@@ -86,18 +87,28 @@ function rollBack(writer: Database): void {
   }
 }
 
+/**
+ * Made by us, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
+ * Never once a connection is open: closing any descriptor of a file drops all the locks that the
+ * process holds on it, and then another program may take the log away while we write to it.
+ */
+function makePrivateFile(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+}
+
 async function openConnection(path: string, applicationId: number): Promise<Database> {
-  // Made here, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
-  closeSync(openSync(path, "a", 0o600));
   const database = openDatabase(path);
   try {
     return await retryWhileBusy(() => prepareConnection(database, path, applicationId), isBusy);
   } catch (error) {
     closeQuietly(database);
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
-    throw new StoreUnusable(`${path} cannot be opened: it is damaged. ${keepAdvice}`, {
-      cause: error,
-    });
+    throw new StoreUnusable(
+      isDamage(error)
+        ? `${path} cannot be opened: it is damaged. ${keepAdvice}`
+        : `${path} cannot be opened: ${error instanceof Error ? error.message : "unknown fault"}`,
+      { cause: error },
+    );
   }
 }
 
@@ -126,6 +137,7 @@ function notOurs(path: string): string {
 function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   const { size } = statSync(path);
+  if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
   if (size === 0) return;
   const header = Buffer.alloc(100);
   const file = openSync(path, "r");

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { setTimeout } from "node:timers/promises";
+import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
 import { dropIndex, indexBatch } from "./contains.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
@@ -25,12 +26,21 @@ export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
     .execute();
 }
 
-/** Works until no chore is left or the signal says stop. */
-export async function runChores(store: Sql<Tables>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const chore = await store.db.selectFrom("chores").selectAll().limit(1).executeTakeFirst();
-    if (chore === undefined) return;
-    await runChore(store, chore, signal);
+/** Goes through all chores once. One that fails holds up no other; it is tried again next time. */
+export async function runChores(
+  store: Sql<Tables>,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const chores = await store.db.selectFrom("chores").selectAll().execute().catch(onError);
+  for (const chore of chores ?? []) {
+    if (signal.aborted) return;
+    try {
+      await runChore(store, chore, signal);
+    } catch (error) {
+      // Others hold the store; there is nothing to report.
+      if (!(error instanceof StoreBusy)) onError(error);
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./counts.ts";
 import { init } from "./migrations/001-init.ts";
+import { StoreBusy } from "../sql/faults.ts";
 import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
@@ -17,10 +18,10 @@ export type Store = {
   readonly counts: Counts;
   /** Looks for chores until the store is closed: this process's and those others left behind. */
   readonly watchChores: (onError: (error: unknown) => void) => void;
-  /** Works until no chore is left. */
+  /** Works through the chores that are queued now. */
   readonly finishChores: () => Promise<void>;
-  /** Works at one chore now, for a caller who waits for it. */
-  readonly finishChore: (chore: ChoreTable) => Promise<void>;
+  /** Works at one chore now, for a caller who waits for it so long; the rest is done later. */
+  readonly finishChore: (chore: ChoreTable, patience_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -43,8 +44,15 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
     watchChores: (onError) => {
       watching ??= watch(sql, closing.signal, onError);
     },
-    finishChores: () => runChores(sql, closing.signal),
-    finishChore: (chore) => runChore(sql, chore, closing.signal),
+    finishChores: () =>
+      runChores(sql, closing.signal, (error) => {
+        throw error;
+      }),
+    finishChore: (chore, patience_ms) => {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(patience_ms)]);
+      // A busy store is no reason to call the deletion failed: the chore is written down.
+      return runChore(sql, chore, signal).catch(ignoreBusy);
+    },
     close: async () => {
       closing.abort();
       await watching;
@@ -59,7 +67,11 @@ async function watch(
   onError: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await runChores(sql, signal).catch(onError);
+    await runChores(sql, signal, onError);
     await setTimeout(watchEvery_ms, undefined, { signal, ref: false }).catch(() => undefined);
   }
+}
+
+function ignoreBusy(error: unknown): void {
+  if (!(error instanceof StoreBusy)) throw error;
 }

@@ -151,7 +151,7 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     ["a key file without a key", "holds no key", foreignKey],
     [
       "an address of another machine",
-      "cannot be used (EADDRNOTAVAIL)",
+      "(EADDRNOTAVAIL); see --host and --port",
       () => ({ words: ["--host=192.0.2.1"] }),
     ],
     ["an unknown flag", "Unknown option '--colour'", () => ({ words: ["--colour", "red"] })],

@@ -90,10 +90,11 @@ test("what is no key, or is not a known one, is told apart", async () => {
   const { key } = world;
   const cases = [
     ["", undefined, messages.key_missing],
-    [key, undefined, messages.key_missing],
-    ["Token", undefined, messages.key_missing],
-    [`Bearer ${key}`, undefined, messages.key_missing],
-    [`Basic ${btoa(`${key}:`)}`, undefined, messages.key_missing],
+    [key, undefined, messages.key_malformed],
+    ["Token", undefined, messages.key_malformed],
+    [`Bearer ${key}`, undefined, messages.key_malformed],
+    [`Basic ${btoa(`${key}:`)}`, undefined, messages.key_malformed],
+    [`Token ${key}, Token ${other}`, undefined, messages.key_malformed],
     ["", "api_key=", messages.key_missing],
     ["", "api_key=%20", messages.key_missing],
     ["", `API_KEY=${key}`, messages.key_missing],
@@ -104,6 +105,7 @@ test("what is no key, or is not a known one, is told apart", async () => {
     ["", "api_key=' or 1=1 --", messages.key_invalid],
     [`Token ${key}`, `api_key=${other}`, messages.key_ambiguous],
     [`Token ${key}`, "api_key=unknown", messages.key_ambiguous],
+    ["", `api_key=${key}&api_key=${other}`, messages.key_ambiguous],
   ] as const;
   for (const [authorization, query, error] of cases) {
     const headers = { authorization };

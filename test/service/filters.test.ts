@@ -158,4 +158,19 @@ describe("what a filter means", () => {
     expect(replies[0]?.body.meta.count).toBe(1);
     expect(world.reported).toEqual([]);
   });
+
+  test("fifty filters are answered, and one more is refused", async () => {
+    const conditions = ["eq", "not_eq", "cont", "start", "gt", "gteq", "lt", "lteq", "in"];
+    const fields = ["name", "path", "shortened_path", "created_via", "clicks", "created_at"];
+    const names = fields.flatMap((field) => conditions.map((condition) => `${field}_${condition}`));
+    const ask = async (count: number) => {
+      const query = names.slice(0, count).map((name) => `q[${name}]=1`);
+      return world.call("GET", "/links", { query: query.join("&") });
+    };
+    expect((await ask(50)).status).toBe(200);
+    expect(await ask(51)).toMatchObject({
+      status: 400,
+      body: { error: "Too many filters: at most 50 in one request." },
+    });
+  });
 });

@@ -71,6 +71,8 @@ const refusals = [
   ["a\nb", "Path contains control characters"],
   ["a%0D%0AX: y", "Path contains control characters"],
   ["a%00", "Path contains control characters"],
+  ["sale\u202egnp.exe", "Path contains control characters"],
+  ["a%E2%81%A6b", "Path contains control characters"],
   ["a\ud83c", "Path contains control characters"],
   ["p".repeat(2001), "Path is too long (maximum is 2000 bytes)"],
   ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],

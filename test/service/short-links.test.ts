@@ -101,7 +101,7 @@ const refusals = [
   [{ url: `${host}/%E0%A4` }, "Url is not the address of a link"],
   [{ url: `${host}/a`, prefix: ".well-known/" }, "Prefix is reserved"],
   [{ url: `${host}/a`, prefix: "//" }, "Prefix must begin with at most one slash"],
-  [{ url: `${host}/a`, prefix: "%" }, "Prefix can't contain a percent sign"],
+  [{ url: `${host}/a`, prefix: "%" }, "Prefix is not a valid percent-encoding"],
   [{ url: `${host}/a`, prefix: "a/../" }, "Prefix can't contain the segments . and .."],
   [{ url: `${host}/a`, prefix: "a\n" }, "Prefix contains control characters"],
   [{ url: `${host}/a`, prefix: 5 }, "Prefix must be a string"],

@@ -20,6 +20,7 @@ const hostile = [
   ["JaVaScRiPt:alert(1)", notWeb],
   ["java\nscript:alert(1)", control],
   ["\u0001javascript:alert(1)", control],
+  ["https://example.com/\u202egnp.exe", control],
   [" javascript:alert(1)", notWeb],
   ["javascript://example.com/%0Aalert(1)", notWeb],
   ["data:text/html,<script>alert(1)</script>", notWeb],

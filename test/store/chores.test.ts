@@ -26,6 +26,30 @@ const tenantTables = [
   "chores",
 ] as const;
 
+test("a chore that fails is reported and holds up no other", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const broken = await world.addProject();
+  const doomed = await world.addProject();
+  await fill(store, broken.id, { count: 3 });
+  await fill(store, doomed.id, { count: 3 });
+  await store.write(async (db) => {
+    // An index that is said to be begun, without the table that it would be in.
+    await db
+      .updateTable("tallies")
+      .set({ indexed_to: "" })
+      .where("project_id", "=", broken.id)
+      .execute();
+    const chore = { kind: "index_project", project_id: broken.id, subject: "" } as const;
+    await db.insertInto("chores").values(chore).execute();
+    await deleteProject(db, doomed.id);
+  });
+  const errors: unknown[] = [];
+  store.watchChores((error) => errors.push(error));
+  await vi.waitFor(async () => expect(await readLeftovers(store, doomed.id)).toEqual([]));
+  expect(String(errors[0])).toContain("no such table");
+});
+
 describe("a deleted project", () => {
   test("frees its name at once, and its rows follow batch by batch", async () => {
     await using world = await createWorld();

@@ -91,12 +91,16 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
     destroy: async (call: OneApp) => {
       const removed = await writeTenant(call, (tenant) => apps.remove(tenant, call.params.id));
       if (removed === undefined) throw notFound(kind.notFound);
-      // Whoever reads after this answer finds every link detached.
-      if (removed.chore !== undefined) await call.services.store.finishChore(removed.chore);
+      // The app is gone; where its links are many, whoever reads after this answer should find all
+      // of them detached. What is not done in time goes on behind it.
+      const { chore } = removed;
+      if (chore !== undefined) await call.services.store.finishChore(chore, detachPatience_ms);
       return { body: null };
     },
   };
 }
+
+const detachPatience_ms = 5000;
 
 function taken(field: string): FieldProblem {
   return { field, message: `${humanize(field)} has already been taken` };

@@ -13,10 +13,7 @@ import { claimCode, codeLength, makeLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
-    const prefix = normalizePath(call.body.prefix ?? "") ?? "%";
-    // What is kept is the prefix with a code behind it, so that is what must be sound.
-    const fault = findPathFault(prefix + "x".repeat(codeLength));
-    if (fault !== undefined) throw refuse("prefix", fault, "errors");
+    const prefix = readPrefix(call.body.prefix ?? "");
     const address = readAddress(call.body.url ?? "", "errors");
     return {
       body: await writeTenant(call, async (tenant) => {
@@ -41,6 +38,15 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
 
 function shortened(prefix: string) {
   return { shortenWith: prefix, problemKey: "errors" } as const;
+}
+
+function readPrefix(text: string): string {
+  const prefix = normalizePath(text);
+  if (prefix === undefined) throw refuse("prefix", "is not a valid percent-encoding", "errors");
+  // What is kept is the prefix with a code behind it, so that is what must be sound.
+  const fault = findPathFault(prefix + "x".repeat(codeLength));
+  if (fault !== undefined) throw refuse("prefix", fault, "errors");
+  return prefix;
 }
 
 /** A link has one shortened path: asking again answers the same, as Firebase did. */

@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { readFileSync, statSync } from "node:fs";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFolder, run, startServe } from "../support/command.ts";
+
+/** Other programs at the same file, other names for the same server, and mistyped folders. */
+
+describe("another program that opens the database", () => {
+  test("finds it locked by the running service, and leaves its log alone", async (context) => {
+    context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
+    await using folder = await createFolder();
+    const file = join(folder.path, "waypost.db");
+    // The second start is the one that finds a file to open.
+    for (const start of ["first", "second"]) {
+      await using serving = await startServe(folder.path);
+      expect((await serving.call("POST", "/links", { body: {} })).status).toBe(201);
+      expect([start, readLocks(file)]).toEqual([start, ["READ"]]);
+      await serving.stop();
+    }
+  });
+});
+
+describe("the server's own address", () => {
+  test("is never taken for a link host, even where the link origin covers it", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    const origins = ["--link-origin", "http://{subdomain}.example.com/"];
+    const address = ["--public-url", "http://api.example.com", "--port", String(port)];
+    await using serving = await startServe(folder.path, [...origins, ...address]);
+    expect(serving.places.api).toBe("http://api.example.com/api/v1");
+    expect(serving.places.links).toBe("http://{subdomain}.example.com");
+    expect(await readStatus(port, "api.example.com", "/healthz")).toBe(200);
+    expect(await readStatus(port, "API.example.com", "/healthz?probe=1")).toBe(200);
+    expect(await readStatus(port, "default.example.com", "/healthz")).toBe(404);
+  });
+});
+
+describe("a folder without data", () => {
+  test.each([
+    ["keys", "list"],
+    ["keys", "revoke", "x"],
+    ["projects", "list"],
+  ])("is not made by %s %s: it was mistyped", async (...words) => {
+    await using folder = await createFolder();
+    const { code, stdout, stderr } = await run([...words, "--data", folder.path]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^waypost: there is no Waypost data in [^\n]+\n$/);
+    expect(() => statSync(folder.path)).toThrow("ENOENT");
+  });
+
+  test.each(["", ",", " , "])(
+    "no key with full access is made for the scopes %j",
+    async (scopes) => {
+      await using folder = await createFolder();
+      const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
+      const { code, stdout, stderr } = await run(words);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^waypost: --scopes names no scope[^\n]*\n$/);
+    },
+  );
+
+  test("a folder that cannot be made ends in one line, not in a loop", async () => {
+    const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^waypost: the data folder [^\n]+ cannot be used \(\w+\)\n$/);
+  });
+});
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+async function readStatus(port: number, host: string, path: string): Promise<number | undefined> {
+  const asked = get({ host: "127.0.0.1", port, path, headers: { host } });
+  const [response] = await once(asked, "response");
+  response.resume();
+  return response.statusCode;
+}
+
+/** What kinds of lock lie on SQLite's own bytes of a file. */
+function readLocks(file: string): readonly string[] {
+  const { ino } = statSync(file);
+  const sharedBytes = 0x40000002;
+  return readFileSync("/proc/locks", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter((parts) => parts[5]?.endsWith(`:${ino}`) && Number(parts[6]) >= sharedBytes)
+    .map((parts) => parts[3] ?? "");
+}
