@@ -1,7 +1,7 @@
 import type { AndroidAppFields, IosAppFields } from "./apps.ts";
 import { limits } from "./policy.ts";
-import type { FieldProblem } from "./problem.ts";
-import { humanize, isBlank, isStorable } from "./text.ts";
+import { faultOf, type FieldProblem } from "./problem.ts";
+import { isBlank, isStorable } from "./text.ts";
 
 /** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
 
@@ -56,7 +56,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
     ...checkIdentifier("bundle_id", values.bundle_id, bundleIdPattern),
     ...(values.team_id.length === teamIdLength && isStorable(values.team_id)
       ? []
-      : [fault("team_id", `is the wrong length (should be ${teamIdLength} characters)`)]),
+      : [faultOf("team_id", `is the wrong length (should be ${teamIdLength} characters)`)]),
     ...checkOptional("clip_bundle_id", values.clip_bundle_id, isIdentifier(bundleIdPattern)),
     ...checkShared(values),
   ];
@@ -76,10 +76,10 @@ export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppVal
   };
   const problems = [
     ...checkIdentifier("package_name", values.package_name, packageNamePattern),
-    ...(fingerprints.length === 0 ? [fault("fingerprints", "can't be blank")] : []),
+    ...(fingerprints.length === 0 ? [faultOf("fingerprints", "can't be blank")] : []),
     ...(fingerprints.every((fingerprint) => fingerprintPattern.test(fingerprint))
       ? []
-      : [fault("fingerprints", "is invalid")]),
+      : [faultOf("fingerprints", "is invalid")]),
     ...checkShared(values),
   ];
   return { values, problems };
@@ -87,8 +87,8 @@ export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppVal
 
 /** An empty identifier is both invalid and blank: the spec's example sentence says so, in order. */
 function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
-  const problems = isIdentifier(pattern)(value) ? [] : [fault(field, "is invalid")];
-  if (isBlank(value)) problems.push(fault(field, "can't be blank"));
+  const problems = isIdentifier(pattern)(value) ? [] : [faultOf(field, "is invalid")];
+  if (isBlank(value)) problems.push(faultOf(field, "can't be blank"));
   return problems;
 }
 
@@ -104,7 +104,7 @@ function checkOptional(
   value: string | null,
   isValid: (value: string) => boolean,
 ): FieldProblem[] {
-  return value === null || isValid(value) ? [] : [fault(field, "is invalid")];
+  return value === null || isValid(value) ? [] : [faultOf(field, "is invalid")];
 }
 
 function isIdentifier(pattern: RegExp): (value: string) => boolean {
@@ -143,8 +143,4 @@ function normalizeScheme(scheme: string | null | undefined): string | null {
 
 function blankToNull(value: string | null | undefined): string | null {
   return value === undefined || value === null || value.trim() === "" ? null : value;
-}
-
-function fault(field: string, message: string): FieldProblem {
-  return { field, message: `${humanize(field)} ${message}` };
 }

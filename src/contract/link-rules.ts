@@ -1,7 +1,7 @@
 import type { LinkFields } from "./links.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { limits, proLinkFields } from "./policy.ts";
-import type { FieldProblem } from "./problem.ts";
+import { faultOf, type FieldProblem } from "./problem.ts";
 import { humanize, isBlank, isStorable } from "./text.ts";
 import { findWebAddressFault } from "./web-address.ts";
 
@@ -50,8 +50,7 @@ const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled
 export function checkLink(fields: LinkFields, act: "create" | "update"): CheckedLink {
   const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } = {};
   const problems: FieldProblem[] = [];
-  const refuse = (field: string, fault: string) =>
-    problems.push({ field, message: `${humanize(field)} ${fault}` });
+  const refuse = (field: string, fault: string) => problems.push(faultOf(field, fault));
 
   for (const field of textFields) {
     const value = blankToNull(fields[field]);
@@ -110,22 +109,17 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   const isProviderAlone = !isCampaignSent || (isProviderSent && isBlank(campaign_token));
   const alone = isProviderAlone ? "provider_token" : "campaign_token";
   const other = alone === "provider_token" ? "campaign_token" : "provider_token";
-  const message = `${humanize(alone)} must be sent together with ${humanize(other).toLowerCase()}`;
-  return [{ field: alone, message }];
+  return [faultOf(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
 }
 
 /** api-spec.md, "Link": an app is chosen by exactly one of its two names. */
 function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {
-    problems.push({
-      field: "ios_app",
-      message: "Ios app needs exactly one of id or bundle_id",
-    });
+    problems.push(faultOf("ios_app", "needs exactly one of id or bundle_id"));
   }
   if (android_app && isBlank(android_app.id) === isBlank(android_app.package_name)) {
-    const message = "Android app needs exactly one of id or package_name";
-    problems.push({ field: "android_app", message });
+    problems.push(faultOf("android_app", "needs exactly one of id or package_name"));
   }
   return problems;
 }

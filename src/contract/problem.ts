@@ -1,7 +1,17 @@
 import { messages } from "./messages.ts";
+import { humanize } from "./text.ts";
 
 /** One broken rule of a request: the field that it is about, and a clause of the 422 sentence. */
 export type FieldProblem = { readonly field: string; readonly message: string };
+
+/** A problem in the words of the API: the field's name, then what is wrong with it. */
+export function faultOf(field: string, fault: string): FieldProblem {
+  return { field, message: `${humanize(field)} ${fault}` };
+}
+
+export function takenFault(field: string): FieldProblem {
+  return faultOf(field, "has already been taken");
+}
 
 type ProblemOptions = {
   readonly headers?: Readonly<Record<string, string>>;

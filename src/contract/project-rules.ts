@@ -1,7 +1,7 @@
 import type { ProjectFields } from "./projects.ts";
 import { limits } from "./policy.ts";
-import type { FieldProblem } from "./problem.ts";
-import { humanize, isBlank, isStorable } from "./text.ts";
+import { faultOf, type FieldProblem } from "./problem.ts";
+import { isBlank, isStorable } from "./text.ts";
 
 /** The rules of a project. That it needs a name and a subdomain is our reading of "not shown". */
 
@@ -27,7 +27,7 @@ export function checkProject(fields: ProjectFields): {
   };
   const problems: FieldProblem[] = [];
   const refuse = (field: keyof ProjectValues, fault: string) =>
-    problems.push({ field, message: `${humanize(field)} ${fault}` });
+    problems.push(faultOf(field, fault));
 
   if (isBlank(values.name)) refuse("name", "can't be blank");
   else if (!isStorable(values.name) || values.name.length > limits.name_characters) {

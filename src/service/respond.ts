@@ -1,6 +1,11 @@
 import { messages } from "../contract/messages.ts";
-import { overloaded, Problem, unauthorized } from "../contract/problem.ts";
-import { humanize } from "../contract/text.ts";
+import {
+  overloaded,
+  Problem,
+  takenFault,
+  unauthorized,
+  validationFailed,
+} from "../contract/problem.ts";
 import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
 import { ProjectGone } from "../store/tallies.ts";
 
@@ -41,6 +46,5 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 /** Two writers met: the last column of the broken constraint is what both of them wanted. */
 function taken({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";
-  const label = humanize(column === "address" ? "path" : column);
-  return new Problem(422, `${label} has already been taken`);
+  return validationFailed([takenFault(column === "address" ? "path" : column)]);
 }

@@ -10,7 +10,12 @@ import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { checkLink, findProFields } from "../contract/link-rules.ts";
 import { messages } from "../contract/messages.ts";
-import { unauthorized, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import {
+  takenFault,
+  unauthorized,
+  validationFailed,
+  type FieldProblem,
+} from "../contract/problem.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
@@ -48,7 +53,10 @@ export async function makeLink(
   const apps = await chooseApps(tenant, call, fields);
   const path = values.path ?? "";
   const isTaken = path !== "" && !(await claimAddress(tenant, path, id));
-  refuse([...problems, ...(isTaken ? [pathTaken] : []), ...apps.problems], extras.problemKey);
+  refuse(
+    [...problems, ...(isTaken ? [takenFault("path")] : []), ...apps.problems],
+    extras.problemKey,
+  );
 
   const wanted = fields.options?.shorten === true ? "" : extras.shortenWith;
   return insertLink(tenant, {
@@ -74,7 +82,7 @@ export async function changeLink(
   const { path } = values;
   const isMoved = path !== undefined && path !== before.path;
   const isTaken = isMoved && !(await claimAddress(tenant, path, before.id));
-  refuse([...problems, ...(isTaken ? [pathTaken] : []), ...apps.problems]);
+  refuse([...problems, ...(isTaken ? [takenFault("path")] : []), ...apps.problems]);
   const { now } = stamp(call.services);
   return updateLink(tenant, before, { ...values, ...apps.chosen }, now);
 }
@@ -93,11 +101,6 @@ export async function claimCode(
     }
   }
 }
-
-const pathTaken: FieldProblem = {
-  field: "path",
-  message: "Path has already been taken",
-};
 
 const blankLink = {
   name: null,

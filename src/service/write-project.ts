@@ -1,7 +1,6 @@
-import { validationFailed, type FieldProblem } from "../contract/problem.ts";
+import { takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { checkProject, type ProjectValues } from "../contract/project-rules.ts";
-import { humanize } from "../contract/text.ts";
 import {
   findProject,
   findProjectNamed,
@@ -51,7 +50,7 @@ async function accept(db: Db, fields: ProjectFields, ownId?: string): Promise<Pr
     const value = problems.some((problem) => problem.field === field) ? null : values[field];
     const other = value === null ? undefined : await findProjectNamed(db, field, value);
     if (other === undefined || other.id === ownId) continue;
-    all.push({ field, message: `${humanize(field)} has already been taken` });
+    all.push(takenFault(field));
   }
   if (all.length > 0) throw validationFailed(all);
   return values;

@@ -1,8 +1,12 @@
 import type { androidApps, iosApps } from "../../contract/apps.ts";
 import { checkAndroidApp, checkIosApp, type Checked } from "../../contract/app-rules.ts";
 import { messages } from "../../contract/messages.ts";
-import { notFound, validationFailed, type FieldProblem } from "../../contract/problem.ts";
-import { humanize } from "../../contract/text.ts";
+import {
+  notFound,
+  takenFault,
+  validationFailed,
+  type FieldProblem,
+} from "../../contract/problem.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../../store/apps.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { readTenant, stamp, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
@@ -63,7 +67,9 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
     const isNamed = !problems.some(({ field }) => field === kind.identifier);
     const other = isNamed ? await apps.findNamed(tenant, kind.identify(values)) : undefined;
     const isTaken = other !== undefined && other.id !== ownId;
-    const all: readonly FieldProblem[] = isTaken ? [taken(kind.identifier), ...problems] : problems;
+    const all: readonly FieldProblem[] = isTaken
+      ? [takenFault(kind.identifier), ...problems]
+      : problems;
     if (all.length > 0) throw validationFailed(all);
     return values;
   }
@@ -101,7 +107,3 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
 }
 
 const detachPatience_ms = 5000;
-
-function taken(field: string): FieldProblem {
-  return { field, message: `${humanize(field)} has already been taken` };
-}

@@ -2,8 +2,7 @@ import type { Link, shortLinks } from "../../contract/links.ts";
 import { matchLinkHost } from "../../contract/link-address.ts";
 import { findPathFault, normalizePath } from "../../contract/link-path.ts";
 import { messages } from "../../contract/messages.ts";
-import { notFound, validationFailed } from "../../contract/problem.ts";
-import { humanize } from "../../contract/text.ts";
+import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { findWebAddressFault } from "../../contract/web-address.ts";
 import { findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
@@ -92,5 +91,5 @@ function readAddress(url: string, key?: "errors"): URL {
 }
 
 function refuse(field: string, fault: string, key?: "errors") {
-  return validationFailed([{ field, message: `${humanize(field)} ${fault}` }], key);
+  return validationFailed([faultOf(field, fault)], key);
 }
