@@ -22,6 +22,7 @@ export async function openSqlite<Tables>(
   refuseForeignFile(path, applicationId);
   makePrivateFile(path);
   const writer = await openConnection(path, applicationId);
+  await refuseDamage(writer, path);
   const reader = await openConnection(path, applicationId);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
@@ -110,6 +111,21 @@ async function openConnection(path: string, applicationId: number): Promise<Data
       { cause: error },
     );
   }
+}
+
+/** Looking at every page of a larger file would hold up the start for too long. */
+const checkedBytes = 16 * 1024 * 1024;
+
+async function refuseDamage(database: Database, path: string): Promise<void> {
+  if (statSync(path).size > checkedBytes) return;
+  const check = () => database.prepare("PRAGMA quick_check(1)").all();
+  const rows = await retryWhileBusy(check, isBusy).catch((error: unknown) => {
+    if (!isDamage(error)) throw error;
+    return [];
+  });
+  if (Object.values(rows[0] ?? {})[0] === "ok") return;
+  closeQuietly(database);
+  throw new StoreUnusable(`${path} cannot be opened: it is damaged. ${keepAdvice}`);
 }
 
 function prepareConnection(database: Database, path: string, applicationId: number): Database {

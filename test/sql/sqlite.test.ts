@@ -57,6 +57,7 @@ describe("a file that cannot be used is refused with a clear message and left as
     ["a file cut off inside a page", damaged, () => cut(20_000)],
     ["a file whose schema was overwritten", damaged, () => overwrite(100, 3996)],
     ["a file whose tables were overwritten", damaged, () => overwrite(4096, 1_000_000)],
+    ["a file with one page inside that was overwritten", damaged, () => overwrite(40_960, 4096)],
     ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
     [
       "a file of a newer Waypost",
