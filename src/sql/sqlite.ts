@@ -106,7 +106,7 @@ async function openConnection(path: string, applicationId: number): Promise<Data
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
     throw new StoreUnusable(
       isDamage(error)
-        ? `${path} cannot be opened: it is damaged. ${keepAdvice}`
+        ? damaged(path)
         : `${path} cannot be opened: ${error instanceof Error ? error.message : "unknown fault"}`,
       { cause: error },
     );
@@ -125,7 +125,7 @@ async function refuseDamage(database: Database, path: string): Promise<void> {
   });
   if (Object.values(rows[0] ?? {})[0] === "ok") return;
   closeQuietly(database);
-  throw new StoreUnusable(`${path} cannot be opened: it is damaged. ${keepAdvice}`);
+  throw new StoreUnusable(damaged(path));
 }
 
 function prepareConnection(database: Database, path: string, applicationId: number): Database {
@@ -147,6 +147,10 @@ const keepAdvice = "It was not changed; restore it from a backup or choose anoth
 
 function notOurs(path: string): string {
   return `${path} is not a Waypost database. ${keepAdvice}`;
+}
+
+function damaged(path: string): string {
+  return `${path} cannot be opened: it is damaged. ${keepAdvice}`;
 }
 
 /** Looks at the bytes before SQLite does, so that nothing can be written into a stranger's file. */

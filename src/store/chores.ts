@@ -18,14 +18,6 @@ const batchRows = 1000;
 /** Between two batches: the lock is free, and other work of this process has its turn. */
 const pause_ms = 2;
 
-export async function queueChore(db: Db, chore: ChoreTable): Promise<void> {
-  await db
-    .insertInto("chores")
-    .values(chore)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
-
 /** Goes through all chores once. One that fails holds up no other; it is tried again next time. */
 export async function runChores(
   store: Sql<Tables>,

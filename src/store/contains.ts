@@ -1,5 +1,6 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { uuidPattern } from "../contract/fields.ts";
+import { queueChore } from "./queue-chore.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /**
@@ -40,11 +41,7 @@ export async function startIndex({ db, projectId }: Tenant): Promise<void> {
     )
   `.execute(db);
   await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(db);
-  await db
-    .insertInto("chores")
-    .values({ kind: "index_project", project_id: projectId, subject: "" })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  await queueChore(db, { kind: "index_project", project_id: projectId, subject: "" });
 }
 
 /** Indexes the next links in the order of their ids; true when none are left. */

@@ -12,7 +12,7 @@ import {
   type ContainsColumn,
 } from "./contains.ts";
 import type { Counts } from "./counts.ts";
-import type { AppColumn, Columns, TextColumn } from "./filters.ts";
+import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
 import { prepareQuery } from "./prepared.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { LinkTable } from "./tables.ts";
@@ -215,12 +215,14 @@ function describeLinks(
   { filters }: ListQuery,
   isIndexed: boolean,
 ): ListSource {
-  const isLong = (folded: string) => isIndexed && Array.from(folded).length >= shortestTerm;
   const text = (column: ContainsColumn, isNullable: boolean): TextColumn => ({
     column: `links.${column}`,
     folded: `links.${column}_lc`,
     isNullable,
-    contains: (folded) => (isLong(folded) ? matchContains(projectId, column, folded) : undefined),
+    contains: (folded) =>
+      isIndexed && Array.from(folded).length >= shortestTerm
+        ? matchContains(projectId, column, folded)
+        : undefined,
   });
   const columns: Columns = {
     name: text("name", true),
@@ -238,11 +240,7 @@ function describeLinks(
   };
   // Where the trigram index finds the rows, the plus sign keeps SQLite from walking through the
   // whole project and asking for each link whether it was found.
-  const isFound = filters.some(({ tests }) =>
-    tests.every(({ condition, value }) => {
-      return condition === "cont" && typeof value === "string" && isLong(fold(value));
-    }),
-  );
+  const isFound = filters.some((filter) => isFoundInside(filter, columns));
   return {
     table: "links",
     shown: shownColumns,
