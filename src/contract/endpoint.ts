@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { FilterFields } from "./filters.ts";
+import type { FilterFields, ListInput } from "./filters.ts";
 import type { BudgetName, Plan, Role, Scope } from "./policy.ts";
 
 /**
@@ -60,3 +60,10 @@ export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E[
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
   : null;
+
+type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
+
+/** What a caller gives, flat: an endpoint's params, query and body never share a name. */
+export type Input<E extends Endpoint> = Part<E["params"]> &
+  Part<E["body"]> &
+  (E["list"] extends object ? ListInput : unknown);

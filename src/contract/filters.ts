@@ -44,6 +44,20 @@ export type ListQuery = {
   readonly sorts: readonly Sort[];
 };
 
+/** One filter as a caller words it, before it becomes a parameter of the query. */
+export type FilterInput = {
+  readonly field: string;
+  readonly condition: Condition;
+  readonly value: string | number | boolean | readonly (string | number)[];
+};
+
+export type ListInput = {
+  readonly page?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly filters?: readonly FilterInput[] | undefined;
+  readonly sort?: Sort | undefined;
+};
+
 export const linkFilters = {
   name: "text",
   path: "path",

@@ -1,44 +1,38 @@
+import { findRefusal, hasRole, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import { roles, type Role, type Scope } from "../contract/policy.ts";
+import type { Role, Scope } from "../contract/policy.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 
-/** What a known key may do. One function for each cause of a 401, in the order they are asked. */
+/** Refuses what the contract says that a key may not do, each with its own 401. */
 
 /** A project key with its project: whoever calls an endpoint of a project. */
 export type Caller = KeyHolder & {
   readonly project: NonNullable<KeyHolder["project"]>;
 };
 
-export function requireKind(holder: KeyHolder, endpoint: Endpoint): void {
-  const isMaster = holder.project === null;
-  if (isMaster === (endpoint.auth === "master")) return;
-  throw unauthorized(isMaster ? messages.project_key_required : messages.master_required);
+export function requireAccess(holder: KeyHolder, endpoint: Endpoint): void {
+  const refusal = findRefusal(endpoint, describeKey(holder));
+  if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
-export function requireActive(holder: KeyHolder): void {
-  if (holder.project?.suspended === true) throw unauthorized(messages.account_suspended);
+/** A key, as the contract's rules of access look at it. */
+export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
+  return {
+    kind: project === null ? "master" : "project",
+    scopes,
+    role,
+    plan: project?.plan ?? "pro",
+    suspended: project?.suspended === true,
+  };
 }
 
-/** A key with no scopes has full access. */
-export function requireScope(holder: KeyHolder, scope: Scope | undefined): void {
-  if (scope === undefined || holder.scopes.length === 0) return;
-  if (!holder.scopes.includes(scope)) throw unauthorized(messages.scope_missing(scope));
+/** For the one endpoint that asks for a second scope when it is about to replace something. */
+export function requireScope(holder: KeyHolder, scope: Scope): void {
+  if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
 }
 
-export function requireRole(holder: KeyHolder, role: Role | undefined): void {
-  if (role !== undefined && !hasRole(holder, role)) {
-    throw unauthorized(messages.role_required(role));
-  }
-}
-
-export function hasRole(holder: KeyHolder, role: Role): boolean {
-  return roles.indexOf(holder.role) >= roles.indexOf(role);
-}
-
-export function requirePlan(holder: KeyHolder, endpoint: Endpoint): void {
-  if (endpoint.plan === "pro" && holder.project?.plan !== "pro") {
-    throw unauthorized(messages.plan_required);
-  }
+export function requireAppRole(holder: KeyHolder, role: Role): void {
+  if (!hasRole(holder, role)) throw unauthorized(messages.app_role_required);
 }

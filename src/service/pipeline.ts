@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import type { Waiter } from "../contract/world.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { requireActive, requireKind, requirePlan, requireRole, requireScope } from "./access.ts";
+import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
 import type { BudgetBook } from "./budgets.ts";
 import type { Services } from "./handler.ts";
@@ -52,11 +52,7 @@ async function admit(
   query: URLSearchParams,
 ): Promise<KeyHolder> {
   const holder = await authenticate(request, query, keyring);
-  requireActive(holder);
-  requireKind(holder, endpoint);
-  requireScope(holder, endpoint.scope);
-  requireRole(holder, endpoint.role);
-  requirePlan(holder, endpoint);
+  requireAccess(holder, endpoint);
   if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
   return holder;
 }

@@ -21,7 +21,7 @@ import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/tallies.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { hasRole } from "./access.ts";
+import { requireAppRole } from "./access.ts";
 import { stamp, type WriteCall } from "./handler.ts";
 import { createCode, createId } from "./ids.ts";
 
@@ -214,7 +214,7 @@ async function chooseApp<Fields, Values>(
   const name = identifier ?? "";
   const known = isStorable(name) ? await apps.findNamed(tenant, name) : undefined;
   if (known !== undefined) return known.id;
-  if (!hasRole(call.caller, "manager")) throw unauthorized(messages.app_role_required);
+  requireAppRole(call.caller, "manager");
   const checked = check(fields);
   problems.push(...checked.problems);
   if (checked.problems.length > 0) return null;
