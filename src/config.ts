@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { isLinkOrigin } from "./contract/link-address.ts";
+import { scopes, type Scope } from "./contract/policy.ts";
+import { modes, type Mode } from "./mcp/mode.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
 
@@ -11,7 +13,24 @@ export type Config = {
   /** Undefined where it follows from the port that is really taken. */
   readonly link_origin: string | undefined;
   readonly public_url: string | undefined;
+  /** The origin of the deployment that is driven; undefined where we are it ourselves. */
+  readonly base_url: string | undefined;
+  readonly mode: Mode;
+  /** What the operator says that the key may do; undefined is found out. */
+  readonly scopes: readonly Scope[] | undefined;
+  /** Groups and names of tools, as they were written; nothing is all of them. */
+  readonly tools: readonly string[];
+  readonly secrets: Secrets;
   readonly log: (typeof logLevels)[number];
+};
+
+/** What has no flag, for a flag would show it to every other process. */
+export type Secrets = {
+  readonly api_key: string | undefined;
+  readonly api_key_file: string | undefined;
+  readonly http_token: string | undefined;
+  readonly http_token_file: string | undefined;
+  readonly approval_pin_file: string | undefined;
 };
 
 type Values = Readonly<Record<string, string | undefined>>;
@@ -30,20 +49,25 @@ const settings = {
   port: { variable: "WAYPOST_PORT", flag: "port" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
   public_url: { variable: "WAYPOST_PUBLIC_URL", flag: "public-url" },
+  base_url: { variable: "WAYPOST_BASE_URL", flag: "base-url" },
+  mode: { variable: "WAYPOST_MODE", flag: "mode" },
+  scopes: { variable: "WAYPOST_SCOPES", flag: "scopes" },
+  tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;
 
 /** Part of the public interface, but not built yet: silence would be taken for obedience. */
-const planned = [
-  { variable: "WAYPOST_BASE_URL", flag: "base-url" },
-  { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
-] as const;
+const planned = [{ variable: "WAYPOST_DATABASE_URL", flag: "database-url" }] as const;
 
 /** Every setting's flag, for whoever parses the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
   Object.fromEntries(
     [...Object.values(settings), ...planned].map(({ flag }) => [flag, { type: "string" }]),
   );
+
+const list = z.string().transform((text) => {
+  return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
+});
 
 const schema = z.object({
   data: z.string(),
@@ -55,13 +79,20 @@ const schema = z.object({
     .refine((port) => port <= 65_535, "must be a whole number from 0 to 65535"),
   link_origin: z
     .string()
-    .refine(isLinkOrigin, "must be an origin with {subdomain} in its host name")
     .transform((origin) => origin.replace(/\/$/, ""))
     .optional(),
   public_url: z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
+  base_url: z
+    .string()
+    .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))
+    .refine(isOrigin, "must be an http or https origin, without a path")
+    .optional(),
+  mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
+  scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
+  tools: list,
   log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
 });
 
@@ -76,6 +107,8 @@ export function readConfig(environment: Values, flags: Values): Config {
     host: "127.0.0.1",
     port: "8787",
     log: "info",
+    mode: "guarded",
+    tools: "",
     ...readSettings(environment, flags),
   };
   const parsed = schema.safeParse(given);
@@ -85,8 +118,42 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const { link_origin, public_url, ...rest } = parsed.data;
-  return { ...rest, link_origin, public_url };
+  const { link_origin, public_url, base_url, scopes: declared, ...rest } = parsed.data;
+  refuseLinkOrigin(link_origin, base_url);
+  const secrets = readSecrets(environment);
+  return { ...rest, link_origin, public_url, base_url, scopes: declared, secrets };
+}
+
+/** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
+function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | undefined): void {
+  if (linkOrigin === undefined) return;
+  const isFit = baseUrl === undefined ? isLinkOrigin(linkOrigin) : isOrigin(linkOrigin);
+  if (isFit) return;
+  const wanted =
+    baseUrl === undefined
+      ? "must be an origin with {subdomain} in its host name"
+      : "must be the origin of the project's links, such as https://go.example.com";
+  throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text) || text.includes("{")) return false;
+  const { protocol, pathname, search, hash, username } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
+}
+
+function readSecrets(environment: Values): Secrets {
+  const read = (variable: string) => {
+    const value = environment[variable]?.trim();
+    return isSet(value) ? value : undefined;
+  };
+  return {
+    api_key: read("WAYPOST_API_KEY"),
+    api_key_file: read("WAYPOST_API_KEY_FILE"),
+    http_token: read("WAYPOST_HTTP_TOKEN"),
+    http_token_file: read("WAYPOST_HTTP_TOKEN_FILE"),
+    approval_pin_file: read("WAYPOST_APPROVAL_PIN_FILE"),
+  };
 }
 
 /** The XDG data folder's `waypost`. */

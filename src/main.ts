@@ -1,66 +1,106 @@
 import { parseArgs } from "node:util";
 import { help } from "./commands/help.ts";
-import { keyFlags, runKeys } from "./commands/keys.ts";
 import { print, say } from "./commands/output.ts";
-import { projectFlags, runProjects } from "./commands/projects.ts";
-import { serve } from "./commands/serve.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
 import { NoEngine } from "./sql/engine.ts";
-import { StoreUnusable } from "./sql/faults.ts";
-import { StoreBusy } from "./store/store.ts";
+import { StoreBusy, StoreUnusable } from "./sql/faults.ts";
 
 /** The process: which command, with what, and how it ends. */
 
 /** Put in by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
 
-process.exitCode = await main(process.argv.slice(2));
-
 async function main(words: readonly string[]): Promise<number> {
   try {
-    await run(words);
-    return 0;
+    return (await run(words)) === false ? 1 : 0;
   } catch (error) {
     return explain(error);
   }
 }
 
-async function run([command, ...words]: readonly string[]): Promise<void> {
-  if (words.includes("--help") || words.includes("-h")) return print(help);
-  switch (command) {
-    case "serve": {
-      const { config, values, positionals } = read(words, {
-        json: { type: "boolean" },
-      });
-      if (positionals.length > 0) throw new UsageFault(`serve takes no ${positionals[0]}`);
-      return serve({
-        config,
-        json: values.json === true,
-        stopped: waitForStop(),
-      });
-    }
-    case "keys": {
+const version = WAYPOST_VERSION;
+
+/** Answers false where the command itself has found something wrong. */
+async function run(words: readonly string[]): Promise<boolean | void> {
+  if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
+  if (words[0] === "--version") return print(version);
+  // A client that starts `waypost` alone wants to speak MCP.
+  const isBare = words[0] === undefined || words[0].startsWith("-");
+  const [command = "", ...rest] = isBare ? ["stdio", ...words] : words;
+  const start = commands.get(command);
+  if (start === undefined) {
+    throw new UsageFault(`there is no command ${command}; waypost --help shows them`);
+  }
+  return start(rest);
+}
+
+type Command = (words: readonly string[]) => Promise<boolean | void>;
+
+/** Each is loaded when it is called for: a session over stdio starts without an HTTP server. */
+const commands = new Map<string, Command>([
+  [
+    "stdio",
+    async (words) => {
+      const { config } = readAlone("stdio", words, {});
+      const { runStdio } = await import("./commands/stdio.ts");
+      return runStdio({ config, version, input: process.stdin, stopped: waitForStop() });
+    },
+  ],
+  [
+    "serve",
+    async (words) => {
+      const { config, values } = readAlone("serve", words, jsonFlag);
+      const { serve } = await import("./commands/serve.ts");
+      return serve({ config, version, json: values.json === true, stopped: waitForStop() });
+    },
+  ],
+  [
+    "tools",
+    async (words) => {
+      const { config, values } = readAlone("tools", words, jsonFlag);
+      const { showTools } = await import("./commands/tools.ts");
+      return showTools({ config, version, json: values.json === true });
+    },
+  ],
+  [
+    "doctor",
+    async (words) => {
+      const { config } = readAlone("doctor", words, {});
+      const { runDoctor } = await import("./commands/doctor.ts");
+      return runDoctor(config, version);
+    },
+  ],
+  [
+    "keys",
+    async (words) => {
+      const { keyFlags, runKeys } = await import("./commands/keys.ts");
       const { config, values, positionals } = read(words, keyFlags);
       return runKeys(config, positionals, values);
-    }
-    case "projects": {
+    },
+  ],
+  [
+    "projects",
+    async (words) => {
+      const { projectFlags, runProjects } = await import("./commands/projects.ts");
       const { config, values, positionals } = read(words, projectFlags);
       return runProjects(config, positionals, values);
-    }
-    case "--help":
-    case "-h":
-    case "help":
-      return print(help);
-    case "--version":
-      return print(WAYPOST_VERSION);
-    default:
-      throw new UsageFault(
-        command === undefined
-          ? "say what to do, waypost serve for example; waypost --help shows everything"
-          : `there is no command ${command}; waypost --help shows them`,
-      );
-  }
+    },
+  ],
+]);
+
+const jsonFlag = { json: { type: "boolean" } } as const;
+
+/** A command that takes flags and nothing else. */
+function readAlone<Known extends Flags>(
+  command: string,
+  words: readonly string[],
+  known: Known,
+): Read<Known> {
+  const given = read(words, known);
+  const [stray] = given.positionals;
+  if (stray !== undefined) throw new UsageFault(`${command} takes no ${stray}`);
+  return given;
 }
 
 type Flags = Readonly<Record<string, { readonly type: "string" | "boolean" }>>;
@@ -82,8 +122,10 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
       options,
       allowPositionals: true,
     });
+    // A command's own flag may have the name of a setting: then it is not the setting.
+    const settings = Object.entries(values).filter(([name]) => !Object.hasOwn(known, name));
     // parseArgs gives a text for every flag of type string, and settings are all of that type.
-    const given = values as Record<string, string | undefined>;
+    const given = Object.fromEntries(settings) as Record<string, string | undefined>;
     const config = readConfig(process.env, given);
     return { config, values: values as Read<Known>["values"], positionals };
   } catch (error) {
@@ -119,3 +161,5 @@ function explain(error: unknown): number {
   say(`waypost: unexpected error: ${error instanceof Error ? error.message : String(error)}`);
   return 1;
 }
+
+process.exitCode = await main(process.argv.slice(2));

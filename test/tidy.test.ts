@@ -7,12 +7,15 @@ import { describe, expect, test } from "vitest";
 /** What each room may import of ours; `types` means its types alone. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   contract: [],
+  client: ["contract"],
   sql: [],
+  state: ["contract", "sql"],
+  mcp: ["contract", "client", "state"],
   store: ["contract", "sql"],
   service: ["contract", "store", "template"],
-  commands: ["config", "contract", "service", "store", "sql"],
-  config: ["contract"],
-  main: ["config", "commands", "contract", "store", "sql"],
+  commands: ["config", "contract", "client", "mcp", "state", "service", "store", "sql"],
+  config: ["contract", "mcp"],
+  main: ["config", "commands", "contract", "sql"],
 };
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */

@@ -18,7 +18,9 @@ import { UsageFault } from "../config.ts";
 /** The folder that everything lives in: private to its owner. */
 
 export const databaseFile = "waypost.db";
+export const stateFile = "state.db";
 const ownerKeyFile = "owner.key";
+const httpTokenFile = "http.token";
 
 export function prepareDataFolder(folder: string): void {
   try {
@@ -51,12 +53,15 @@ export function findOwnerKeyFile(folder: string): string {
   return join(folder, ownerKeyFile);
 }
 
+export function findHttpTokenFile(folder: string): string {
+  return join(folder, httpTokenFile);
+}
+
 /**
- * Keeps the token in the owner's key file, or answers the one that is there. The file appears
+ * Keeps a token in a file of its own, or answers the one that is there. The file appears
  * whole or not at all, and only once: of two first starts, both go on with the same token.
  */
-export function keepOwnerToken(folder: string, token: string): string {
-  const path = findOwnerKeyFile(folder);
+export function keepToken(path: string, token: string): string {
   const draft = `${path}.${randomUUID()}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
   try {
@@ -83,7 +88,9 @@ function copyWhole(token: string, path: string): void {
 function closeToOthers(folder: string): void {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
   if (!isOpen) return;
-  const isOurs = hasDatabase(folder) || readdirSync(folder).length === 0;
+  const names = readdirSync(folder);
+  const ours = [databaseFile, stateFile, ownerKeyFile, httpTokenFile];
+  const isOurs = names.length === 0 || ours.some((name) => names.includes(name));
   if (!isOurs) {
     const advice = `choose an empty folder, or close it with chmod 700`;
     throw new UsageFault(`the data folder ${folder} is open to others and not empty: ${advice}`);

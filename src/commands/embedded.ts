@@ -12,7 +12,7 @@ import type { Db } from "../store/tenant.ts";
 import {
   databaseFile,
   findOwnerKeyFile,
-  keepOwnerToken,
+  keepToken,
   prepareDataFolder,
   hasDatabase,
 } from "./data-folder.ts";
@@ -75,7 +75,7 @@ export async function withEmbedded<Result>(
 /** On the first start: the project `default` and its owner's key. */
 async function greet(store: Store, folder: string): Promise<boolean> {
   if (!(await isUntouched(store.db))) return false;
-  const token = keepOwnerToken(folder, createToken(random));
+  const token = keepToken(findOwnerKeyFile(folder), createToken(random));
   return store.write(async (db) => {
     // Another process may have been first since we looked.
     if (!(await isUntouched(db))) return false;

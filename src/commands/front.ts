@@ -1,7 +1,7 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { matchLinkHost } from "../contract/link-address.ts";
-import type { Service } from "../service/service.ts";
+import { approvalPath } from "../mcp/approval/page.ts";
 
 /**
  * The one port of `waypost serve`: whose request it is, told by the Host header and the path.
@@ -15,12 +15,18 @@ const serverLimits = {
   keepAliveTimeout: 5000,
 } as const;
 
+type Fetch = (request: Request) => Promise<Response>;
+
 type FrontOptions = {
-  readonly service: Service;
-  readonly linkOrigin: string;
+  /** The REST API; undefined where the deployment is remote and has its own. */
+  readonly api: Fetch | undefined;
+  readonly mcp: Fetch;
+  readonly approvals: Fetch;
+  /** Undefined where the links live elsewhere. */
+  readonly linkOrigin: string | undefined;
   /** This server's own address: it is never a link host, whatever the link origin says. */
   readonly url: string;
-  /** Whether the store can be read. */
+  /** Whether calls can be answered. */
   readonly isHealthy: () => Promise<boolean>;
 };
 
@@ -39,22 +45,33 @@ function answerStarting(_request: IncomingMessage, response: ServerResponse): vo
   respond(response, 503, { error: "Waypost is starting." });
 }
 
-function createFront({ service, linkOrigin, url, isHealthy }: FrontOptions) {
-  const answerApi = getRequestListener(service.fetch);
+function createFront({ api, mcp, approvals, linkOrigin, url, isHealthy }: FrontOptions) {
+  const answerApi = api && getRequestListener(api);
+  const answerMcp = getRequestListener(mcp);
+  const answerApproval = getRequestListener(approvals);
   const ownHost = new URL(url).hostname;
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const host = readHostname(request);
-    if (host !== ownHost && matchLinkHost(linkOrigin, host) !== undefined) {
-      respond(response, 404, { error: "Link not found" });
-      return;
-    }
-    if (/^\/healthz(\?|$)/.test(request.url ?? "") && /^(GET|HEAD)$/.test(request.method ?? "")) {
+    if (isLinkHost(host)) return respond(response, 404, { error: "Link not found" });
+    const path = (request.url ?? "").split("?")[0] ?? "";
+    if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
-      return;
+    } else if (path === "/mcp") {
+      void answerMcp(request, response);
+    } else if (path.startsWith(approvalPath)) {
+      void answerApproval(request, response);
+    } else if (answerApi === undefined) {
+      respond(response, 404, { error: "Not found: this server has no API of its own." });
+    } else {
+      void answerApi(request, response);
     }
-    void answerApi(request, response);
   };
+
+  function isLinkHost(host: string): boolean {
+    if (linkOrigin === undefined || host === ownHost) return false;
+    return matchLinkHost(linkOrigin, host) !== undefined;
+  }
 
   async function answerHealth(response: ServerResponse): Promise<void> {
     const isWell = await isHealthy();

@@ -1,6 +1,9 @@
-export const help = `Waypost: dynamic links that you can host.
+export const help = `Waypost: dynamic links that an assistant can manage, and that you can host.
 
-  waypost serve            the REST API at /api/v1 and /healthz, in one process
+  waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
+  waypost serve            MCP at /mcp, the REST API at /api/v1, /healthz, approval pages
+  waypost tools            the tools that this configuration shows, their access and cost
+  waypost doctor           looks whether everything is set right
   waypost keys create      make an API key; it is shown once
   waypost keys list        the keys, without their tokens
   waypost keys revoke ID   end a key
@@ -9,15 +12,29 @@ export const help = `Waypost: dynamic links that you can host.
   waypost projects update ID-OR-SUBDOMAIN
 
 Settings (a flag wins over its variable)
+  --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
   --data DIR           WAYPOST_DATA         where everything is kept (~/.local/share/waypost)
+  --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
+                                            two-step (a second call does), full (nobody does)
+  --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects)
+                                            and tools; -C takes one away
+  --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
-  --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT
+  --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
+                                            with --base-url the origin of the project's links
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
 
-serve
-  --json               one line of JSON on stdout when it is ready
+Secrets, in variables alone
+  WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data
+  WAYPOST_HTTP_TOKEN, WAYPOST_HTTP_TOKEN_FILE  what callers of /mcp show where serve has a
+                                               --base-url; made on the first start
+  WAYPOST_APPROVAL_PIN_FILE                    a PIN that approval pages ask for; replaced by its
+                                               hash on the first start
+
+serve, tools
+  --json               JSON on stdout; serve prints one line of it when it is ready
 
 keys create
   --project NAME       id or subdomain; not needed where there is only one project
@@ -35,4 +52,5 @@ projects create, projects update
 
   --help               this text  --version
 
-Exit codes: 0 done, 1 unexpected, 2 something to set right; one line on stderr says what.`;
+Exit codes: 0 done, 1 unexpected or a fault that doctor found, 2 something to set right; one
+line on stderr says what.`;

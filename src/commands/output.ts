@@ -1,3 +1,6 @@
+import { Console } from "node:console";
+import type { Writable } from "node:stream";
+
 /**
  * The one place that writes for people. stdout carries what a command was asked for, and nothing
  * else ever does; everything that is said by the way goes to stderr.
@@ -9,6 +12,15 @@ export function print(text: string): void {
 
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
+}
+
+/**
+ * Hands stdout to the protocol. Whatever a package may say on the console from now on goes to
+ * stderr, for one stray line there would end the conversation.
+ */
+export function claimStdout(): Writable {
+  globalThis.console = new Console(process.stderr, process.stderr);
+  return process.stdout;
 }
 
 /** Rows as aligned columns, the first row being the heads. */

@@ -1,68 +1,136 @@
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Logger } from "pino";
+import { timingSafeEqual } from "node:crypto";
 import { UsageFault, type Config } from "../config.ts";
-import { apiPrefix } from "../contract/index.ts";
-import { createService } from "../service/service.ts";
-import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
+import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import { createMcpHttp, type Caller, type McpHttp } from "../mcp/http.ts";
+import { createToken } from "../service/ids.ts";
+import { createAssistant, learnKey, prepareState, type LazyState } from "./assistant.ts";
+import { findHttpTokenFile, prepareDataFolder } from "./data-folder.ts";
+import { openDeployment, type Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
 import { attachFront, createHttpServer } from "./front.ts";
 import { createLog, createReport } from "./log.ts";
 import { print, say } from "./output.ts";
+import { openPin } from "./pin-file.ts";
+import { describePlaces, listHostnames, type Places } from "./places.ts";
+import { readApiKey, readHttpToken } from "./secrets.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
 const drain_ms = 8000;
 const sweepEvery_ms = 20;
 
-type ServeOptions = {
+export type ServeOptions = {
   readonly config: Config;
+  readonly version: string;
   readonly json: boolean;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
 };
 
 /** Serves until it is asked to stop, then finishes what runs. */
-export async function serve({ config, json, stopped }: ServeOptions): Promise<void> {
+export async function serve({ config, version, json, stopped }: ServeOptions): Promise<void> {
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const places = describePlaces(config, await listen(server, config));
+  const report = createReport(createLog(config));
+  const serving: Serving = { config, version, places, report };
   try {
-    const embedded = await openEmbedded(config);
+    const linkOrigin = places.links ?? "";
+    const deployment = await openDeployment({ config, linkOrigin, report });
     try {
-      attach(server, embedded, places, createLog(config));
-      announce(embedded, places, json);
+      const state = prepareState(config);
+      const mcp = await openMcp(serving, deployment, state);
+      await attach(server, serving, deployment, { mcp, state });
+      announce(serving, deployment, json);
       await stopped;
       await drain(server);
+      await mcp.close();
+      await state.close();
     } finally {
-      await embedded.store.close();
+      await deployment.close();
     }
   } finally {
     server.close();
   }
 }
 
-type Places = {
-  readonly url: string;
-  readonly mcp: string;
-  readonly api: string;
-  readonly links: string;
+type Serving = {
+  readonly config: Config;
+  readonly version: string;
+  readonly places: Places;
+  readonly report: (error: unknown) => string;
 };
 
-function attach(server: Server, { store }: Embedded, { url, links }: Places, log: Logger): void {
-  const report = createReport(log);
-  const service = createService({ store, clock, random, linkOrigin: links, report });
-  const isHealthy = () =>
-    store.db
-      .selectFrom("tallies")
-      .select("project_id")
-      .limit(1)
-      .execute()
-      .then(
-        () => true,
-        () => false,
-      );
-  attachFront(server, { service, linkOrigin: links, url, isHealthy });
-  store.watchChores(report);
+async function openMcp(
+  { config, version, places, report }: Serving,
+  deployment: Deployment,
+  state: LazyState,
+): Promise<McpHttp> {
+  const openPage = (id: string) => Promise.resolve(places.url + approvalPath + id);
+  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const { toolbox, createSurface, createServer } = assistant;
+  return createMcpHttp({
+    toolbox,
+    identify: await createIdentify(config, deployment),
+    createSurface,
+    createServer,
+    hostnames: listHostnames(config, places),
+    clock,
+    onError: () => {},
+  });
+}
+
+/**
+ * Here a caller's token is an API key of ours. In front of a deployment elsewhere it is the
+ * gateway's own, and the operator's key makes the calls: no caller ever sees it.
+ */
+async function createIdentify(
+  config: Config,
+  deployment: Deployment,
+): Promise<(token: string) => Promise<Caller | undefined>> {
+  if (deployment.own !== undefined) {
+    return async (token) => {
+      const known = await deployment.findKey(token);
+      return known && { key: token, known };
+    };
+  }
+  prepareDataFolder(config.data);
+  const expected = Buffer.from(readHttpToken(config, () => createToken(random)));
+  const key = readApiKey(config);
+  const known = await learnKey(config, deployment, key);
+  return (token) => {
+    const given = Buffer.from(token);
+    const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
+    return Promise.resolve(isOurs ? { key, known } : undefined);
+  };
+}
+
+async function attach(
+  server: Server,
+  { config, places, report }: Serving,
+  { own }: Deployment,
+  { mcp, state }: { readonly mcp: McpHttp; readonly state: LazyState },
+): Promise<void> {
+  const { approval_pin_file } = config.secrets;
+  const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
+  const approvals = createApprovalPages({
+    openState: state.open,
+    hostnames: listHostnames(config, places),
+    checkPin,
+    onDecided: () => {},
+    report,
+  });
+  attachFront(server, {
+    api: own?.fetch,
+    mcp: mcp.fetch,
+    approvals: approvals.fetch,
+    linkOrigin: own && (places.links ?? undefined),
+    url: places.url,
+    isHealthy: async () => own === undefined || own.store.isReadable(),
+  });
+  own?.store.watchChores(report);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<number> {
@@ -91,23 +159,13 @@ async function drain(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-function describePlaces({ host, public_url, link_origin }: Config, port: number): Places {
-  const isEverywhere = host === "0.0.0.0" || host === "::";
-  const name = isEverywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
-  const url = public_url ?? `http://${name}:${port}`;
-  return {
-    url,
-    mcp: `${url}/mcp`,
-    api: url + apiPrefix,
-    links: link_origin ?? `http://{subdomain}.localhost:${port}`,
-  };
-}
-
-function announce({ keyFile, isFirstStart }: Embedded, places: Places, json: boolean): void {
+function announce({ config, places }: Serving, { own }: Deployment, json: boolean): void {
+  if (own === undefined) return announceGateway(config, places, json);
+  const { keyFile, isFirstStart } = own;
   if (json) print(JSON.stringify({ ...places, key_file: keyFile }));
   if (!isFirstStart) {
     const key = existsSync(keyFile) ? `key: ${keyFile}` : "make a key with waypost keys create";
-    say(`Waypost serves ${places.api} (${key}). Ctrl-C stops it.`);
+    say(`Waypost serves ${places.api} and MCP at ${places.mcp} (${key}). Ctrl-C stops it.`);
     return;
   }
   // The header goes through a pipe: an argument would show the key to every other process.
@@ -116,4 +174,14 @@ function announce({ keyFile, isFirstStart }: Embedded, places: Places, json: boo
   say(`Waypost serves ${places.api}; the key of your project "default" is in ${keyFile}.`);
   say(`Make your first link: ${header} | curl -H @- ${places.api}/links ${body}`);
   say(`More keys: waypost keys create --project default. All commands: waypost --help.`);
+}
+
+function announceGateway(config: Config, places: Places, json: boolean): void {
+  const { http_token, http_token_file } = config.secrets;
+  const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
+  const token_file = http_token_file ?? made;
+  if (json) print(JSON.stringify({ ...places, key_file: null, token_file }));
+  const token =
+    token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
+  say(`Waypost serves MCP at ${places.mcp} for ${places.api}; callers show ${token}.`);
 }

@@ -17,6 +17,20 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
   return /^[a-z0-9-]+$/.test(subdomain) ? subdomain : undefined;
 }
 
+/** Where the links of one project live: its own domain once that is verified. */
+export function fillLinkOrigin(
+  linkOrigin: string,
+  project: {
+    readonly subdomain: string;
+    readonly custom_domain: string | null;
+    readonly custom_domain_verified: boolean;
+  },
+): string {
+  const { subdomain, custom_domain, custom_domain_verified } = project;
+  if (custom_domain !== null && custom_domain_verified) return `https://${custom_domain}`;
+  return linkOrigin.replace(placeholder, subdomain);
+}
+
 /** An origin that names no subdomain, or more than an origin, cannot tell projects apart. */
 export function isLinkOrigin(text: string): boolean {
   const [before = "", after = "", ...more] = text.split(placeholder);

@@ -1,11 +1,15 @@
 import { Hono } from "hono";
+import type { KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { apiPrefix, contract } from "../contract/index.ts";
+import { fillLinkOrigin } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import { limits } from "../contract/policy.ts";
 import type { Waiter } from "../contract/world.ts";
+import { describeKey } from "./access.ts";
 import { createBudgetBook } from "./budgets.ts";
+import { hashToken } from "./ids.ts";
 import { createKeyring } from "./keyring.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
@@ -17,6 +21,14 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 
 export type Service = {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** What is known of a token's key, for whoever shapes what is shown by it. */
+  readonly findKey: (token: string) => Promise<KnownKey | undefined>;
+};
+
+/** A key and where its project's links live. */
+export type KnownKey = {
+  readonly facts: KeyFacts;
+  readonly linkHost: string | undefined;
 };
 
 export type ServiceOptions = Services & {
@@ -88,7 +100,16 @@ export function createService(options: ServiceOptions): Service {
     }
   }
 
-  return { fetch: async (request) => app.fetch(request) };
+  return {
+    fetch: async (request) => app.fetch(request),
+    findKey: async (token) => {
+      const holder = await keyring.find(hashToken(token));
+      if (holder === undefined) return undefined;
+      const { project } = holder;
+      const linkHost = project === null ? undefined : fillLinkOrigin(services.linkOrigin, project);
+      return { facts: describeKey(holder), linkHost };
+    },
+  };
 }
 
 /** Each entry beside the handler of the same name; their types were matched in `Handlers`. */

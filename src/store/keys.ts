@@ -26,6 +26,9 @@ export type KeyHolder = {
     readonly plan: "free" | "pro";
     readonly suspended: boolean;
     readonly max_links: number;
+    readonly subdomain: string;
+    readonly custom_domain: string | null;
+    readonly custom_domain_verified: boolean;
   } | null;
 };
 
@@ -35,6 +38,7 @@ const selectHolder = prepareQuery((db) =>
     .leftJoin("projects", "projects.id", "api_keys.project_id")
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
+    .select(["subdomain", "custom_domain", "custom_domain_verified"])
     .where("token_hash", "=", ""),
 );
 
@@ -55,6 +59,9 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
             plan: row.plan ?? "free",
             suspended: row.suspended === 1,
             max_links: row.max_links ?? 0,
+            subdomain: row.subdomain ?? "",
+            custom_domain: row.custom_domain,
+            custom_domain_verified: row.custom_domain_verified === 1,
           },
   };
 }

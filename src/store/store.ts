@@ -16,6 +16,7 @@ export type Store = {
   readonly countWrites: Sql<Tables>["countWrites"];
   readonly readVersion: Sql<Tables>["readVersion"];
   readonly counts: Counts;
+  readonly isReadable: () => Promise<boolean>;
   /** Looks for chores until the store is closed: this process's and those others left behind. */
   readonly watchChores: (onError: (error: unknown) => void) => void;
   /** Works through the chores that are queued now. */
@@ -41,6 +42,16 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
     countWrites: sql.countWrites,
     readVersion: sql.readVersion,
     counts: createCounts(),
+    isReadable: () =>
+      sql.db
+        .selectFrom("tallies")
+        .select("project_id")
+        .limit(1)
+        .execute()
+        .then(
+          () => true,
+          () => false,
+        ),
     watchChores: (onError) => {
       watching ??= watch(sql, closing.signal, onError);
     },

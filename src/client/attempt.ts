@@ -1,0 +1,159 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { Problem } from "../contract/problem.ts";
+import { ReplyTooLarge, readJson } from "./read-reply.ts";
+
+/** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
+
+/**
+ * The way to a deployment. The signal comes beside the request: a Request forgets the signal that
+ * it was made with when it is collected, and nothing would end the try.
+ */
+export type Send = (request: Request, signal: AbortSignal) => Promise<Response>;
+
+/** Thrown by a `Send` that knows that no byte of the request left. */
+export class NotSent extends Error {
+  override readonly name = "NotSent";
+}
+
+export type Outcome =
+  | { readonly kind: "answered"; readonly body: unknown }
+  /** The deployment said no: nothing changed. */
+  | { readonly kind: "refused"; readonly problem: Problem }
+  /** The request never left, so anything may be tried again. */
+  | { readonly kind: "unsent"; readonly cause: unknown }
+  | { readonly kind: "limited" }
+  | Doubt
+  /** An answer that this API does not give: another server, or something between. */
+  | { readonly kind: "strange"; readonly said: string };
+
+/** It may have happened or not. */
+export type Doubt = {
+  readonly kind: "doubtful";
+  readonly reason: "timed_out" | "broken_off" | "failing" | "reply_lost";
+  /** The same for a person, as the end of a sentence. */
+  readonly said: string;
+  /** Where the deployment asked for patience. */
+  readonly wait_ms?: number;
+};
+
+type Try = {
+  readonly endpoint: Endpoint;
+  readonly request: Request;
+  readonly send: Send;
+  /** Aborted when the time of this try is up, or nobody wants its answer any more. */
+  readonly signal: AbortSignal;
+  /** The key: a deployment may repeat it, and its words go on to whoever reads them. */
+  readonly secret: string | undefined;
+};
+
+const wordsLength = 4000;
+
+export async function attempt(asked: Try): Promise<Outcome> {
+  const { endpoint, request, send, signal } = asked;
+  let response: Response;
+  try {
+    response = await Promise.race([send(request, signal), failWhenAborted(signal)]);
+  } catch (error) {
+    return explainThrown(error, signal);
+  }
+  if (response.status >= 300 && response.status < 400) {
+    void response.body?.cancel().catch(() => undefined);
+    return strange(`a redirect (status ${response.status}), which is not followed`);
+  }
+  try {
+    return judge(asked, response, await readJson(response));
+  } catch (error) {
+    if (endpoint.effect !== "read" && response.ok) return replyLost;
+    if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
+    return explainThrown(error, signal);
+  }
+}
+
+/** Not every way to a deployment heeds the signal; the caller is let go all the same. */
+function failWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(new Error("the time of this try is up"));
+    if (signal.aborted) fail();
+    signal.addEventListener("abort", fail, { once: true });
+  });
+}
+
+function judge({ endpoint, secret }: Try, response: Response, body: unknown): Outcome {
+  const { status } = response;
+  if (status === 429) return { kind: "limited" };
+  if (response.ok) return judgeSuccess(endpoint, body);
+  const words = readWords(body, secret);
+  // After a 5xx it may have happened all the same, the API's own 503 included (§0).
+  if (status >= 500) {
+    const said = `it answered with the status ${status}${words === undefined ? "" : `: ${words}`}`;
+    return { kind: "doubtful", reason: "failing", said, ...readPatience(response) };
+  }
+  // A proxy's error page is no refusal in the API's own words.
+  if (words === undefined) return strange(`the status ${status} and ${describe(body)}`);
+  return { kind: "refused", problem: new Problem(status, words) };
+}
+
+/** What fits the entry is the answer, whichever 2xx it came with; a login page never fits. */
+function judgeSuccess({ response: schema, effect }: Endpoint, body: unknown): Outcome {
+  if (schema === null && body === null) return { kind: "answered", body: null };
+  const parsed = schema?.safeParse(body);
+  if (parsed?.success === true) return { kind: "answered", body: parsed.data };
+  return effect === "read" ? strange(describe(body)) : replyLost;
+}
+
+/** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
+function readWords(body: unknown, secret: string | undefined): string | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
+  const said = "error" in body ? body.error : "errors" in body ? body.errors : undefined;
+  if (said === undefined || said === null || said === "") return undefined;
+  const parts: readonly unknown[] = Array.isArray(said) ? said : [said];
+  const words = parts
+    .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
+    .join(", ");
+  const safe = secret === undefined ? words : words.replaceAll(secret, "[the key]");
+  return safe.slice(0, wordsLength);
+}
+
+function describe(body: unknown): string {
+  if (body === null) return "an empty body";
+  return body === undefined ? "no JSON" : "JSON of another shape than this API's";
+}
+
+function strange(found: string): Outcome {
+  return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
+}
+
+/** A 2xx announced that it was done, or came from something that stands between. */
+const replyLost: Doubt = {
+  kind: "doubtful",
+  reason: "reply_lost",
+  said: "the call seemed to be accepted, but its answer could not be read",
+};
+
+const leastPatience_ms = 1000;
+const mostPatience_ms = 30_000;
+
+/** A 503 asks for patience, whether it says for how long or not. */
+function readPatience({ status, headers }: Response): { readonly wait_ms?: number } {
+  if (status !== 503) return {};
+  const asked_ms = Number(headers.get("retry-after")) * 1000;
+  const wait_ms = Number.isNaN(asked_ms) ? leastPatience_ms : asked_ms;
+  return { wait_ms: Math.min(Math.max(wait_ms, leastPatience_ms), mostPatience_ms) };
+}
+
+function explainThrown(error: unknown, signal: AbortSignal): Outcome {
+  if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
+  if (signal.aborted) {
+    return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };
+  }
+  // The error itself may carry bytes that the deployment sent, so only its code is kept.
+  const said = `the connection broke off${describeCode(error)}`;
+  return { kind: "doubtful", reason: "broken_off", said };
+}
+
+/** The code of an error in brackets; several addresses fail with an AggregateError. */
+export function describeCode(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if ("code" in error && typeof error.code === "string") return ` (${error.code})`;
+  return describeCode(error instanceof AggregateError ? error.errors[0] : error.cause);
+}

@@ -1,0 +1,164 @@
+import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import type { Clock, Random } from "../contract/world.ts";
+import { createAllowance, type Allowance } from "./allowance.ts";
+import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
+import { createPacer, type Pacer } from "./pace.ts";
+import type { Ask } from "./read-back.ts";
+import { buildRequest, type FlatInput, type Target } from "./request.ts";
+import { settle } from "./settle.ts";
+import { failCancelled, failLimited, type End } from "./verdict.ts";
+
+/** HOW a call travels: one try after another, until its end is known or the time is up. */
+
+export type Client = {
+  readonly call: <E extends Endpoint>(
+    endpoint: E,
+    input: Input<E>,
+    signal?: AbortSignal,
+  ) => Promise<Output<E>>;
+};
+
+export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+/** Rings once, after that time; what comes back stops it. */
+export type SetTimer = (ring: () => void, milliseconds: number) => () => void;
+
+export type ClientOptions = {
+  readonly target: Target;
+  readonly send: Send;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sleep: Sleep;
+  /** How the time of one try is taken: a real timer, unless a test rings itself. */
+  readonly setTimer?: SetTimer;
+};
+
+type Gear = ClientOptions & { readonly pacer: Pacer; readonly allowance: Allowance };
+
+type Trip = {
+  readonly endpoint: Endpoint;
+  readonly input: FlatInput;
+  readonly signal: AbortSignal;
+  /** When the whole call must be over, on the clock that never jumps. */
+  readonly deadline: number;
+};
+
+/** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
+const callDeadline_ms = 45_000;
+const mostTries = 4;
+const tryDeadline_ms = 15_000;
+
+const firstBackoff_ms = 200;
+const limitedBackoff_ms = 2000;
+
+export function createClient(options: ClientOptions): Client {
+  const { clock } = options;
+  const gear = { ...options, pacer: createPacer(clock), allowance: createAllowance() };
+  return {
+    call: (endpoint, input, signal = new AbortController().signal) =>
+      askWithin(gear, signal, clock.monotonic() + callDeadline_ms)(endpoint, input),
+  };
+}
+
+function askWithin(gear: Gear, signal: AbortSignal, deadline: number): Ask {
+  return async (endpoint, input) => {
+    // `Input` is an object of named fields, and its entry tells where each of them travels.
+    const body = await travel(gear, { endpoint, input: input as FlatInput, signal, deadline });
+    // What came was parsed by this entry's own schema, whose output `Output` names.
+    return body as Output<typeof endpoint>;
+  };
+}
+
+async function travel(gear: Gear, trip: Trip): Promise<unknown> {
+  const { clock, allowance } = gear;
+  const since = new Date(clock.now()).toISOString();
+  let doubt: Doubt | undefined;
+  allowance.earn();
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await tryInTurn(gear, trip, doubt);
+    if (outcome.kind === "doubtful") doubt = outcome;
+    const end = { ...trip, doubt };
+    const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";
+    if (isGivenUp && trip.signal.aborted) throw failCancelled(end);
+    const wait_ms = chooseWait(gear, outcome, tries);
+    const next = await settle(
+      {
+        ...end,
+        since,
+        mayRepeat: () =>
+          tries < mostTries &&
+          hasTime(gear, trip, wait_ms) &&
+          (outcome.kind === "limited" || allowance.spend()),
+        ask: askWithin(gear, trip.signal, trip.deadline),
+        pause: async (look_ms) => hasTime(gear, trip, look_ms) && pause(gear, trip, end, look_ms),
+      },
+      outcome,
+    );
+    if (next.kind === "done") return next.body;
+    if (next.kind === "over") throw next.failure;
+    await pause(gear, trip, end, wait_ms);
+  }
+}
+
+/** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
+async function tryInTurn(gear: Gear, trip: Trip, doubt: Doubt | undefined): Promise<Outcome> {
+  const { budget } = trip.endpoint;
+  const end = { ...trip, doubt };
+  if (budget === undefined) return tryOnce(gear, trip, end);
+  const place = gear.pacer.queue(budget);
+  let isSpent = false;
+  try {
+    for (let wait_ms = place.look(); wait_ms > 0; wait_ms = place.look()) {
+      if (!hasTime(gear, trip, wait_ms)) throw failLimited(end, wait_ms);
+      await pause(gear, trip, end, wait_ms);
+    }
+    isSpent = true;
+    const outcome = await tryOnce(gear, trip, end);
+    if (outcome.kind === "limited") gear.pacer.yieldHalf(budget);
+    return outcome;
+  } finally {
+    place.leave(isSpent);
+  }
+}
+
+async function tryOnce(gear: Gear, trip: Trip, end: End): Promise<Outcome> {
+  const { target, send, clock, setTimer = setRealTimer } = gear;
+  const { endpoint, input, signal, deadline } = trip;
+  if (signal.aborted) throw failCancelled(end);
+  const request = buildRequest(endpoint, input, target);
+  const late = new AbortController();
+  const stop = () => late.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  const stopTimer = setTimer(stop, Math.min(tryDeadline_ms, deadline - clock.monotonic()));
+  try {
+    return await attempt({ endpoint, request, send, signal: late.signal, secret: target.key });
+  } finally {
+    stopTimer();
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function setRealTimer(ring: () => void, milliseconds: number): () => void {
+  const timer = setTimeout(ring, milliseconds);
+  return () => clearTimeout(timer);
+}
+
+function hasTime({ clock }: Gear, { deadline }: Trip, wait_ms: number): boolean {
+  return clock.monotonic() + wait_ms < deadline;
+}
+
+/** Waits, and ends the call at once where its caller leaves meanwhile. */
+async function pause(gear: Gear, { signal }: Trip, end: End, wait_ms: number): Promise<true> {
+  await gear.sleep(wait_ms, signal).catch(() => undefined);
+  if (signal.aborted) throw failCancelled(end);
+  return true;
+}
+
+/** Each wait is longer than the one before, and none is quite like another client's. */
+function chooseWait({ random }: Gear, outcome: Outcome, tries: number): number {
+  const [byte = 0] = random.bytes(1);
+  const jitter = 0.75 + byte / 512;
+  if (outcome.kind === "limited") return limitedBackoff_ms * 2 ** (tries - 1) * jitter;
+  const backoff_ms = firstBackoff_ms * 4 ** (tries - 1) * jitter;
+  return Math.max(backoff_ms, outcome.kind === "doubtful" ? (outcome.wait_ms ?? 0) : 0);
+}

@@ -1,0 +1,29 @@
+/** A reply's body, but never more of it than any answer of the API needs. */
+
+const replyBytes = 8 * 1024 * 1024;
+
+export class ReplyTooLarge extends Error {
+  override readonly name = "ReplyTooLarge";
+}
+
+/** The JSON of a reply: null for an empty body, undefined for anything that is no JSON. */
+export async function readJson(response: Response): Promise<unknown> {
+  const text = await readText(response);
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > replyBytes) throw new ReplyTooLarge("its answer is larger than 8 MiB");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,26 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import type { LinkFields } from "../contract/links.ts";
+import type { FlatInput } from "./request.ts";
+
+/** Whether a call may be sent again while its first try may have been, or still be, carried out. */
+export type Repeat =
+  | "safe"
+  /** Safe as well, but only a look tells the call's own work from somebody else's. */
+  | "after_look"
+  | "never";
+
+const { links, iosApps, androidApps, projects } = contract;
+
+/** The column of security-reliability.md §3, for calls that write. */
+export function readRepeat({ tool, idempotent }: Endpoint, input: FlatInput): Repeat {
+  // An identifier is unique in its project, so a second app cannot come of it.
+  if (tool === iosApps.create.tool || tool === androidApps.create.tool) return "after_look";
+  // Each time another shortened path might be made.
+  // `Input` holds callers of this entry to its own fields.
+  const isShortening = (input as LinkFields).options?.shorten === true;
+  if (tool === links.upsert.tool && isShortening) return "never";
+  // So much goes with a project that a person confirms each deletion of its own.
+  if (tool === projects.destroy.tool) return "never";
+  return idempotent ? "safe" : "never";
+}

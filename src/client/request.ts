@@ -1,0 +1,72 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { ListInput } from "../contract/filters.ts";
+import { apiPrefix } from "../contract/index.ts";
+import { messages } from "../contract/messages.ts";
+import { notFound, unauthorized } from "../contract/problem.ts";
+
+/** From an entry and its flat input to the Request that asks for it. */
+
+/** Where requests go and whose they are. */
+export type Target = {
+  /** The deployment's origin; the versioned prefix is appended. */
+  readonly origin: string;
+  readonly key: string | undefined;
+};
+
+export type FlatInput = Readonly<Record<string, unknown>>;
+
+/** Refuses in the API's own words what no request can carry to it. */
+export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Target): Request {
+  const url = new URL(target.origin + apiPrefix + fillPath(endpoint, input));
+  if (endpoint.list !== undefined) url.search = String(buildQuery(input));
+  const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
+  const key = endpoint.auth === "none" ? undefined : target.key;
+  return new Request(url, {
+    method: endpoint.method,
+    headers: {
+      accept: "application/json",
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
+    },
+    ...(body !== undefined && { body }),
+  });
+}
+
+/** The fields of an input that travel in the body. */
+export function pickFields({ body }: Endpoint, input: FlatInput): FlatInput {
+  const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, input[name]]));
+}
+
+/** A header that cannot carry its value says so with the value, and that is the key. */
+function checkKey(key: string): string {
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw unauthorized(messages.key_malformed);
+}
+
+function buildBody(endpoint: Endpoint, input: FlatInput): FlatInput {
+  const fields = pickFields(endpoint, input);
+  return endpoint.wrapper === undefined ? fields : { [endpoint.wrapper]: fields };
+}
+
+function fillPath({ path }: Endpoint, input: FlatInput): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => {
+    const segment = encodeURIComponent(String(input[name]).toWellFormed());
+    // These would name another endpoint, and no resource has such an id.
+    if (["", ".", ".."].includes(segment)) throw notFound(messages.route_unknown);
+    return segment;
+  });
+}
+
+function buildQuery({ page, limit, filters = [], sort }: ListInput): URLSearchParams {
+  const query = new URLSearchParams();
+  if (page !== undefined) query.set("page", String(page));
+  if (limit !== undefined) query.set("limit", String(limit));
+  if (sort !== undefined) query.set("q[s]", `${sort.field} ${sort.direction}`);
+  for (const { field, condition, value } of filters) {
+    const name = `q[${field}_${condition}]`;
+    if (Array.isArray(value)) for (const item of value) query.append(`${name}[]`, String(item));
+    else query.append(name, String(value));
+  }
+  return query;
+}

@@ -1,0 +1,111 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Problem } from "../contract/problem.ts";
+import { describeCode, type Doubt, type Outcome } from "./attempt.ts";
+import { CallFailure } from "./failure.ts";
+import { readRepeat } from "./repeat.ts";
+import type { FlatInput } from "./request.ts";
+
+/** What a call that came to no good end is called, and what may be said of its effect. */
+
+export type End = {
+  readonly endpoint: Endpoint;
+  readonly input: FlatInput;
+  /** The last of its tries after which nobody knew whether it had happened. */
+  readonly doubt: Doubt | undefined;
+};
+
+type Fault = Exclude<Outcome, { readonly kind: "answered" }>;
+
+/** A 429 names no time, so we name one: the window of the budgets. */
+const limitedFor_s = 60;
+
+export function describeFailure(end: End, fault: Fault, checked?: string): CallFailure | Problem {
+  const { endpoint, doubt } = end;
+  if (fault.kind === "strange") return failStrange(endpoint, fault.said);
+  if (doubt !== undefined && endpoint.effect !== "read") {
+    const words = fault.kind === "refused" ? fault.problem.message : undefined;
+    return failUnknown(end, doubt, { checked, words });
+  }
+  switch (fault.kind) {
+    case "refused":
+      return fault.problem;
+    case "limited":
+      return failLimited(end, limitedFor_s * 1000);
+    case "unsent":
+      return failUnsent(fault.cause);
+    case "doubtful":
+      return failRead(fault);
+  }
+}
+
+export function failCancelled({ endpoint, input, doubt }: End): CallFailure {
+  if (doubt === undefined || endpoint.effect === "read") {
+    const facts = { effect: "none", retry: "now" } as const;
+    return new CallFailure("cancelled", "The call was cancelled; nothing was changed.", facts);
+  }
+  return new CallFailure(
+    "cancelled",
+    "The call was cancelled while it was under way; it may have been carried out.",
+    { effect: "unknown", retry: readRepeat(endpoint, input) === "never" ? "never" : "now" },
+  );
+}
+
+/** Where an earlier try is in doubt, that is what has to be said. */
+export function failLimited(end: End, wait_ms: number): CallFailure {
+  const { endpoint, doubt } = end;
+  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(end, doubt, {});
+  const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
+  const message = `The key's budget of such requests is spent for about ${retry_after_s} seconds.`;
+  return new CallFailure("rate_limited", message, {
+    effect: "none",
+    retry: "later",
+    retry_after_s,
+  });
+}
+
+function failUnsent(cause: unknown): CallFailure {
+  const message = `The deployment cannot be reached${describeCode(cause)}.`;
+  const facts = { effect: "none", retry: "later" } as const;
+  return new CallFailure("unreachable", message, facts, { cause });
+}
+
+function failStrange({ effect }: Endpoint, said: string): CallFailure {
+  const facts = { effect: effect === "read" ? "none" : "unknown", retry: "never" } as const;
+  return new CallFailure("bad_response", said, facts);
+}
+
+const readCodes = {
+  timed_out: "timed_out",
+  broken_off: "unreachable",
+  failing: "overloaded",
+  reply_lost: "bad_response",
+} as const;
+
+/** A read that was in doubt changed nothing, so only the reason is worth telling. */
+function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
+  return new CallFailure(readCodes[reason], `The deployment gave no answer: ${said}.`, {
+    effect: "none",
+    retry: "later",
+    ...(wait_ms !== undefined && { retry_after_s: Math.ceil(wait_ms / 1000) }),
+  });
+}
+
+type Learned = {
+  readonly checked?: string | undefined;
+  /** What the deployment said when it was asked again. */
+  readonly words?: string | undefined;
+};
+
+function failUnknown(
+  { endpoint, input }: End,
+  { said }: Doubt,
+  { checked, words }: Learned,
+): CallFailure {
+  const message = [
+    `It is not known whether this happened: ${said}.`,
+    ...(words === undefined ? [] : [`Asked again, the deployment refused: ${words}.`]),
+    ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
+  ].join(" ");
+  const retry = readRepeat(endpoint, input) === "never" ? "never" : "later";
+  return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
+}

@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createClient } from "../client/client.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { createGate } from "../mcp/approval/gate.ts";
+import { createServer } from "../mcp/server.ts";
+import { createSurface, type KnownKey } from "../mcp/surface.ts";
+import { createToolbox, UnknownTool, type Toolbox } from "../mcp/toolbox.ts";
+import type { Surface } from "../mcp/tool.ts";
+import { openState, type State } from "../state/state.ts";
+import { prepareDataFolder, stateFile } from "./data-folder.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+
+/** What stdio and HTTP have in common: tools, approvals and what each key sees. */
+export type Assistant = {
+  readonly toolbox: Toolbox;
+  readonly createSurface: (
+    caller: { readonly key: string | undefined; readonly known: KnownKey },
+    onChange: () => void,
+  ) => Surface;
+  readonly createServer: (surface: Surface) => ReturnType<typeof createServer>;
+  readonly close: () => Promise<void>;
+};
+
+type AssistantOptions = {
+  readonly config: Config;
+  readonly deployment: Deployment;
+  readonly version: string;
+  readonly state: LazyState;
+  /** The address of an approval's page, which is open from now on. */
+  readonly openPage: (id: string) => Promise<string>;
+  readonly report: (error: unknown) => string;
+};
+
+export function createAssistant(options: AssistantOptions): Assistant {
+  const { config, deployment, version, state, openPage, report } = options;
+  const { mode, tools: selection, scopes } = config;
+  const toolbox = chooseTools({ mode, selection });
+  const gate = createGate({ mode, openState: state.open, openPage, clock });
+  return {
+    toolbox,
+    createSurface: ({ key, known }, onChange) =>
+      createSurface({
+        client: createClient({
+          target: { origin: deployment.origin, key },
+          send: deployment.send,
+          clock,
+          random,
+          sleep: async (milliseconds, signal) => {
+            await setTimeout(milliseconds, undefined, { signal });
+          },
+        }),
+        key,
+        scopes,
+        known,
+        lookUp: async () => (key === undefined ? undefined : deployment.findKey(key)),
+        onChange,
+      }),
+    createServer: (surface) => createServer({ toolbox, surface, gate, version, report }),
+    close: state.close,
+  };
+}
+
+/** What is known of the configured key, or of any that a caller shows. */
+export async function learnKey(
+  { base_url, link_origin }: Config,
+  { findKey }: Deployment,
+  key: string | undefined,
+): Promise<KnownKey> {
+  const known = key === undefined ? undefined : await findKey(key);
+  // A deployment elsewhere tells nobody where its links live, so the operator may.
+  const linkHost = base_url === undefined ? undefined : link_origin;
+  return known ?? { facts: undefined, linkHost };
+}
+
+function chooseTools(options: Parameters<typeof createToolbox>[0]): Toolbox {
+  try {
+    return createToolbox(options);
+  } catch (error) {
+    if (!(error instanceof UnknownTool)) throw error;
+    throw new UsageFault(`--tools (WAYPOST_TOOLS): ${error.message}`, { cause: error });
+  }
+}
+
+/** Opened by the first who needs it: most sessions destroy nothing, and leave no file behind. */
+export type LazyState = {
+  readonly open: () => Promise<State>;
+  readonly close: () => Promise<void>;
+};
+
+export function prepareState({ data }: Pick<Config, "data">): LazyState {
+  let opening: Promise<State> | undefined;
+
+  async function open(): Promise<State> {
+    prepareDataFolder(data);
+    return openState(join(data, stateFile), { clock, random });
+  }
+
+  return {
+    open: () => {
+      opening ??= open().catch((error: unknown) => {
+        // The next one who asks tries again.
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    close: async () => {
+      await (await opening?.catch(() => undefined))?.close();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Send } from "../client/attempt.ts";
+import type { Config } from "../config.ts";
+import { createService, type KnownKey, type Service } from "../service/service.ts";
+import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
+
+/** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
+export type Deployment = {
+  readonly origin: string;
+  readonly send: Send;
+  /** What is known of a key without asking; of a remote deployment's keys nothing is. */
+  readonly findKey: (token: string) => Promise<KnownKey | undefined>;
+  /** Our own store and the API upon it; undefined where the deployment is remote. */
+  readonly own: (Embedded & { readonly fetch: Service["fetch"] }) | undefined;
+  readonly close: () => Promise<void>;
+};
+
+type DeploymentOptions = {
+  readonly config: Config;
+  /** Where the embedded service's links live, with `{subdomain}` in it. */
+  readonly linkOrigin: string;
+  readonly report: (error: unknown) => string;
+};
+
+/** Never resolved by anybody: requests to it are answered in this process. */
+const embeddedOrigin = "http://waypost.invalid";
+
+export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const { base_url } = options.config;
+  return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
+}
+
+async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promise<Deployment> {
+  const embedded = await openEmbedded(config);
+  const { store } = embedded;
+  const service = createService({ store, clock, random, linkOrigin, report });
+  return {
+    origin: embeddedOrigin,
+    send: service.fetch,
+    findKey: service.findKey,
+    own: { ...embedded, fetch: service.fetch },
+    close: store.close,
+  };
+}
+
+async function openElsewhere(origin: string): Promise<Deployment> {
+  // Loaded when it is needed: an embedded session starts without an HTTP client.
+  const { openRemote } = await import("../client/remote.ts");
+  const { send, close } = openRemote();
+  return { origin, send, findKey: () => Promise.resolve(undefined), own: undefined, close };
+}

@@ -1,0 +1,132 @@
+import { createClient } from "../client/client.ts";
+import { CallFailure } from "../client/failure.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { contract } from "../contract/index.ts";
+import { Problem } from "../contract/problem.ts";
+import { StoreUnusable } from "../sql/faults.ts";
+import { createAssistant, learnKey, prepareState } from "./assistant.ts";
+import { openDeployment, type Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+import { createLog, createReport } from "./log.ts";
+import { print } from "./output.ts";
+import { describeLinkOrigin } from "./places.ts";
+import { readApiKey } from "./secrets.ts";
+
+/** Looks at everything that has to be right, says a line about each, and what to do about it. */
+
+type Finding = { readonly about: string; readonly fault?: string; readonly said: string };
+
+/** False when something has to be set right. */
+export async function runDoctor(config: Config, version: string): Promise<boolean> {
+  const findings: Finding[] = [];
+  const note = (finding: Finding) => {
+    findings.push(finding);
+    const { about, fault, said } = finding;
+    print(`${fault === undefined ? "ok   " : "FAULT"} ${about.padEnd(13)} ${fault ?? said}`);
+  };
+  note(describeConfiguration(config, version));
+  const deployment = await tryOpen(config, note);
+  if (deployment !== undefined) {
+    try {
+      await examine(config, version, deployment, note);
+    } finally {
+      await deployment.close();
+    }
+  }
+  return findings.every(({ fault }) => fault === undefined);
+}
+
+type Note = (finding: Finding) => void;
+
+function describeConfiguration({ base_url, mode, tools, data }: Config, version: string): Finding {
+  const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
+  const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
+  const said = `Waypost ${version} on Node ${process.versions.node}: ${where}, mode ${mode}, ${chosen}`;
+  const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
+  const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
+  return { about: "configuration", said, ...(isOpen && { fault }) };
+}
+
+function isPlainElsewhere(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !/^(localhost|127\.|\[::1\])/.test(hostname);
+}
+
+async function tryOpen(config: Config, note: Note): Promise<Deployment | undefined> {
+  const report = createReport(createLog({ log: "silent" }));
+  const about = config.base_url === undefined ? "store" : "deployment";
+  try {
+    const linkOrigin = describeLinkOrigin(config, config.port);
+    const deployment = await openDeployment({ config, linkOrigin, report });
+    if (config.base_url === undefined) note({ about, said: "opens, and is well" });
+    return deployment;
+  } catch (error) {
+    if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
+    note({ about, fault: error.message, said: "" });
+    return undefined;
+  }
+}
+
+async function examine(
+  config: Config,
+  version: string,
+  deployment: Deployment,
+  note: Note,
+): Promise<void> {
+  const key = await tryKey(config, note);
+  await askDeployment(deployment, key, note);
+  const state = prepareState(config);
+  const openPage = (id: string) => Promise.resolve(id);
+  const report = createReport(createLog({ log: "silent" }));
+  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const known = await learnKey(config, deployment, key);
+  const surface = assistant.createSurface({ key, known }, () => {});
+  await surface.explore();
+  const states = assistant.toolbox.tools.map((tool) => tool.readAccess(surface.access).state);
+  const count = (wanted: string) => states.filter((state) => state === wanted).length;
+  const said = `${count("granted")} tools granted, ${count("denied")} denied, ${count("unknown")} unknown`;
+  note({ about: "access", said: `${surface.access.readKind()} key: ${said} (waypost tools)` });
+  await state.open().then(
+    () => note({ about: "state", said: "approvals can be kept" }),
+    (error: unknown) => note({ about: "state", fault: String(error), said: "" }),
+  );
+  await assistant.close();
+}
+
+async function tryKey(config: Config, note: Note): Promise<string | undefined> {
+  try {
+    const key = readApiKey(config);
+    if (key !== undefined) return key;
+    const fault = "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE";
+    note({ about: "key", fault, said: "" });
+  } catch (error) {
+    if (!(error instanceof UsageFault)) throw error;
+    note({ about: "key", fault: error.message, said: "" });
+  }
+  return undefined;
+}
+
+/** One harmless question: whether anybody answers, and what they think of the key. */
+async function askDeployment(
+  { origin, send, own }: Deployment,
+  key: string | undefined,
+  note: Note,
+): Promise<void> {
+  const sleep = () => Promise.resolve();
+  const client = createClient({ target: { origin, key }, send, clock, random, sleep });
+  try {
+    await client.call(contract.links.index, { limit: 1 });
+    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    note({ about: "key", said: "works" });
+  } catch (error) {
+    if (error instanceof CallFailure) {
+      return note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)`, said: "" });
+    }
+    if (!(error instanceof Problem)) throw error;
+    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    if (key === undefined) return;
+    const isRejected = /invalid\.|suspended/i.test(error.message);
+    const said = `is known (${error.message})`;
+    note({ about: "key", said, ...(isRejected && { fault: error.message }) });
+  }
+}

@@ -1,0 +1,52 @@
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { UsageFault } from "../config.ts";
+
+/**
+ * The PIN of the approval page. The operator writes it into a file; from the first start on the
+ * file holds its hash alone, so that whoever reads it later has not read the PIN.
+ */
+
+const hash = promisify<string, Buffer, number, object, Buffer>(scrypt);
+/** Slow enough that trying out all short PINs on a stolen file takes long. */
+const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+const hashBytes = 32;
+const least = 6;
+
+export async function openPin(path: string): Promise<(pin: string) => Promise<boolean>> {
+  const stored = await readStored(path);
+  const [, salt = "", expected = ""] = stored.split("$");
+  const wanted = Buffer.from(expected, "base64url");
+  return async (pin) => {
+    const given = await hash(pin.normalize("NFC"), Buffer.from(salt, "base64url"), hashBytes, cost);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  };
+}
+
+async function readStored(path: string): Promise<string> {
+  const text = readText(path);
+  if (/^scrypt\$[\w-]+\$[\w-]+$/.test(text)) return text;
+  if (text.length < least) {
+    throw new UsageFault(
+      `WAYPOST_APPROVAL_PIN_FILE must hold a PIN of at least ${least} characters`,
+    );
+  }
+  const salt = randomBytes(16);
+  const hashed = await hash(text.normalize("NFC"), salt, hashBytes, cost);
+  const stored = `scrypt$${salt.toString("base64url")}$${hashed.toString("base64url")}`;
+  try {
+    writeFileSync(path, `${stored}\n`, { mode: 0o600, flush: true });
+  } catch (error) {
+    throw new UsageFault(`the PIN in ${path} cannot be replaced by its hash`, { cause: error });
+  }
+  return stored;
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new UsageFault(`WAYPOST_APPROVAL_PIN_FILE: ${path} cannot be read`, { cause: error });
+  }
+}

@@ -1,0 +1,38 @@
+import type { Config } from "../config.ts";
+import { apiPrefix } from "../contract/index.ts";
+
+/** The addresses of a process that serves. */
+export type Places = {
+  readonly url: string;
+  readonly mcp: string;
+  readonly api: string;
+  /** Where links live; of a remote deployment only what the operator says of it. */
+  readonly links: string | null;
+};
+
+export function describePlaces(config: Config, port: number): Places {
+  const { host, public_url, base_url, link_origin } = config;
+  const isEverywhere = host === "0.0.0.0" || host === "::";
+  const name = isEverywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  const url = public_url ?? `http://${name}:${port}`;
+  return {
+    url,
+    mcp: `${url}/mcp`,
+    api: (base_url ?? url) + apiPrefix,
+    links: base_url === undefined ? describeLinkOrigin(config, port) : (link_origin ?? null),
+  };
+}
+
+/** Where the embedded service's links live. */
+export function describeLinkOrigin({ link_origin }: Config, port: number): string {
+  return link_origin ?? `http://{subdomain}.localhost:${port}`;
+}
+
+/**
+ * The host names that this process answers to beside its links. A page in a browser on this
+ * machine can make any name of its own point here, and is refused by that name.
+ */
+export function listHostnames({ host }: Config, { url }: Places): readonly string[] {
+  const { hostname } = new URL(url);
+  return [...new Set([hostname, host, "localhost", "127.0.0.1", "[::1]"])];
+}

@@ -1,0 +1,44 @@
+import { readFileSync, statSync } from "node:fs";
+import { UsageFault, type Config } from "../config.ts";
+import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
+
+/** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
+
+/** The key that calls are made with. A remote deployment never gets the embedded one's. */
+export function readApiKey({ data, base_url, secrets }: Config): string | undefined {
+  const { api_key, api_key_file } = secrets;
+  if (api_key !== undefined) return checkSecret(api_key, "WAYPOST_API_KEY");
+  if (api_key_file !== undefined) return readSecretFile(api_key_file, "WAYPOST_API_KEY_FILE");
+  return base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined;
+}
+
+/** What callers of a gateway have to show; made on its first start. */
+export function readHttpToken({ data, secrets }: Config, createToken: () => string): string {
+  const { http_token, http_token_file } = secrets;
+  if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
+  if (http_token_file !== undefined) {
+    return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
+  }
+  const path = findHttpTokenFile(data);
+  return readIfThere(path) ?? keepToken(path, createToken());
+}
+
+function readIfThere(path: string): string | undefined {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  return readSecretFile(path, path);
+}
+
+function readSecretFile(path: string, name: string): string {
+  try {
+    return checkSecret(readFileSync(path, "utf8").trim(), name);
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    throw new UsageFault(`${name}: the file ${path} cannot be read`, { cause: error });
+  }
+}
+
+/** It goes into a header, so it must fit there. What it is, is never said. */
+function checkSecret(secret: string, name: string): string {
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new UsageFault(`${name} must hold one word of plain characters`);
+}

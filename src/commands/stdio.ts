@@ -1,0 +1,74 @@
+import type { Server } from "@modelcontextprotocol/server";
+import type { Config } from "../config.ts";
+import { createListener, type Listener } from "../mcp/approval/listener.ts";
+import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import { serveOverStdio } from "../mcp/stdio.ts";
+import { watchVisible } from "../mcp/toolbox.ts";
+import { createAssistant, learnKey, prepareState, type LazyState } from "./assistant.ts";
+import { openDeployment } from "./deployment.ts";
+import { createLog, createReport } from "./log.ts";
+import { claimStdout } from "./output.ts";
+import { describeLinkOrigin } from "./places.ts";
+import { openPin } from "./pin-file.ts";
+import { readApiKey } from "./secrets.ts";
+
+type StdioOptions = {
+  readonly config: Config;
+  readonly version: string;
+  readonly input: NodeJS.ReadStream;
+  /** Resolves when the process is asked to stop. */
+  readonly stopped: Promise<unknown>;
+};
+
+/** MCP over stdin and stdout, for one client, until it goes or we are asked to stop. */
+export async function runStdio({ config, version, input, stopped }: StdioOptions): Promise<void> {
+  const output = claimStdout();
+  const log = createLog(config);
+  const report = createReport(log);
+  const linkOrigin = describeLinkOrigin(config, config.port);
+  const deployment = await openDeployment({ config, linkOrigin, report });
+  const state = prepareState(config);
+  const listener = await openPages(config, state, report);
+  const openPage = (id: string) => listener.open(approvalPath, id);
+  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  try {
+    const key = readApiKey(config);
+    const known = await learnKey(config, deployment, key);
+    let connected: Server | undefined;
+    const surface = assistant.createSurface({ key, known }, () => onChange());
+    const onChange = watchVisible(assistant.toolbox, surface, () => {
+      // A client that is gone by now needs no news.
+      connected?.sendToolListChanged().catch(() => undefined);
+    });
+    await serveOverStdio({
+      input,
+      output,
+      stopped,
+      createServer: () => (connected = assistant.createServer(surface)),
+      onRefused: (reason) => log.warn({ reason }, "a line was refused"),
+      onError: (error) => log.debug({ error: String(error) }, "protocol error"),
+    });
+  } finally {
+    listener.close();
+    await assistant.close();
+    await deployment.close();
+  }
+}
+
+async function openPages(
+  config: Config,
+  { open }: LazyState,
+  report: (error: unknown) => string,
+): Promise<Listener> {
+  const { approval_pin_file } = config.secrets;
+  const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
+  const listener = createListener((request) => pages.fetch(request));
+  const pages = createApprovalPages({
+    openState: open,
+    hostnames: ["127.0.0.1", "localhost"],
+    checkPin,
+    onDecided: listener.release,
+    report,
+  });
+  return listener;
+}

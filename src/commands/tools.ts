@@ -1,0 +1,62 @@
+import type { Config } from "../config.ts";
+import { describeTool } from "../mcp/server.ts";
+import { listVisible } from "../mcp/toolbox.ts";
+import { createAssistant, learnKey, prepareState } from "./assistant.ts";
+import { openDeployment } from "./deployment.ts";
+import { createLog, createReport } from "./log.ts";
+import { formatTable, print, say } from "./output.ts";
+import { describeLinkOrigin } from "./places.ts";
+import { readApiKey } from "./secrets.ts";
+
+type ToolsOptions = {
+  readonly config: Config;
+  readonly version: string;
+  readonly json: boolean;
+};
+
+type Row = {
+  readonly tool: string;
+  readonly state: string;
+  readonly tokens: number;
+  readonly reason?: string;
+};
+
+/** The tools that this configuration shows, what the key may do with each, and what it costs. */
+export async function showTools({ config, version, json }: ToolsOptions): Promise<void> {
+  const rows = await readTools(config, version);
+  const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
+  if (json) return print(JSON.stringify({ tools: rows, tokens }));
+  const cells = rows.map(({ tool, state, tokens, reason = "" }) => {
+    return [tool, state, String(tokens), reason];
+  });
+  print(formatTable([["TOOL", "ACCESS", "TOKENS", "WHY"], ...cells]));
+  say(`${rows.length} tools, about ${tokens} tokens in a model's context.`);
+}
+
+async function readTools(config: Config, version: string): Promise<readonly Row[]> {
+  const report = createReport(createLog(config));
+  const linkOrigin = describeLinkOrigin(config, config.port);
+  const deployment = await openDeployment({ config, linkOrigin, report });
+  const state = prepareState(config);
+  const openPage = (id: string) => Promise.resolve(id);
+  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  try {
+    const key = readApiKey(config);
+    const known = await learnKey(config, deployment, key);
+    const surface = assistant.createSurface({ key, known }, () => {});
+    await surface.explore();
+    return listVisible(assistant.toolbox, surface).map((tool) => ({
+      tool: tool.name,
+      ...tool.readAccess(surface.access),
+      tokens: countTokens(describeTool(tool)),
+    }));
+  } finally {
+    await assistant.close();
+    await deployment.close();
+  }
+}
+
+/** What a model is shown of a tool, at the customary four bytes a token. */
+function countTokens({ name, description, inputSchema }: ReturnType<typeof describeTool>): number {
+  return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
+}

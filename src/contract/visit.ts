@@ -1,0 +1,204 @@
+import { checkAndroidApp, checkIosApp } from "./app-rules.ts";
+import type { AndroidAppFields, IosAppFields } from "./apps.ts";
+import type { LinkFields } from "./links.ts";
+import { isBlank } from "./text.ts";
+import { findWebAddressFault } from "./web-address.ts";
+
+/**
+ * What a visitor of a link meets, decided in one place: the link host acts on it and the
+ * explanation tells it. Whoever has the app on the link seldom gets here, because the operating
+ * system opens the app without asking us. Sources: link-services.md §3; where it leaves a choice,
+ * the comment says which one was made.
+ */
+
+/** A stored link, or a draft of one in which anything may be missing still. */
+export type VisitedLink = LinkFields & {
+  readonly id?: string;
+  readonly ios_app_id?: string | null;
+  readonly android_app_id?: string | null;
+};
+
+/** The apps on the link, as far as their records are known. */
+export type VisitedApps = {
+  readonly ios_app?: IosAppFields | undefined;
+  readonly android_app?: AndroidAppFields | undefined;
+};
+
+/** The systems that apps are for. */
+export type Mobile = "ios" | "android";
+export type Platform = Mobile | "desktop";
+
+export type Visitor = {
+  /** What is not known to be a phone or a tablet counts as desktop. */
+  readonly platform: Platform;
+  readonly bot?: boolean;
+};
+
+export type VisitOptions = {
+  /** The project's setting: Play's referrer carries the link's address, and nothing else. */
+  readonly link_in_referrer?: boolean;
+  /** The address that is visited, query and all, where it is known. */
+  readonly address?: string | undefined;
+  /** Whether the same links are served by another host name too, for the Open button alone. */
+  readonly second_host?: boolean;
+};
+
+/** An http or https address, safe for a Location header as it stands, and what it comes from. */
+export type Destination = {
+  readonly to: string;
+  readonly reason: "ios_fallback_url" | "android_fallback_url" | "app_store" | "play_store" | "url";
+};
+
+/**
+ * How the preview page's Open button gets into the app. A universal link that is tapped on a page
+ * of its own domain stays in the browser, so the button never leads to the link's own address.
+ */
+export type OpenButton =
+  | { readonly by: "second_host" }
+  | { readonly by: "custom_scheme"; readonly scheme: string }
+  | { readonly by: "intent"; readonly package_name: string; readonly scheme: string | null };
+
+export type Visit =
+  | ({ readonly action: "redirect" } & Destination)
+  | {
+      readonly action: "preview_page";
+      /** Undefined where no button of ours could open the app. */
+      readonly open: OpenButton | undefined;
+      /** Where the page leads those who lack the app; undefined is nowhere. */
+      readonly next: Destination | undefined;
+    }
+  | { readonly action: "default_page" }
+  /** The link's social tags and nothing to follow, for bots; no click is counted. */
+  | { readonly action: "tags_page" };
+
+export function decideVisit(
+  link: VisitedLink,
+  apps: VisitedApps,
+  { platform, bot = false }: Visitor,
+  options: VisitOptions = {},
+): Visit {
+  if (bot) return { action: "tags_page" };
+  const next = findDestination(link, apps, platform, options);
+  if (platform !== "desktop" && link.enable_forced_redirect !== true) {
+    const isKnown = apps[`${platform}_app`] !== undefined;
+    if (isKnown || !isBlank(link[`${platform}_app_id`])) {
+      return { action: "preview_page", open: chooseButton(apps, platform, options), next };
+    }
+  }
+  return next === undefined ? { action: "default_page" } : { action: "redirect", ...next };
+}
+
+/** Whether iOS may open the app: the association file needs both halves of the app's name. */
+export function canIosOpen(app: IosAppFields): boolean {
+  const { problems } = checkIosApp(app);
+  return problems.every(({ field }) => field !== "bundle_id" && field !== "team_id");
+}
+
+export function canAndroidOpen(app: AndroidAppFields): boolean {
+  return readPackageName(app) !== undefined && selectAppLinkFingerprints(app).length > 0;
+}
+
+/** Android verifies an app by SHA-256 alone; the API takes shorter fingerprints too. */
+export function selectAppLinkFingerprints(app: AndroidAppFields): readonly string[] {
+  const { fingerprints } = checkAndroidApp(app).values;
+  return fingerprints.filter((text) => /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/.test(text));
+}
+
+/** The first way that is there: the platform's fallback, its store, then `url`. */
+function findDestination(
+  link: VisitedLink,
+  apps: VisitedApps,
+  platform: Platform,
+  options: VisitOptions,
+): Destination | undefined {
+  const url = readAddress(link.url);
+  const last: Destination | undefined = url === undefined ? url : { to: url, reason: "url" };
+  if (platform === "desktop") return last;
+  const reason = `${platform}_fallback_url` as const;
+  const fallback = readAddress(link[reason]);
+  if (fallback !== undefined) return { to: fallback, reason };
+  if (platform === "ios") {
+    const store = buildAppStoreAddress(link, apps.ios_app);
+    return store === undefined ? last : { to: store, reason: "app_store" };
+  }
+  const store = buildPlayAddress(link, apps.android_app, options);
+  return store === undefined ? last : { to: store, reason: "play_store" };
+}
+
+/**
+ * The address verbatim, unless a header could not carry it. What the rules refuse now counts as
+ * missing, even if it was stored once: only http and https ever reach a visitor.
+ */
+function readAddress(address: string | null | undefined): string | undefined {
+  if (address === null || address === undefined) return undefined;
+  if (findWebAddressFault(address) !== undefined) return undefined;
+  return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
+}
+
+function buildAppStoreAddress(
+  { provider_token, campaign_token }: VisitedLink,
+  app: IosAppFields | undefined,
+): string | undefined {
+  const id = app === undefined ? null : checkIosApp(app).values.app_store_id;
+  if (id === null) return undefined;
+  const store = `https://apps.apple.com/app/id${id}`;
+  // Apple counts a campaign by both tokens; one alone says nothing.
+  if (isBlank(provider_token) || isBlank(campaign_token)) return store;
+  return `${store}?pt=${encode(provider_token)}&ct=${encode(campaign_token)}&mt=8`;
+}
+
+function buildPlayAddress(
+  { referrer }: VisitedLink,
+  app: AndroidAppFields | undefined,
+  { link_in_referrer = false, address }: VisitOptions,
+): string | undefined {
+  const packageName = app && readPackageName(app);
+  if (packageName === undefined) return undefined;
+  const carried = link_in_referrer ? address && `_url=${toBase64Url(address)}` : referrer;
+  const store = `https://play.google.com/store/apps/details?id=${encode(packageName)}`;
+  return isBlank(carried) ? store : `${store}&referrer=${encode(carried)}`;
+}
+
+/** A second host comes first: a custom scheme shows an error where the app is missing. */
+function chooseButton(
+  { ios_app, android_app }: VisitedApps,
+  platform: Mobile,
+  { second_host = false }: VisitOptions,
+): OpenButton | undefined {
+  if (platform === "ios") {
+    if (ios_app === undefined) return undefined;
+    if (second_host && canIosOpen(ios_app)) return { by: "second_host" };
+    const scheme = readScheme(checkIosApp(ios_app));
+    return scheme === null ? undefined : { by: "custom_scheme", scheme };
+  }
+  if (android_app === undefined) return undefined;
+  if (second_host && canAndroidOpen(android_app)) return { by: "second_host" };
+  const package_name = readPackageName(android_app);
+  if (package_name === undefined) return undefined;
+  return { by: "intent", package_name, scheme: readScheme(checkAndroidApp(android_app)) };
+}
+
+function readPackageName(app: AndroidAppFields): string | undefined {
+  const { values, problems } = checkAndroidApp(app);
+  return problems.some(({ field }) => field === "package_name") ? undefined : values.package_name;
+}
+
+/** A scheme that the rules refuse would run code in the page, so it counts as missing. */
+function readScheme({
+  values,
+  problems,
+}: ReturnType<typeof checkIosApp> | ReturnType<typeof checkAndroidApp>): string | null {
+  const isRefused = problems.some(({ field }) => field === "custom_scheme");
+  return isRefused ? null : values.custom_scheme;
+}
+
+/** Half a surrogate pair cannot be encoded; it becomes the replacement character. */
+function encode(text: string | null | undefined): string {
+  return encodeURIComponent((text ?? "").toWellFormed());
+}
+
+/** As the service's own Android SDK reads it: URL-safe, without padding. */
+function toBase64Url(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
+  return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}

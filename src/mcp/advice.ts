@@ -1,0 +1,79 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Code } from "./failure.ts";
+
+/** What to do next, in one sentence for the assistant: the part of an error that saves a guess. */
+
+type Context = {
+  readonly tool: string;
+  readonly endpoint?: Endpoint;
+  readonly effect?: "none" | "unknown" | "done";
+};
+
+const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = {
+  invalid_arguments: ({ tool }) =>
+    `Correct the arguments named in problems and call ${tool} again.`,
+  bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
+  key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
+  key_invalid: "Ask the user for another API key; explain_access tells what this one may do.",
+  account_suspended:
+    "Tell the user that the account is suspended; no call will work until it is not.",
+  scope_missing: ({ endpoint }) =>
+    `Ask the user for a key with the scope ${endpoint?.scope ?? "that the message names"}; ` +
+    "do not try again with this one.",
+  role_required:
+    "Tell the user that the key's owner lacks the role; do not try again with this key.",
+  plan_required: "Tell the user what needs a better plan, or call again without those fields.",
+  unauthorized: "Call explain_access to see what this key may do, and tell the user.",
+  not_found: ({ endpoint }) => adviseNotFound(endpoint),
+  validation_failed: ({ tool }) => `Correct the fields named in problems and call ${tool} again.`,
+  rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
+  overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
+  unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
+  timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
+  outcome_unknown: ({ endpoint, tool }) => adviseUnknown(endpoint, tool),
+  bad_response: ({ effect }) =>
+    `${effect === "unknown" ? "Look whether it happened before you repeat it, and tell" : "Tell"} ` +
+    "the user to check the deployment's base address.",
+  approval_required: ({ tool }) =>
+    `Show the user what approval.preview says; after their approval call ${tool} with the same arguments.`,
+  approval_declined: "The user said no: do not try again unless the user asks for it.",
+  plan_changed: "Make the plan again and show the user what it would do now.",
+  cancelled: ({ effect, tool }) =>
+    effect === "unknown"
+      ? "Look whether it happened before you repeat it."
+      : `Call ${tool} again if it is still wanted.`,
+  internal: "Try once more; if it fails again, tell the user the reference.",
+};
+
+export function advise(code: Code, context: Context): string {
+  const sentence = advice[code];
+  return typeof sentence === "string" ? sentence : sentence(context);
+}
+
+function adviseNotFound(endpoint: Endpoint | undefined): string {
+  const listTool = endpoint === undefined ? undefined : findListTool(endpoint);
+  if (listTool === undefined) return "Check the argument; nothing has it.";
+  return `Find the right id with ${listTool}.`;
+}
+
+/** How to find out, before anything is done twice. */
+function adviseUnknown(endpoint: Endpoint | undefined, tool: string): string {
+  const listTool = endpoint === undefined ? undefined : findListTool(endpoint);
+  if (listTool === undefined || endpoint?.path.startsWith("/page_template") === true) {
+    return `Do not call ${tool} again before the user has looked whether it happened.`;
+  }
+  return `Do not call ${tool} again yet: first look with ${listTool} whether it happened.`;
+}
+
+function lookFirst(effect: Context["effect"]): string {
+  return effect === "unknown" ? "look whether it happened, " : "";
+}
+
+/** Links, apps and projects are each found by the list of their kind. */
+function findListTool({ path }: Endpoint): string | undefined {
+  const [, kind = ""] = path.split("/");
+  const resource = kind === "short_links" ? "links" : kind;
+  return ["links", "ios_apps", "android_apps", "projects"].includes(resource)
+    ? `list_${resource}`
+    : undefined;
+}

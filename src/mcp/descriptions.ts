@@ -1,0 +1,44 @@
+import type { Contract } from "../contract/index.ts";
+
+/** For the model that chooses: what a tool does, when to use it and when not. */
+
+type ToolOf<Group> = {
+  [Name in keyof Group]: Group[Name] extends { readonly tool: infer Tool extends string }
+    ? Tool
+    : never;
+}[keyof Group];
+
+/** Every tool of the contract: one without a text does not compile. */
+export type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
+
+export const descriptions: Readonly<Record<EndpointTool, string>> = {
+  list_links: "List links, filtered, sorted and paged. For one known link use get_link.",
+  get_link: "Read one link.",
+  create_link:
+    "Create a link. Fails if the path is taken; upsert_link replaces. Without path one is generated.",
+  upsert_link:
+    "Create the link, or overwrite the given fields of the one with this path. Fields as in create_link.",
+  update_link:
+    "Change the given fields of one link; the others stay. An empty text clears a field.",
+  delete_link:
+    "Delete a link for ever; its address stops working at once. To send visitors elsewhere use update_link.",
+  shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
+  resolve_short_link: "Find the link behind a shortened address. Needs no key.",
+  list_ios_apps: "List the iOS apps that links can open.",
+  get_ios_app: "Read one iOS app.",
+  register_ios_app: "Register an iOS app, so that links can open it.",
+  update_ios_app: "Change the given fields of an iOS app. Changed ids need a person's approval.",
+  delete_ios_app: "Delete an iOS app. Its links stay but stop opening it.",
+  list_android_apps: "List the Android apps that links can open.",
+  get_android_app: "Read one Android app.",
+  register_android_app: "Register an Android app, so that links can open it.",
+  update_android_app:
+    "Change the given fields of an Android app. Package name and fingerprints need a person's approval.",
+  delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
+  list_projects: "List the projects. Master key.",
+  get_project: "Read one project. Master key.",
+  create_project: "Create a project with its own link host. Master key.",
+  update_project:
+    "Change the given fields of a project. Another subdomain or domain needs a person's approval. Master key.",
+  delete_project: "Delete a project with its links, apps and keys, for ever. Master key.",
+};

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { checkArguments } from "./check-arguments.ts";
+import { publishInput } from "./input-schema.ts";
+import { once } from "./once.ts";
+import { publishOutput } from "./output-schema.ts";
+import { annotate, type JsonObject, type Surface, type Tool } from "./tool.ts";
+
+const input = z.strictObject({});
+
+const result = {
+  access: z.looseObject({
+    kind: z.enum(["project", "master", "none"]),
+    tools: z.array(
+      z.looseObject({
+        tool: z.string(),
+        state: z.enum(["granted", "denied", "unknown"]),
+        reason: z.string().optional(),
+      }),
+    ),
+  }),
+};
+
+/** The tool that answers "why can't I do this?". */
+export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
+  const name = "explain_access";
+  return {
+    name,
+    title: "Explain access",
+    description: "What this API key may do, tool by tool, and why not. Changes nothing.",
+    group: undefined,
+    effect: "read",
+    annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
+    inputSchema: once(() => publishInput(input)),
+    outputSchema: once(() => publishOutput(result)),
+    readAccess: () => ({ state: "granted" }),
+    check: (given) => checkArguments(name, input, given),
+    run: async (_, { surface }) => {
+      await surface.explore();
+      return { access: describeAccess(surface, listTools()) };
+    },
+  };
+}
+
+export function describeAccess({ access }: Surface, tools: readonly Tool[]): JsonObject {
+  return {
+    kind: access.readKind(),
+    tools: tools.map((tool) => ({ tool: tool.name, ...tool.readAccess(access) })),
+  };
+}

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { readCause } from "../contract/access.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Problem } from "../contract/problem.ts";
+import type { CallFailure } from "../client/failure.ts";
+import { advise } from "./advice.ts";
+import { splitSentence, type CallProblem } from "./problems.ts";
+
+/** A call that came to nothing, as the assistant is told of it (design.md, "Results"). */
+
+export const codes = [
+  "invalid_arguments",
+  "bad_request",
+  "key_missing",
+  "key_invalid",
+  "account_suspended",
+  "scope_missing",
+  "role_required",
+  "plan_required",
+  "unauthorized",
+  "not_found",
+  "validation_failed",
+  "rate_limited",
+  "overloaded",
+  "unreachable",
+  "timed_out",
+  "outcome_unknown",
+  "bad_response",
+  "approval_required",
+  "approval_declined",
+  "plan_changed",
+  "cancelled",
+  "internal",
+] as const;
+export type Code = (typeof codes)[number];
+
+export const failureSchema = z.object({
+  code: z.enum(codes),
+  status: z.int().optional(),
+  message: z.string(),
+  problems: z
+    .array(
+      z.object({
+        field: z.string().optional(),
+        line: z.int().optional(),
+        column: z.int().optional(),
+        message: z.string(),
+        fix: z.string().optional(),
+      }),
+    )
+    .optional(),
+  effect: z.enum(["none", "unknown", "done"]),
+  retry: z.enum(["never", "now", "later"]),
+  retry_after_s: z.int().optional(),
+  approval: z
+    .object({
+      preview: z.string(),
+      url: z.string().optional(),
+      token: z.string().optional(),
+      expires_at: z.string(),
+    })
+    .optional(),
+  next: z.string(),
+});
+
+export type Failure = {
+  readonly code: Code;
+  readonly status?: number;
+  readonly message: string;
+  readonly problems?: readonly CallProblem[];
+  readonly effect: "none" | "unknown" | "done";
+  readonly retry: "never" | "now" | "later";
+  readonly retry_after_s?: number;
+  readonly approval?: {
+    readonly preview: string;
+    readonly url?: string;
+    readonly token?: string;
+    readonly expires_at: string;
+  };
+  readonly next: string;
+};
+
+/** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
+export class ToolFailure extends Error {
+  override readonly name = "ToolFailure";
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export function refuseArguments(tool: string, problems: readonly CallProblem[]): ToolFailure {
+  const message = problems.map((problem) => problem.message).join("; ");
+  return new ToolFailure({
+    code: "invalid_arguments",
+    message,
+    problems,
+    effect: "none",
+    retry: "now",
+    next: advise("invalid_arguments", { tool }),
+  });
+}
+
+/** What the deployment said. */
+export function explainProblem(endpoint: Endpoint, { status, message }: Problem): Failure {
+  const code = readCode(status, message);
+  const context = { tool: endpoint.tool, endpoint };
+  const problems = status === 422 ? splitSentence(endpoint, message) : undefined;
+  return {
+    code,
+    status,
+    message,
+    ...(problems !== undefined && { problems }),
+    effect: "none",
+    retry: code === "validation_failed" || code === "bad_request" ? "now" : "never",
+    next: advise(code, context),
+  };
+}
+
+/** What went wrong on the way to it. */
+export function explainCallFailure(
+  endpoint: Endpoint,
+  { code, message, facts }: CallFailure,
+): Failure {
+  const next = advise(code, { tool: endpoint.tool, endpoint, effect: facts.effect });
+  return { code, message, ...facts, next };
+}
+
+function readCode(status: number, message: string): Code {
+  switch (status) {
+    case 400:
+    case 413:
+    case 414:
+      return "bad_request";
+    case 401:
+    case 403:
+      return readCause(message);
+    case 404:
+      return "not_found";
+    case 422:
+      return "validation_failed";
+    default:
+      return "bad_response";
+  }
+}

@@ -1,0 +1,34 @@
+/** The known name that a mistyped one was most likely meant to be, or undefined. */
+export function findNearest(name: string, known: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  let least = Math.max(2, Math.floor(name.length / 2));
+  for (const candidate of known) {
+    const distance = measure(normalize(name), normalize(candidate), least);
+    if (distance < least) [nearest, least] = [candidate, distance];
+  }
+  return nearest;
+}
+
+/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are one name, said differently. */
+function normalize(name: string): string {
+  return name
+    .slice(0, 64)
+    .replace(/[A-Z]/g, (letter) => `_${letter}`)
+    .replace(/[-\s.]+/g, "_")
+    .toLowerCase();
+}
+
+/** Levenshtein's distance, or at least `most` when it is no smaller. */
+function measure(one: string, other: string, most: number): number {
+  if (Math.abs(one.length - other.length) >= most) return most;
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [column, candidate] of [...other].entries()) {
+      const replaced = (row[column] ?? 0) + Number(letter !== candidate);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? most;
+}

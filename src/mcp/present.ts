@@ -1,0 +1,67 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { meta } from "../contract/fields.ts";
+import type { Meta } from "../contract/fields.ts";
+import { encodePath } from "../contract/link-path.ts";
+import { findKind } from "./resource-kind.ts";
+import type { JsonObject } from "./tool.ts";
+
+/** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
+
+export function presentBody(
+  endpoint: Endpoint,
+  body: JsonObject,
+  linkHost: string | undefined,
+): JsonObject {
+  const { name } = findKind(endpoint);
+  if (endpoint.list !== undefined) return presentPage(endpoint, body, linkHost);
+  return { [name]: addAddress(name, body, linkHost) };
+}
+
+/** The rows of a list's body, which the client has parsed by the entry's schema. */
+export function readRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
+  return body[list?.name ?? ""] as readonly JsonObject[];
+}
+
+/** A page without what is not set: a model pays for every null. */
+function presentPage(
+  endpoint: Endpoint,
+  body: JsonObject,
+  linkHost: string | undefined,
+): JsonObject {
+  const { name } = findKind(endpoint);
+  const rows = readRows(endpoint, body).map((row) => dropNulls(addAddress(name, row, linkHost)));
+  // The entry's schema has the envelope's `meta` in every list.
+  const counted = pickMeta(body["meta"] as Meta);
+  const next = describeRest(endpoint.tool, counted);
+  return { [endpoint.list?.name ?? ""]: rows, meta: counted, ...(next !== undefined && { next }) };
+}
+
+/** api-spec.md, "Pagination envelope": only these members may be relied on. */
+function pickMeta(given: Meta): Meta {
+  const known = Object.keys(meta.shape).filter((name) => given[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, given[name]])) as Meta;
+}
+
+function describeRest(tool: string, { page, last, count, next }: Meta): string | undefined {
+  if (next !== undefined) {
+    return `Page ${page} of ${last}: call ${tool} with page ${next} for more.`;
+  }
+  if (count === 0) return "Nothing matches; fewer or other filters may find it.";
+  return page > last ? `There are ${last} pages; call ${tool} with page 1.` : undefined;
+}
+
+function addAddress(name: string, row: JsonObject, linkHost: string | undefined): JsonObject {
+  if (name !== "link" || linkHost === undefined) return row;
+  const { path, shortened_path } = row;
+  return {
+    ...row,
+    ...(typeof path === "string" && { address: `${linkHost}/${encodePath(path)}` }),
+    ...(typeof shortened_path === "string" && {
+      short_address: `${linkHost}/${encodePath(shortened_path)}`,
+    }),
+  };
+}
+
+function dropNulls(row: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+}

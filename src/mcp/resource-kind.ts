@@ -1,0 +1,66 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import type { Group } from "./tool.ts";
+
+/** What an endpoint is about: the name of its result, its group, and how one of them is named. */
+export type ResourceKind = {
+  /** `link`, `ios_app`: the member of a result that holds one. */
+  readonly name: string;
+  readonly label: string;
+  readonly group: Group;
+  /** The fields that tell one from another for a person, the best first. */
+  readonly names: readonly string[];
+  readonly show: Endpoint;
+  readonly index: Endpoint;
+  /** A field that, beside the UUID, tells exactly one. */
+  readonly key?: string;
+};
+
+const { links, iosApps, androidApps, projects } = contract;
+
+const link: ResourceKind = {
+  name: "link",
+  label: "link",
+  group: "links",
+  names: ["name", "path"],
+  show: links.show,
+  index: links.index,
+  key: "path",
+};
+
+const kinds: Readonly<Record<string, ResourceKind>> = {
+  links: link,
+  short_links: { ...link, group: "short_links" },
+  ios_apps: {
+    name: "ios_app",
+    label: "iOS app",
+    group: "apps",
+    names: ["name", "bundle_id"],
+    show: iosApps.show,
+    index: iosApps.index,
+    key: "bundle_id",
+  },
+  android_apps: {
+    name: "android_app",
+    label: "Android app",
+    group: "apps",
+    names: ["name", "package_name"],
+    show: androidApps.show,
+    index: androidApps.index,
+    key: "package_name",
+  },
+  projects: {
+    name: "project",
+    label: "project",
+    group: "projects",
+    names: ["name", "subdomain"],
+    show: projects.show,
+    index: projects.index,
+  },
+};
+
+export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
+  const kind = kinds[path.split("/")[1] ?? ""];
+  if (kind === undefined) throw new Error(`no kind of resource at ${path}`);
+  return kind;
+}

@@ -1,0 +1,104 @@
+import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import { budgets, limits, paging } from "../contract/policy.ts";
+import { callTool } from "./call-tool.ts";
+import { describeAccess } from "./explain-access.ts";
+import type { Failure } from "./failure.ts";
+import { makeInert } from "./inert.ts";
+import { findKind } from "./resource-kind.ts";
+import type { ServerOptions } from "./server.ts";
+
+/** What can be read by address: the key's access, the API's limits, and each resource. */
+
+const mimeType = "application/json";
+
+const accessUri = "waypost://access";
+const limitsUri = "waypost://limits";
+
+const fixed = [
+  {
+    uri: accessUri,
+    name: "access",
+    title: "Access of this key",
+    description: "What the API key may do, tool by tool.",
+    mimeType,
+  },
+  {
+    uri: limitsUri,
+    name: "limits",
+    title: "Limits of the API",
+    description: "Budgets per minute, page sizes and lengths.",
+    mimeType,
+  },
+];
+
+/** The endpoints that show one resource by its id. */
+export const shown: readonly Endpoint[] = [
+  contract.links.show,
+  contract.iosApps.show,
+  contract.androidApps.show,
+  contract.projects.show,
+];
+
+export function readTemplate({ path }: Endpoint): string {
+  return `waypost:/${path.replace(":id", "{id}")}`;
+}
+
+export function serveResources(server: Server, options: ServerOptions): void {
+  const { surface } = options;
+  server.setRequestHandler("resources/list", () => ({ resources: fixed }));
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: shown
+      .filter((endpoint) => surface.access.read(endpoint).state !== "denied")
+      .map((endpoint) => ({
+        uriTemplate: readTemplate(endpoint),
+        name: findKind(endpoint).name,
+        title: `One ${findKind(endpoint).label}`,
+        description: `By ${findKind(endpoint).key ?? "UUID"}${findKind(endpoint).key ? " or UUID" : ""}.`,
+        mimeType,
+      })),
+  }));
+  server.setRequestHandler("resources/read", async (request, { mcpReq }) => {
+    const { uri } = request.params;
+    const value = await readResource(uri, options, mcpReq.signal);
+    return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
+  });
+}
+
+async function readResource(
+  uri: string,
+  options: ServerOptions,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { surface, toolbox } = options;
+  if (uri === accessUri) return { access: describeAccess(surface, toolbox.tools) };
+  if (uri === limitsUri) return { limits: { budgets, paging, ...limits } };
+  const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^/?#]+)$/.exec(uri) ?? [];
+  const endpoint = shown.find(({ path }) => path === `/${folder}/:id`);
+  const tool = endpoint && toolbox.find(endpoint.tool);
+  const id = decode(name);
+  if (tool === undefined || id === undefined) throw refuseUnknown(uri);
+  // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
+  const person = { canAnswer: false, answer: undefined };
+  const result = await callTool(tool, { id }, { ...options, person, signal });
+  if (result.isError !== true) return result.structuredContent;
+  // Every failure has this shape (failure.ts).
+  const { error } = result.structuredContent as { error: Failure };
+  if (error.code === "not_found") throw refuseUnknown(uri);
+  throw new ProtocolError(ProtocolErrorCode.InternalError, error.message, { error });
+}
+
+function decode(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseUnknown(uri: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.ResourceNotFound, "There is no such resource.", {
+    uri,
+  });
+}

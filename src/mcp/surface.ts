@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import type { Client } from "../client/client.ts";
+import type { KeyFacts } from "../contract/access.ts";
+import type { Scope } from "../contract/policy.ts";
+import { createAccess } from "./access.ts";
+import { probe } from "./probe.ts";
+import type { Surface } from "./tool.ts";
+
+/** What is known of a key without asking the API. */
+export type KnownKey = {
+  readonly facts: KeyFacts | undefined;
+  readonly linkHost: string | undefined;
+};
+
+export type SurfaceOptions = {
+  readonly client: Client;
+  readonly key: string | undefined;
+  readonly scopes: readonly Scope[] | undefined;
+  readonly known: KnownKey;
+  /** Asks the embedded service again; undefined for a key that is no more. */
+  readonly lookUp: () => Promise<KnownKey | undefined>;
+  readonly onChange: () => void;
+};
+
+/** What one key sees: made once for each key, and shared by all who show it. */
+export function createSurface(options: SurfaceOptions): Surface {
+  const { client, key, scopes, known, lookUp, onChange } = options;
+  const { facts } = known;
+  let { linkHost } = known;
+  const access = createAccess({ hasKey: key !== undefined, scopes, facts, onChange });
+  let exploring: Promise<void> | undefined;
+
+  return {
+    client,
+    access,
+    key_print: printKey(key),
+    get linkHost() {
+      return linkHost;
+    },
+    explore: async () => {
+      if (access.hasFacts() || access.readKind() === "none") return;
+      exploring ??= probe(client, access).catch(() => {
+        // A deployment out of reach teaches nothing; the next one who asks tries again.
+        exploring = undefined;
+      });
+      await exploring;
+    },
+    renew: async () => {
+      const current = await lookUp();
+      if (current === undefined) return;
+      linkHost = current.linkHost;
+      if (current.facts !== undefined) access.setFacts(current.facts);
+    },
+  };
+}
+
+export function printKey(key: string | undefined): string {
+  return createHash("sha256")
+    .update(`key ${key ?? ""}`)
+    .digest("base64url");
+}

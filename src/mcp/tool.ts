@@ -1,0 +1,77 @@
+import type { Client } from "../client/client.ts";
+import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import type { Access, Reading } from "./access.ts";
+import type { Act } from "./approval/act.ts";
+import type { Person } from "./approval/person.ts";
+
+/** A tool as the server knows it, whether derived from the contract or written by hand. */
+
+export const groups = ["links", "short_links", "apps", "projects"] as const;
+export type Group = (typeof groups)[number];
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type Arguments = Readonly<Record<string, unknown>>;
+
+export type Tool = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** Undefined for what is always there, whichever groups were chosen. */
+  readonly group: Group | undefined;
+  readonly effect: Endpoint["effect"];
+  readonly annotations: Annotations;
+  /** Made once, when first asked for: a start that lists nothing pays for nothing. */
+  readonly inputSchema: () => JsonObject;
+  readonly outputSchema: () => JsonObject;
+  readonly readAccess: (access: Access) => Reading;
+  /** Throws a ToolFailure that names everything that is wrong with the arguments. */
+  readonly check: (given: unknown) => Arguments;
+  readonly run: (args: Arguments, call: Call) => Promise<JsonObject>;
+};
+
+/** All four hints, always: a client fills those that are missing with the worst. */
+export type Annotations = {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+};
+
+/** What one key sees and how its calls travel: shared by every call that shows the key. */
+export type Surface = {
+  readonly client: Client;
+  readonly access: Access;
+  /** Tells keys apart without naming them. */
+  readonly key_print: string;
+  /** Where this key's links live, when that is known: `https://spring.links.example`. */
+  readonly linkHost: string | undefined;
+  /** Finds out what is not known of the access yet; once, however often it is asked for. */
+  readonly explore: () => Promise<void>;
+  /** Takes over what the embedded service knows of the key by now. */
+  readonly renew: () => Promise<void>;
+};
+
+/** One call of a tool. */
+export type Call = {
+  readonly surface: Surface;
+  readonly signal: AbortSignal;
+  /** Asks the deployment; what it refuses arrives as a ToolFailure, and is learned from. */
+  readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
+  /** Returns when a person has approved of this very act; leaves by throwing when not. */
+  readonly approve: (act: Act) => Promise<void>;
+  readonly person: Person;
+};
+
+export function annotate({
+  effect,
+  idempotent,
+  overwrites,
+}: Pick<Endpoint, "effect" | "idempotent" | "overwrites">): Annotations {
+  return {
+    readOnlyHint: effect === "read",
+    destructiveHint: effect === "destroy" || overwrites,
+    idempotentHint: idempotent,
+    // Every tool works on the one deployment that the operator chose, and on nothing beyond it.
+    openWorldHint: false,
+  };
+}

@@ -1,0 +1,57 @@
+import type { Clock, Random } from "../contract/world.ts";
+import { migrate } from "../sql/migrate.ts";
+import { openSqlite } from "../sql/sqlite.ts";
+import type { Sql } from "../sql/sql.ts";
+import { createApprovals, type Approvals } from "./approvals.ts";
+import { init } from "./migrations/001-init.ts";
+import type { StateTables } from "./tables.ts";
+
+/** What Waypost itself remembers, in embedded and remote mode alike. */
+export type State = {
+  readonly approvals: Approvals;
+  /** A secret of this data folder that every process of it shares, made when first asked for. */
+  readonly readSecret: (name: string) => Promise<Uint8Array>;
+  readonly close: () => Promise<void>;
+};
+
+/** "WAYS" in the file's header. */
+const applicationId = 0x57415953;
+const migrations = [init];
+const secretBytes = 32;
+
+export async function openState(
+  path: string,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<State> {
+  const sql = await openSqlite<StateTables>(path, { applicationId });
+  await migrate(sql, migrations).catch(async (error: unknown) => {
+    await sql.close();
+    throw error;
+  });
+  return {
+    approvals: createApprovals(sql, { clock, random }),
+    readSecret: (name) => readSecret(sql, name, random),
+    close: sql.close,
+  };
+}
+
+async function readSecret(
+  { db, write }: Sql<StateTables>,
+  name: string,
+  random: Random,
+): Promise<Uint8Array> {
+  const find = () => db.selectFrom("secrets").select("value").where("name", "=", name);
+  const known = await find().executeTakeFirst();
+  if (known !== undefined) return Buffer.from(known.value, "base64url");
+  const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
+  // Of two processes that ask at once, the first one's secret stays.
+  await write((db) =>
+    db
+      .insertInto("secrets")
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column("name").doNothing())
+      .execute(),
+  );
+  const kept = await find().executeTakeFirstOrThrow();
+  return Buffer.from(kept.value, "base64url");
+}

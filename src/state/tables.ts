@@ -1,0 +1,17 @@
+/** What Waypost remembers between calls and processes, as the database has it. */
+export type StateTables = {
+  approvals: {
+    id: string;
+    /** Of the act: key, tool, arguments, target and its state. */
+    digest: string;
+    channel: "page" | "sealed";
+    status: "waiting" | "approved" | "declined" | "used";
+    /** What a person is shown, as JSON. */
+    preview: string;
+    pin_tries: number;
+    created_at: number;
+    expires_at: number;
+  };
+  pin_tries: { at: number };
+  secrets: { name: string; value: string };
+};
