@@ -71,7 +71,7 @@ export async function learnKey(
   const known = key === undefined ? undefined : await findKey(key);
   // A deployment elsewhere tells nobody where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
-  return known ?? { facts: undefined, linkHost };
+  return known ?? { facts: undefined, linkHost, linkInReferrer: false };
 }
 
 function chooseTools(options: Parameters<typeof createToolbox>[0]): Toolbox {

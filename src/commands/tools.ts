@@ -1,6 +1,8 @@
 import type { Config } from "../config.ts";
-import { describeTool } from "../mcp/server.ts";
-import { listVisible } from "../mcp/toolbox.ts";
+import { describeTools } from "../mcp/server.ts";
+import type { Reading } from "../mcp/access.ts";
+import type { Surface } from "../mcp/tool.ts";
+import { listVisible, type Toolbox } from "../mcp/toolbox.ts";
 import { createAssistant, learnKey, prepareState } from "./assistant.ts";
 import { openDeployment } from "./deployment.ts";
 import { createLog, createReport } from "./log.ts";
@@ -20,6 +22,8 @@ type Row = {
   readonly tokens: number;
   readonly reason?: string;
 };
+
+type Shown = ReturnType<typeof describeTools>[number];
 
 /** The tools that this configuration shows, what the key may do with each, and what it costs. */
 export async function showTools({ config, version, json }: ToolsOptions): Promise<void> {
@@ -45,10 +49,10 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
     const known = await learnKey(config, deployment, key);
     const surface = assistant.createSurface({ key, known }, () => {});
     await surface.explore();
-    return listVisible(assistant.toolbox, surface).map((tool) => ({
-      tool: tool.name,
-      ...tool.readAccess(surface.access),
-      tokens: countTokens(describeTool(tool)),
+    return describeTools(listVisible(assistant.toolbox, surface)).map((shown) => ({
+      tool: shown.name,
+      ...readState(assistant.toolbox, shown.name, surface),
+      tokens: countTokens(shown),
     }));
   } finally {
     await assistant.close();
@@ -56,7 +60,11 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   }
 }
 
+function readState({ find }: Toolbox, name: string, { access }: Surface): Reading {
+  return find(name)?.readAccess(access) ?? { state: "unknown" };
+}
+
 /** What a model is shown of a tool, at the customary four bytes a token. */
-function countTokens({ name, description, inputSchema }: ReturnType<typeof describeTool>): number {
+function countTokens({ name, description, inputSchema }: Shown): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
 }

@@ -14,31 +14,26 @@ export type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[
 export const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_links: "List links, filtered, sorted and paged. For one known link use get_link.",
   get_link: "Read one link.",
-  create_link:
-    "Create a link. Fails if the path is taken; upsert_link replaces. Without path one is generated.",
-  upsert_link:
-    "Create the link, or overwrite the given fields of the one with this path. Fields as in create_link.",
-  update_link:
-    "Change the given fields of one link; the others stay. An empty text clears a field.",
-  delete_link:
-    "Delete a link for ever; its address stops working at once. To send visitors elsewhere use update_link.",
+  create_link: "Create a link. A taken path is refused; upsert_link overwrites.",
+  upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
+  update_link: "Change the given fields of one link. An empty text clears a field.",
+  delete_link: "Delete a link for ever. To send its visitors elsewhere use update_link.",
   shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",
   get_ios_app: "Read one iOS app.",
   register_ios_app: "Register an iOS app, so that links can open it.",
-  update_ios_app: "Change the given fields of an iOS app. Changed ids need a person's approval.",
+  update_ios_app: "Change fields of an iOS app. A person approves a changed bundle or team id.",
   delete_ios_app: "Delete an iOS app. Its links stay but stop opening it.",
   list_android_apps: "List the Android apps that links can open.",
   get_android_app: "Read one Android app.",
   register_android_app: "Register an Android app, so that links can open it.",
   update_android_app:
-    "Change the given fields of an Android app. Package name and fingerprints need a person's approval.",
+    "Change fields of an Android app. A person approves a changed package or fingerprints.",
   delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
   list_projects: "List the projects. Master key.",
   get_project: "Read one project. Master key.",
   create_project: "Create a project with its own link host. Master key.",
-  update_project:
-    "Change the given fields of a project. Another subdomain or domain needs a person's approval. Master key.",
+  update_project: "Change fields of a project. A person approves a changed domain. Master key.",
   delete_project: "Delete a project with its links, apps and keys, for ever. Master key.",
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkArguments } from "./check-arguments.ts";
-import { publishInput } from "./input-schema.ts";
+import { publishBoth } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
 import { annotate, type JsonObject, type Surface, type Tool } from "./tool.ts";
@@ -30,7 +30,7 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
-    inputSchema: once(() => publishInput(input)),
+    inputSchema: publishBoth(() => input, []),
     outputSchema: once(() => publishOutput(result)),
     readAccess: () => ({ state: "granted" }),
     check: (given) => checkArguments(name, input, given),

@@ -1,9 +1,8 @@
 import type { z } from "zod";
-import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { explainVisits, explanation } from "../contract/link-explanation.ts";
-import { encodePath } from "../contract/link-path.ts";
+import { encodePath, normalizePath } from "../contract/link-path.ts";
 import type { LinkFields } from "../contract/links.ts";
 import { isBlank } from "../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../contract/visit.ts";
@@ -11,7 +10,7 @@ import type { Access, Reading } from "./access.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { refuseArguments, ToolFailure } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
-import { buildInput, publishInput } from "./input-schema.ts";
+import { buildInput, publishBoth } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
 import { findKind } from "./resource-kind.ts";
@@ -26,33 +25,36 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description:
-      "What visitors meet on iOS, Android and desktop, and what is wrong: of a link by id, or of fields (as in create_link) before you save them.",
+    description: [
+      "What visitors meet on iOS, Android and desktop, and what is wrong:",
+      "of a link by id, or of fields before you save them.",
+    ].join(" "),
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
-    inputSchema: once(() => publishInput(schema())),
+    fieldsLike: links.create.tool,
+    inputSchema: publishBoth(schema, Object.keys(links.create.body.shape)),
     outputSchema: once(() => publishOutput(explanation.shape)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
-      const { linkHost } = call.surface;
-      const isAddressed = linkHost !== undefined && !isBlank(link.path);
-      const address = isAddressed ? `${linkHost}/${encodePath(link.path ?? "")}` : undefined;
-      return explainVisits(link, apps, { address });
+      const { linkHost, linkInReferrer } = call.surface;
+      const path = normalizePath(link.path ?? "");
+      const isAddressed = linkHost !== undefined && !isBlank(path);
+      return explainVisits(link, apps, {
+        link_in_referrer: linkInReferrer,
+        address: isAddressed ? `${linkHost}/${encodePath(path ?? "")}` : undefined,
+      });
     },
   };
 }
 
 function buildSchema(): z.ZodObject {
-  const { id } = buildInput(links.show, {
-    idText: "UUID or path",
-    isTerse: false,
-    takesApproval: false,
-  }).shape;
-  const fields = buildInput(links.create, { idText: "", isTerse: true, takesApproval: false });
-  return fields.extend({ id: (id as z.ZodType).optional() });
+  const options = { idText: "UUID or path", takesApproval: false };
+  const { id } = buildInput(links.show, options).shape;
+  // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
+  return buildInput(links.create, options).extend({ id: (id as z.ZodType).optional() });
 }
 
 /** For whoever has to do with links; a draft is explained without asking anybody. */
@@ -68,14 +70,14 @@ type Subject = { readonly link: VisitedLink; readonly apps: VisitedApps };
 
 async function readSubject(args: Arguments, call: Call): Promise<Subject> {
   const { id, ...fields } = args;
-  const isById = id !== undefined;
+  const isById = typeof id === "string";
   if (isById === Object.keys(fields).length > 0) {
     const message = "explain_link takes either id, or the fields of a link that is not saved";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
   if (!isById) return readDraft(fields, call);
   const link = await call.ask(links.show, {
-    id: await findTarget(findKind(links.show), String(id), call),
+    id: await findTarget(findKind(links.show), id, call),
   });
   const { ios_app_id, android_app_id } = link;
   return {
@@ -89,20 +91,14 @@ async function readSubject(args: Arguments, call: Call): Promise<Subject> {
   };
 }
 
-/** An app that is registered counts as it is; one that the draft would make, as it says. */
+/** An app that is registered counts as it is; the draft itself says what it would make. */
 async function readDraft(draft: LinkFields, call: Call): Promise<Subject> {
   const { ios_app, android_app } = draft;
   const iosId = ios_app?.id ?? ios_app?.bundle_id;
   const androidId = android_app?.id ?? android_app?.package_name;
   const ios = isBlank(iosId) ? undefined : await find(call, iosApps.show, iosId);
   const android = isBlank(androidId) ? undefined : await find(call, androidApps.show, androidId);
-  return {
-    link: draft,
-    apps: {
-      ios_app: ios ?? ios_app ?? undefined,
-      android_app: android ?? android_app ?? undefined,
-    },
-  };
+  return { link: draft, apps: { ios_app: ios, android_app: android } };
 }
 
 /** The app's record; one that is not there, or that the key may not read, is not known. */

@@ -4,13 +4,20 @@
  */
 
 /** Controls but line breaks and tabs, format characters, blanks that look like nothing. */
-const hidden =
-  // eslint-disable-next-line no-misleading-character-class
-  /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const hiddenRanges = [
+  String.raw`\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u2800`,
+  // A joiner of combining marks, and fillers of Hangul and Khmer.
+  String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,
+  // Variation selectors, which can carry a message of their own.
+  String.raw`\ufe00-\ufe0f\u{e0100}-\u{e01ef}`,
+];
+const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
+const symbol = String.raw`\p{Extended_Pictographic}`;
+const joiner = String.raw`(?<=[${symbol}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=${symbol})`;
+const colouring = String.raw`(?<=[${symbol}\d#*])\ufe0f`;
 /** A joiner inside an emoji, and the sign after a symbol that asks for its coloured form. */
-const emojiJoint =
-  /(?<=[\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=\p{Extended_Pictographic})|(?<=[\p{Extended_Pictographic}\d#*])\ufe0f/gu;
+const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
   if (!hidden.test(text)) return text;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { conditions } from "../contract/filters.ts";
 import { paging } from "../contract/policy.ts";
+import { once } from "./once.ts";
 import type { JsonObject } from "./tool.ts";
 
 /** From an entry to the one flat object that its tool takes. */
@@ -9,8 +10,6 @@ import type { JsonObject } from "./tool.ts";
 export type InputOptions = {
   /** What `id` may be, in a few words. */
   readonly idText: string;
-  /** Leaves the fields' texts out, where a tool beside this one carries them. */
-  readonly isTerse: boolean;
   /** Whether the call takes a sealed approval (two-step mode). */
   readonly takesApproval: boolean;
 };
@@ -21,7 +20,8 @@ export function buildInput(endpoint: Endpoint, options: InputOptions): z.ZodObje
   if (params !== undefined) fields["id"] = z.string().min(1).describe(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(Object.keys(list.filters)));
   for (const [name, field] of Object.entries(body?.shape ?? {})) {
-    const strict = tighten(field as z.ZodType, options.isTerse);
+    // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
+    const strict = tighten(field as z.ZodType);
     fields[name] = required.includes(name) ? demand(strict) : strict;
   }
   if (options.takesApproval) {
@@ -70,23 +70,20 @@ function buildListFields(filterable: readonly string[]): Record<string, z.ZodTyp
  * The contract's schemas drop what they do not know, for that is how the API is. Here a member
  * that nobody knows is most likely a mistyped one.
  */
-function tighten(schema: z.ZodType, isTerse: boolean): z.ZodType {
+function tighten(schema: z.ZodType): z.ZodType {
   const { description } = schema;
-  const tight = tightenInner(schema, isTerse);
-  return description === undefined || isTerse ? tight : tight.describe(description);
+  const tight = tightenInner(schema);
+  return description === undefined ? tight : tight.describe(description);
 }
 
-function tightenInner(schema: z.ZodType, isTerse: boolean): z.ZodType {
-  if (schema instanceof z.ZodOptional) return tighten(inner(schema), isTerse).optional();
-  if (schema instanceof z.ZodNullable) return tighten(inner(schema), isTerse).nullable();
-  if (schema instanceof z.ZodObject) {
-    const members = Object.entries<z.ZodType>(schema.shape);
-    return z.strictObject(
-      Object.fromEntries(members.map(([name, member]) => [name, tighten(member, isTerse)])),
-    );
-  }
-  // A schema without members, made anew so that no text clings to it.
-  return isTerse && schema instanceof z.ZodString ? z.string() : schema;
+function tightenInner(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return tighten(inner(schema)).optional();
+  if (schema instanceof z.ZodNullable) return tighten(inner(schema)).nullable();
+  if (!(schema instanceof z.ZodObject)) return schema;
+  const members = Object.entries<z.ZodType>(schema.shape);
+  return z.strictObject(
+    Object.fromEntries(members.map(([name, member]) => [name, tighten(member)])),
+  );
 }
 
 /** A field that the API demands: neither absent nor null. */
@@ -105,12 +102,13 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 
 /**
  * The schema as a client reads it. Short, for a model pays for every word: null says nothing that
- * an empty text does not, except where a whole object is taken away.
+ * an empty text does not, except where a whole object is taken away. Fields that are `silent` have
+ * their texts elsewhere.
  */
-export function publishInput(schema: z.ZodObject): JsonObject {
+function publishInput(schema: z.ZodObject, silent: readonly string[] = []): JsonObject {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
     io: "input",
-    override: ({ zodSchema, jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema, path }) => {
       if (zodSchema === filterValue) {
         delete jsonSchema.anyOf;
         Object.assign(jsonSchema, {
@@ -118,11 +116,35 @@ export function publishInput(schema: z.ZodObject): JsonObject {
           items: { type: "string" },
         });
       }
+      // That members are strict is said once, at the top.
       // Every int of JSON Schema would name JavaScript's own bound.
+      if (path.length > 0) delete jsonSchema.additionalProperties;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  return shorten(published) as JsonObject;
+  const { properties, ...rest } = shorten(published) as { readonly properties?: JsonObject };
+  const fields = Object.entries(properties ?? {}).map(([name, field]) => [
+    name,
+    silent.includes(name) ? dropTexts(field) : field,
+  ]);
+  return { ...rest, properties: Object.fromEntries(fields) };
+}
+
+/** The schema with the texts of its fields and without them, each made when first asked for. */
+export function publishBoth(
+  schema: () => z.ZodObject,
+  fields: readonly string[],
+): (isTerse: boolean) => JsonObject {
+  const full = once(() => publishInput(schema()));
+  const terse = once(() => publishInput(schema(), fields));
+  return (isTerse) => (isTerse ? terse() : full());
+}
+
+function dropTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropTexts);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([name]) => name !== "description");
+  return Object.fromEntries(kept.map(([name, part]) => [name, dropTexts(part)]));
 }
 
 /** `anyOf: [schema, null]` becomes the schema itself; an object keeps the null, to be detached. */

@@ -19,12 +19,14 @@ function normalize(name: string): string {
 }
 
 /** Levenshtein's distance, or at least `most` when it is no smaller. */
-function measure(one: string, other: string, most: number): number {
+function measure(first: string, second: string, most: number): number {
+  const one = Array.from(first);
+  const other = Array.from(second);
   if (Math.abs(one.length - other.length) >= most) return most;
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...one].entries()) {
+  for (const [index, letter] of one.entries()) {
     const next = [index + 1];
-    for (const [column, candidate] of [...other].entries()) {
+    for (const [column, candidate] of other.entries()) {
       const replaced = (row[column] ?? 0) + Number(letter !== candidate);
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }

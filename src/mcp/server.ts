@@ -59,7 +59,7 @@ export function createServer(options: ServerOptions): Server {
   );
   server.setRequestHandler("tools/list", async () => {
     await surface.renew();
-    return { tools: listVisible(toolbox, surface).map(describeTool) };
+    return { tools: describeTools(listVisible(toolbox, surface)) };
   });
   server.setRequestHandler("tools/call", async (request, context) => {
     const { name, arguments: given } = request.params;
@@ -77,23 +77,21 @@ export function createServer(options: ServerOptions): Server {
   return server;
 }
 
-export function describeTool({
-  name,
-  title,
-  description,
-  annotations,
-  inputSchema,
-  outputSchema,
-}: Tool) {
-  return {
-    name,
-    title,
-    description,
-    annotations,
-    // Both are object schemas: they are made from z.strictObject and z.looseObject.
-    inputSchema: inputSchema() as { type: "object" },
-    outputSchema: outputSchema() as { type: "object" },
-  };
+export function describeTools(tools: readonly Tool[]) {
+  const names = new Set(tools.map(({ name }) => name));
+  return tools.map((tool) => {
+    const { name, title, description, annotations, fieldsLike = "" } = tool;
+    const isTerse = names.has(fieldsLike);
+    return {
+      name,
+      title,
+      description: isTerse ? `${description} Fields as in ${fieldsLike}.` : description,
+      annotations,
+      // Both are object schemas: they are made from z.strictObject and z.looseObject.
+      inputSchema: tool.inputSchema(isTerse) as { type: "object" },
+      outputSchema: tool.outputSchema() as { type: "object" },
+    };
+  });
 }
 
 function refuseUnknown({ suggest }: Toolbox, name: string): ProtocolError {

@@ -10,6 +10,7 @@ import type { Surface } from "./tool.ts";
 export type KnownKey = {
   readonly facts: KeyFacts | undefined;
   readonly linkHost: string | undefined;
+  readonly linkInReferrer: boolean;
 };
 
 export type SurfaceOptions = {
@@ -26,7 +27,7 @@ export type SurfaceOptions = {
 export function createSurface(options: SurfaceOptions): Surface {
   const { client, key, scopes, known, lookUp, onChange } = options;
   const { facts } = known;
-  let { linkHost } = known;
+  let latest = known;
   const access = createAccess({ hasKey: key !== undefined, scopes, facts, onChange });
   let exploring: Promise<void> | undefined;
 
@@ -35,7 +36,10 @@ export function createSurface(options: SurfaceOptions): Surface {
     access,
     key_print: printKey(key),
     get linkHost() {
-      return linkHost;
+      return latest.linkHost;
+    },
+    get linkInReferrer() {
+      return latest.linkInReferrer;
     },
     explore: async () => {
       if (access.hasFacts() || access.readKind() === "none") return;
@@ -48,7 +52,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     renew: async () => {
       const current = await lookUp();
       if (current === undefined) return;
-      linkHost = current.linkHost;
+      latest = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
     },
   };

@@ -20,8 +20,10 @@ export type Tool = {
   readonly group: Group | undefined;
   readonly effect: Endpoint["effect"];
   readonly annotations: Annotations;
+  /** Another tool whose fields are the same: where both are listed, their texts stand there. */
+  readonly fieldsLike?: string | undefined;
   /** Made once, when first asked for: a start that lists nothing pays for nothing. */
-  readonly inputSchema: () => JsonObject;
+  readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => Reading;
   /** Throws a ToolFailure that names everything that is wrong with the arguments. */
@@ -45,6 +47,8 @@ export type Surface = {
   readonly key_print: string;
   /** Where this key's links live, when that is known: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
+  /** The project's setting, as far as it is known (link-services.md §3). */
+  readonly linkInReferrer: boolean;
   /** Finds out what is not known of the access yet; once, however often it is asked for. */
   readonly explore: () => Promise<void>;
   /** Takes over what the embedded service knows of the key by now. */

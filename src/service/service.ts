@@ -29,6 +29,7 @@ export type Service = {
 export type KnownKey = {
   readonly facts: KeyFacts;
   readonly linkHost: string | undefined;
+  readonly linkInReferrer: boolean;
 };
 
 export type ServiceOptions = Services & {
@@ -107,7 +108,8 @@ export function createService(options: ServiceOptions): Service {
       if (holder === undefined) return undefined;
       const { project } = holder;
       const linkHost = project === null ? undefined : fillLinkOrigin(services.linkOrigin, project);
-      return { facts: describeKey(holder), linkHost };
+      const linkInReferrer = project?.link_in_referrer === true;
+      return { facts: describeKey(holder), linkHost, linkInReferrer };
     },
   };
 }

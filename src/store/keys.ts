@@ -29,6 +29,7 @@ export type KeyHolder = {
     readonly subdomain: string;
     readonly custom_domain: string | null;
     readonly custom_domain_verified: boolean;
+    readonly link_in_referrer: boolean;
   } | null;
 };
 
@@ -38,7 +39,7 @@ const selectHolder = prepareQuery((db) =>
     .leftJoin("projects", "projects.id", "api_keys.project_id")
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
-    .select(["subdomain", "custom_domain", "custom_domain_verified"])
+    .select(["subdomain", "custom_domain", "custom_domain_verified", "link_in_referrer"])
     .where("token_hash", "=", ""),
 );
 
@@ -62,6 +63,7 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
             subdomain: row.subdomain ?? "",
             custom_domain: row.custom_domain,
             custom_domain_verified: row.custom_domain_verified === 1,
+            link_in_referrer: row.link_in_referrer === 1,
           },
   };
 }

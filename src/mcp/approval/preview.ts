@@ -95,5 +95,5 @@ async function touch(kind: ResourceKind, record: JsonObject, call: Asking): Prom
 
 function show(value: unknown): string {
   if (typeof value === "string") return quote(value, 200);
-  return Array.isArray(value) ? value.map(show).join(", ") : String(JSON.stringify(value ?? null));
+  return Array.isArray(value) ? value.map(show).join(", ") : JSON.stringify(value ?? null);
 }

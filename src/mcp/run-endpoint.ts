@@ -1,0 +1,89 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { isBlank } from "../contract/text.ts";
+import type { Preview } from "./approval/act.ts";
+import { previewChange, previewDeletion } from "./approval/preview.ts";
+import { ToolFailure } from "./failure.ts";
+import { findTarget } from "./find-target.ts";
+import { presentBody } from "./present.ts";
+import { findKind, type ResourceKind } from "./resource-kind.ts";
+import type { Arguments, Call, JsonObject } from "./tool.ts";
+
+/** A call of a tool that is an entry of the contract. */
+export async function runEndpoint(
+  endpoint: Endpoint,
+  args: Arguments,
+  call: Call,
+): Promise<JsonObject> {
+  const { approval: _, ...given } = args;
+  if (endpoint.params === undefined) return send(endpoint, given, call);
+  const kind = findKind(endpoint);
+  const id = await findTarget(kind, String(given["id"]), call);
+  const input = { ...given, id };
+  if (!mayNeedApproval(endpoint)) return send(endpoint, input, call);
+  const target = await readTarget(kind, id, call);
+  const approve = (preview: Preview) =>
+    call.approve({ tool: endpoint.tool, args: given, target: id, state: target.state, preview });
+  if (endpoint.effect === "destroy") {
+    await approve(await previewDeletion(kind, id, target.record, call));
+    await call.ask(endpoint, input);
+    return { deleted: { id, ...pickNames(kind, target.record) } };
+  }
+  const changes = findChanges(endpoint, given, target);
+  if (Object.keys(changes).length > 0) {
+    await approve(await previewChange(kind, id, { record: target.record, changes }, call));
+  }
+  return send(endpoint, input, call);
+}
+
+/** Whether calls of this endpoint may have to be approved (design.md, "Approval"). */
+export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boolean {
+  return effect === "destroy" || approval_fields.length > 0;
+}
+
+async function send(endpoint: Endpoint, input: Arguments, call: Call): Promise<JsonObject> {
+  const body: unknown = await call.ask(endpoint, input);
+  // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
+  return presentBody(endpoint, body as JsonObject, call.surface.linkHost);
+}
+
+type Target = {
+  readonly record: JsonObject;
+  /** What an approval is bound to; null where the key may not look. */
+  readonly state: JsonObject | null;
+};
+
+/** The target as it is. A key that may not read it acts all the same, and shows less. */
+async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
+  try {
+    const body: unknown = await ask(show, { id });
+    const record = body as JsonObject;
+    // Clicks come while a person thinks, and change nothing about the target.
+    const { clicks: _, ...state } = record;
+    return { record, state };
+  } catch (error) {
+    const isForbidden = error instanceof ToolFailure && error.failure.status === 401;
+    if (!isForbidden) throw error;
+    return { record: {}, state: null };
+  }
+}
+
+/** The fields of consequence that this call would change. */
+function findChanges(
+  { approval_fields = [] }: Endpoint,
+  given: Arguments,
+  { record, state }: Target,
+): JsonObject {
+  const changed = approval_fields.filter((field) => {
+    const value = given[field];
+    if (value === undefined) return false;
+    if (state === null) return true;
+    if (isBlank(value) && isBlank(record[field])) return false;
+    return JSON.stringify(value) !== JSON.stringify(record[field]);
+  });
+  return Object.fromEntries(changed.map((field) => [field, given[field]]));
+}
+
+function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
+  const known = names.filter((name) => !isBlank(record[name]));
+  return Object.fromEntries(known.map((name) => [name, record[name]]));
+}

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { CallFailure } from "../../src/client/failure.ts";
+import { openRemote } from "../../src/client/remote.ts";
+import { contract } from "../../src/contract/index.ts";
+import { openHostile, type Misdeed } from "../support/hostile.ts";
+import { createWorld } from "../support/world.ts";
+import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+
+/** What a broken deployment does to a call that only reads (security-reliability.md §2.2). */
+
+const { links, shortLinks } = contract;
+
+let at: Expedition;
+beforeEach(async () => {
+  at = await createExpedition();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const passing: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] = [
+  ["reset", "unreachable", 4, /broke off \(ECONNRESET\)/],
+  ["close", "unreachable", 4, /broke off \(UND_ERR_SOCKET\)/],
+  ["cut_length", "unreachable", 4, /broke off/],
+  ["cut_chunked", "unreachable", 4, /broke off/],
+  ["noise", "unreachable", 4, /broke off \(HPE_/],
+  // Three tries of 15 seconds are all that 45 seconds hold.
+  ["stall", "timed_out", 3, /no answer came in time/],
+  ["stall_body", "timed_out", 3, /no answer came in time/],
+  ["busy", "overloaded", 4, /status 503: Request took too long/],
+  ["failing", "overloaded", 4, /status 500: Something went wrong on our side \(reference r-1\)/],
+  ["html_502", "overloaded", 4, /status 502/],
+  ["odd_status", "overloaded", 4, /status 599/],
+];
+
+describe("what may pass", () => {
+  test.each(passing)("%s is tried again, and nobody hears of it", async (misdeed) => {
+    at.hostile.plan({ reads: [misdeed] });
+    expect(await at.client.call(links.index, {})).toMatchObject({ links: [], meta: { count: 0 } });
+    expect(at.hostile.received).toEqual(["GET /links", "GET /links"]);
+  });
+
+  test.each(passing)("%s without end is %s after %i tries", async (misdeed, code, tries, words) => {
+    at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
+    const failure = await fail(at.client.call(links.index, {}));
+    expect(failure).toMatchObject({ code, facts: { effect: "none", retry: "later" } });
+    expect(failure.message).toMatch(words);
+    expect(at.hostile.received).toHaveLength(tries);
+  });
+
+  test("a resolve is a read, whatever its method says", async () => {
+    at.hostile.plan({ reads: ["reset", "busy"] });
+    const url = "http://default.localhost:8787/nothing";
+    await expect(at.client.call(shortLinks.resolve, { url })).rejects.toMatchObject({
+      status: 404,
+    });
+    expect(at.hostile.received).toHaveLength(3);
+    expect(at.hostile.authorizations).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("what will not pass", () => {
+  const lasting: readonly (readonly [Misdeed, words: RegExp])[] = [
+    ["html_200", /no JSON/],
+    ["html_201", /no JSON/],
+    ["html_404", /status 404 and no JSON/],
+    ["misdirected", /status 421 and no JSON/],
+    ["half_json", /no JSON/],
+    ["other_json", /JSON of another shape/],
+    ["huge", /larger than 8 MiB/],
+    ["redirect", /redirect \(status 307\), which is not followed/],
+  ];
+
+  test.each(lasting)("%s is a bad response, and not asked for twice", async (misdeed, words) => {
+    at.hostile.plan({ reads: [misdeed, misdeed] });
+    const failure = await fail(at.client.call(links.index, {}));
+    expect(failure).toMatchObject({ code: "bad_response", facts: { effect: "none" } });
+    expect(failure.message).toMatch(words);
+    expect(at.hostile.received).toHaveLength(1);
+    expect(at.hostile.strayed).toEqual([]);
+  });
+
+  test.each(lasting)("a write that meets %s is never said to be undone", async (misdeed) => {
+    at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
+    const failure = await fail(at.client.call(links.create, { path: "spring" }));
+    expect(["bad_response", "outcome_unknown"]).toContain(failure.code);
+    expect(failure.facts).toEqual({ effect: "unknown", retry: "never" });
+    expect(at.hostile.carriedOut).toEqual(["POST /links 201"]);
+    expect(at.hostile.strayed).toEqual([]);
+  });
+});
+
+describe("waiting", () => {
+  test("each wait is longer, and a 503 is given the time that it asks for", async () => {
+    at.hostile.plan({ reads: ["reset", "reset", "reset"] });
+    await at.client.call(links.index, {});
+    const [first = 0, second = 0, third = 0] = at.waits;
+    expect(first).toBeGreaterThanOrEqual(150);
+    expect(second).toBeGreaterThan(first);
+    expect(third).toBeGreaterThan(second);
+
+    at.hostile.plan({ reads: ["busy"] });
+    await at.client.call(links.index, {});
+    expect(at.waits.at(-1)).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("an outage is not made worse: in the long run few calls are repeated", async () => {
+    at.hostile.plan({ reads: Array(2000).fill("failing") });
+    for (let turn = 0; turn < 100; turn += 1) await fail(at.client.call(links.index, {}));
+    const repeats = at.hostile.received.length - 100;
+    expect(repeats).toBeGreaterThanOrEqual(100);
+    expect(repeats).toBeLessThan(115);
+  });
+});
+
+describe("a deployment that is not there", () => {
+  test("a refused connection is unreachable for any call, and changes nothing", async () => {
+    await using world = await createWorld();
+    const gone = await openHostile(world);
+    await gone[Symbol.asyncDispose]();
+    const remote = openRemote();
+    const { client, waits } = createTraveller({ world, send: remote.send, origin: gone.origin });
+    const failure = await fail(client.call(links.create, { path: "spring" }));
+    expect(failure).toMatchObject({
+      code: "unreachable",
+      message: "The deployment cannot be reached (ECONNREFUSED).",
+      facts: { effect: "none", retry: "later" },
+    });
+    expect(waits).toHaveLength(3);
+    await remote.close();
+  });
+
+  test("nor does one with which no TLS can be agreed on", async () => {
+    const remote = openRemote();
+    const origin = at.hostile.origin.replace("http:", "https:");
+    const { client, waits } = createTraveller({ world: at.world, send: remote.send, origin });
+    const failure = await fail(client.call(links.create, { path: "spring" }));
+    expect(failure).toMatchObject({ code: "unreachable", facts: { effect: "none" } });
+    expect(failure.message).toMatch(/\(ERR_SSL_/);
+    expect(waits).toHaveLength(3);
+    expect(at.hostile.received).toEqual([]);
+    await remote.close();
+  });
+
+  test("a write that could not leave at first goes when the way is free", async () => {
+    const remote = openRemote();
+    const sends = [new URL("http://127.0.0.1:1"), new URL(at.hostile.origin)];
+    const { client } = createTraveller({
+      world: at.world,
+      send: (request, signal) => {
+        const { origin } = sends.length > 1 ? (sends.shift() ?? request) : { origin: "" };
+        const target =
+          origin === "" ? request.url.replace(/^http:\/\/[^/]+/, at.hostile.origin) : "";
+        return remote.send(
+          target === "" ? new Request(`${origin}/`) : new Request(target, request),
+          signal,
+        );
+      },
+    });
+    expect(await client.call(links.create, { path: "spring" })).toMatchObject({ path: "spring" });
+    expect(at.hostile.received).toEqual(["POST /links"]);
+    await remote.close();
+  });
+});
+
+async function fail(call: Promise<unknown>): Promise<CallFailure> {
+  const error = await call.then(
+    (answer) => new Error(`it went well: ${JSON.stringify(answer)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof CallFailure) return error;
+  throw error;
+}

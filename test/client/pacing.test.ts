@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { contract } from "../../src/contract/index.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { createTraveller, type Traveller } from "./traveller.ts";
+
+/** api-spec.md, "Limits", seen from the key's side: in virtual time, before the real service. */
+
+const { links, iosApps, androidApps, shortLinks } = contract;
+const nobody = "0190a000-0000-7000-8000-000000000000";
+
+let world: World;
+let traveller: Traveller;
+let statuses: number[];
+/** How long each request travels before the service counts it. */
+let latency_ms: number;
+let onSleep: (milliseconds: number) => void;
+
+beforeEach(async () => {
+  world = await createWorld();
+  statuses = [];
+  latency_ms = 0;
+  traveller = createTraveller({
+    world,
+    send: async (request) => {
+      traveller.advance(latency_ms);
+      const response = await world.fetch(request);
+      statuses.push(response.status);
+      return response;
+    },
+    sleep: async (milliseconds) => onSleep(milliseconds),
+  });
+  onSleep = traveller.advance;
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** The cheapest request that counts: it reaches the budget and finds nothing. */
+async function write(): Promise<void> {
+  await expect(traveller.client.call(links.update, { id: nobody })).rejects.toMatchObject({
+    status: 404,
+  });
+}
+
+async function writeMany(count: number, pause_ms = 0): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await write();
+    traveller.advance(pause_ms);
+  }
+}
+
+/** As `write`, by somebody whom the client knows nothing of. */
+function spendElsewhere(): Promise<unknown> {
+  return world.call("PATCH", `/links/${nobody}`, { body: {} });
+}
+
+const spent = {
+  name: "CallFailure",
+  code: "rate_limited",
+  facts: { effect: "none", retry: "later" },
+};
+
+describe("a key's own haste", () => {
+  test("six hundred writes go at once, and the next waits until the first is a minute old", async () => {
+    await writeMany(600, 50);
+    expect(traveller.waits).toEqual([]);
+    await write();
+    // Half a minute has passed, and a second is kept for clocks that differ.
+    expect(traveller.waits).toEqual([31_000]);
+    expect(statuses.filter((status) => status !== 404)).toEqual([]);
+  });
+
+  test("a call that would wait past its deadline is refused before anything is sent", async () => {
+    await writeMany(600);
+    await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
+      ...spent,
+      facts: { ...spent.facts, retry_after_s: 61 },
+    });
+    expect(statuses.length).toBe(600);
+    expect(traveller.waits).toEqual([]);
+  });
+
+  test("who comes back when it was told to is let through", async () => {
+    await writeMany(600);
+    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+    traveller.advance(61_000);
+    await traveller.client.call(links.create, { path: "patient" });
+    expect(traveller.waits).toEqual([]);
+  });
+
+  test("fifteen hundred writes never meet a 429", async () => {
+    let refused = 0;
+    for (let written = 0; written < 1500;) {
+      const error = await traveller.client
+        .call(links.update, { id: nobody })
+        .catch((thrown) => thrown);
+      if (error.status === 404) written += 1;
+      else {
+        expect(error).toMatchObject(spent);
+        refused += 1;
+        traveller.advance(error.facts.retry_after_s * 1000);
+      }
+    }
+    expect(refused).toBe(2);
+    expect(new Set(statuses)).toEqual(new Set([404]));
+  });
+
+  test("nor do as many that are called at once, each of which waits for its own place", async () => {
+    await writeMany(500, 60);
+    const settled = await Promise.allSettled(
+      Array.from({ length: 400 }, () => traveller.client.call(links.update, { id: nobody })),
+    );
+    expect(settled.every(({ status }) => status === "rejected")).toBe(true);
+    expect(statuses).toHaveLength(900);
+    expect(new Set(statuses)).toEqual(new Set([404]));
+    expect(traveller.waits.length).toBeGreaterThan(100);
+  });
+
+  test("a request that travelled slowly counts from when the service counted it", async () => {
+    latency_ms = 10_000;
+    await write();
+    latency_ms = 0;
+    await writeMany(599);
+    traveller.advance(55_000);
+    await writeMany(600, 1);
+    expect(new Set(statuses)).toEqual(new Set([404]));
+  });
+
+  test("a place whose caller left while waiting is given back", async () => {
+    await writeMany(600, 50);
+    const controller = new AbortController();
+    onSleep = () => controller.abort();
+    await expect(
+      traveller.client.call(links.create, { path: "left" }, controller.signal),
+    ).rejects.toMatchObject({ code: "cancelled", facts: { effect: "none" } });
+    onSleep = traveller.advance;
+    await write();
+    // Whoever left waits for the first place, and so does the next one.
+    expect(traveller.waits).toEqual([31_000, 31_000]);
+    expect(statuses).toHaveLength(601);
+  });
+});
+
+describe("budgets", () => {
+  test("what spends another budget, or none, does not wait", async () => {
+    await writeMany(600);
+    const { client } = traveller;
+    await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
+    await client.call(androidApps.create, { package_name: "com.example", fingerprints: ["AA:BB"] });
+    await client.call(shortLinks.create, { url: "https://example.com/" });
+    await client.call(links.index, {});
+    await expect(client.call(links.destroy, { id: nobody })).rejects.toMatchObject({ status: 404 });
+    await expect(client.call(links.create, {})).rejects.toMatchObject(spent);
+    expect(traveller.waits).toEqual([]);
+  });
+
+  test("endpoints of one row share their budget", async () => {
+    const { client } = traveller;
+    for (let turn = 0; turn < 200; turn += 1) {
+      await client.call(links.upsert, { path: "one" });
+      await write();
+      await client.call(links.create, {});
+    }
+    await expect(client.call(links.upsert, { path: "one" })).rejects.toMatchObject(spent);
+    expect(statuses).not.toContain(429);
+  });
+
+  test("what is not limited never waits", async () => {
+    for (let turn = 0; turn < 700; turn += 1) {
+      await traveller.client
+        .call(links.destroy, { id: nobody })
+        .catch((error) => expect(error.status).toBe(404));
+    }
+    expect(traveller.waits).toEqual([]);
+  });
+});
+
+describe("somebody else on the same key", () => {
+  test("a 429 is waited for with growing patience and then said", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
+      ...spent,
+      facts: { ...spent.facts, retry_after_s: 60 },
+    });
+    expect(statuses).toEqual([429, 429, 429, 429]);
+    const [first = 0, second = 0, third = 0] = traveller.waits;
+    expect(traveller.waits).toHaveLength(3);
+    expect(first).toBeGreaterThanOrEqual(1500);
+    expect(second).toBeGreaterThan(first * 1.1);
+    expect(third).toBeGreaterThan(second * 1.1);
+  });
+
+  test("a 429 that passes is not told to anyone", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    traveller.advance(55_000);
+    expect(await traveller.client.call(links.create, { path: "x" })).toMatchObject({ path: "x" });
+    expect(statuses.at(-1)).toBe(201);
+    expect(statuses).toContain(429);
+  });
+
+  test("a 429 halves the rate for a minute", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    traveller.advance(59_000);
+    await traveller.client.call(links.create, { path: "x" });
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+    // Two of the three hundred are spent: the refused try and the one that went through.
+    await writeMany(298);
+    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+    traveller.advance(61_000);
+    await writeMany(600);
+    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+  });
+});
+
+test("two clients with different keys do not wait for each other", async () => {
+  await writeMany(600);
+  const other = createTraveller({ world, send: world.fetch, key: await world.addKey() });
+  await other.client.call(links.create, { path: "other" });
+  expect(other.waits).toEqual([]);
+});

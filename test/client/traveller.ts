@@ -1,0 +1,112 @@
+import { randomBytes } from "node:crypto";
+import {
+  createClient,
+  type Client,
+  type ClientOptions,
+  type SetTimer,
+} from "../../src/client/client.ts";
+import type { Send } from "../../src/client/attempt.ts";
+import { openRemote } from "../../src/client/remote.ts";
+import { openHostile, type Hostile } from "../support/hostile.ts";
+import { createWorld, origin, type World } from "../support/world.ts";
+
+/** A client whose time is the world's: it sleeps by moving the clock, and no timer rings alone. */
+
+export type Traveller = {
+  readonly client: Client;
+  /** How long it waited between tries, in milliseconds. */
+  readonly waits: readonly number[];
+  /** The time of the tries that are under way is up. */
+  readonly ring: () => void;
+  /** How many timers are set. */
+  readonly countTimers: () => number;
+  readonly advance: (milliseconds: number) => void;
+};
+
+type Wanted = {
+  readonly world: World;
+  readonly send: Send;
+  readonly origin?: string;
+  readonly key?: string | undefined;
+  readonly sleep?: ClientOptions["sleep"];
+};
+
+export function createTraveller(wanted: Wanted): Traveller {
+  const { world, send } = wanted;
+  const waits: number[] = [];
+  const timers = new Map<() => void, number>();
+  // The world's clock begins here too, and both are moved together.
+  let now = Date.UTC(2026, 0, 15, 12);
+  let monotonic = 0;
+  const advance = (milliseconds: number) => {
+    world.advance(milliseconds);
+    now += milliseconds;
+    monotonic += milliseconds;
+  };
+  const setTimer: SetTimer = (ring, milliseconds) => {
+    timers.set(ring, milliseconds);
+    return () => timers.delete(ring);
+  };
+  const client = createClient({
+    target: { origin: wanted.origin ?? origin, key: "key" in wanted ? wanted.key : world.key },
+    send,
+    clock: { now: () => now, monotonic: () => monotonic },
+    random: { bytes: (count) => randomBytes(count) },
+    sleep: (milliseconds, signal) => {
+      waits.push(milliseconds);
+      if (wanted.sleep !== undefined) return wanted.sleep(milliseconds, signal);
+      advance(milliseconds);
+      return Promise.resolve();
+    },
+    setTimer,
+  });
+  return {
+    client,
+    waits,
+    ring: () => {
+      for (const [ring, milliseconds] of timers) {
+        advance(milliseconds);
+        ring();
+      }
+    },
+    countTimers: () => timers.size,
+    advance,
+  };
+}
+
+/** A traveller to a hostile deployment over real sockets. */
+export type Expedition = Traveller & {
+  readonly world: World;
+  readonly hostile: Hostile;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type ExpeditionOptions = {
+  readonly isMaster?: boolean;
+  readonly sleep?: ClientOptions["sleep"];
+  /** What happens when the deployment leaves a call without an answer; else its time is up. */
+  readonly onStall?: () => void;
+};
+
+export async function createExpedition(options: ExpeditionOptions = {}): Promise<Expedition> {
+  const world = await createWorld();
+  const hostile = await openHostile(world, () => (options.onStall ?? traveller.ring)());
+  const remote = openRemote();
+  const traveller = createTraveller({
+    world,
+    send: remote.send,
+    origin: hostile.origin,
+    key: options.isMaster === true ? world.master : world.key,
+    ...(options.sleep !== undefined && { sleep: options.sleep }),
+  });
+  return {
+    ...traveller,
+    world,
+    hostile,
+    [Symbol.asyncDispose]: async () => {
+      await remote.close();
+      await hostile[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,248 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { messages } from "../../src/contract/messages.ts";
+import type { World } from "./world.ts";
+
+/**
+ * A deployment that breaks its word: a real HTTP server before a real service. It does to each
+ * request what was planned for it, before or after the service carried the request out.
+ */
+export type Hostile = {
+  readonly origin: string;
+  /** What happens to the next writes and reads, in order; beyond that it is honest. */
+  readonly plan: (faults: { readonly writes?: Faults; readonly reads?: Faults }) => void;
+  /** Every request that arrived, "POST /links" say. */
+  readonly received: string[];
+  /** Those of them that reached the service behind it, each with the status that it gave. */
+  readonly carriedOut: string[];
+  /** The Authorization headers that arrived. */
+  readonly authorizations: (string | undefined)[];
+  /** What arrived at the other host, to which the redirects lead. */
+  readonly strayed: string[];
+  /** Waits until nothing that arrived is still being carried out. */
+  readonly settle: () => Promise<void>;
+  /** Waits until every connection from outside is closed. */
+  readonly untilLeft: () => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Fault = Misdeed | `${Misdeed} after` | "honest";
+type Faults = readonly Fault[];
+export type Misdeed = keyof typeof misdeeds;
+
+type Answer = { readonly status: number; readonly text: string };
+
+type Scene = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** What the service said, or what it would look like where it was not asked. */
+  readonly answer: Answer;
+  readonly elsewhere: string;
+  /** Told when the caller is left without an answer. */
+  readonly onStall: () => void;
+  readonly carryOut: () => Promise<unknown>;
+};
+
+const noAnswer: Answer = { status: 200, text: '{"id":"none"}' };
+const json = { "content-type": "application/json" };
+
+const misdeeds = {
+  reset: ({ request }) => request.socket.resetAndDestroy(),
+  close: ({ request }) => request.socket.destroy(),
+  stall: ({ onStall }) => onStall(),
+  /** Stalls, and carries the request out when its caller has given up. */
+  late: async ({ request, onStall, carryOut }) => {
+    const closed = once(request.socket, "close");
+    onStall();
+    await closed;
+    await carryOut();
+  },
+  stall_body: ({ response, answer, onStall }) => {
+    response.writeHead(answer.status, {
+      ...json,
+      "content-length": Buffer.byteLength(answer.text) + 1,
+    });
+    response.write(answer.text, onStall);
+  },
+  cut_length: ({ request, response, answer }) => {
+    response.writeHead(answer.status, {
+      ...json,
+      "content-length": Buffer.byteLength(answer.text),
+    });
+    response.write(halve(answer.text), () => request.socket.destroy());
+  },
+  cut_chunked: ({ request, response, answer }) => {
+    response.writeHead(answer.status, json);
+    response.write(halve(answer.text), () => request.socket.destroy());
+  },
+  half_json: ({ response, answer }) => {
+    response.writeHead(answer.status, json).end(halve(answer.text));
+  },
+  other_json: ({ response, answer }) => {
+    response.writeHead(answer.status, json).end('{"links":{"id":7},"id":7}');
+  },
+  html_200: (scene) => answerHtml(scene, 200),
+  html_201: (scene) => answerHtml(scene, 201),
+  html_404: (scene) => answerHtml(scene, 404),
+  html_502: (scene) => answerHtml(scene, 502),
+  redirect: ({ request, response, elsewhere }) => {
+    response.writeHead(307, { location: `${elsewhere}${request.url}` }).end();
+  },
+  huge: ({ response, answer }) => {
+    response.writeHead(answer.status, json).end(`{"filler":"${"x".repeat(9 * 1024 * 1024)}"}`);
+  },
+  noise: ({ request }) => request.socket.end("\u0001\u0002 no HTTP at all\r\n\r\n"),
+  /** As `noise` and `failing`, but the key comes back. */
+  echo_noise: ({ request }) => request.socket.end(`${request.headers.authorization}\r\n\r\n`),
+  echo_401: (scene) => answerEcho(scene, 401),
+  echo_500: (scene) => answerEcho(scene, 500),
+  limited: ({ response }) => {
+    response.writeHead(429, json).end(JSON.stringify({ error: messages.rate_limited }));
+  },
+  busy: ({ response }) => {
+    const body = JSON.stringify({ error: messages.took_too_long });
+    response.writeHead(503, { ...json, "retry-after": "1" }).end(body);
+  },
+  failing: ({ response }) => {
+    response.writeHead(500, json).end(JSON.stringify({ error: messages.internal("r-1") }));
+  },
+  /** A browser would send the request again after this one. */
+  misdirected: (scene) => answerHtml(scene, 421),
+  odd_status: ({ request }) => request.socket.end("HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n"),
+} as const satisfies Record<string, (scene: Scene) => unknown>;
+
+export async function openHostile(
+  world: Pick<World, "fetch">,
+  onStall: () => void = () => undefined,
+): Promise<Hostile> {
+  const [received, carriedOut, strayed]: [string[], string[], string[]] = [[], [], []];
+  const authorizations: (string | undefined)[] = [];
+  const running = new Set<Promise<void>>();
+  const other = await listen(
+    createServer((request, response) => {
+      strayed.push(nameRequest(request));
+      response.end();
+    }),
+  );
+  let planned: { readonly writes: Fault[]; readonly reads: Fault[] } = { writes: [], reads: [] };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    received.push(nameRequest(request));
+    authorizations.push(request.headers.authorization);
+    const body = await readText(request);
+    const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
+    const carryOut = async (): Promise<Answer> => {
+      const answer = await forward(world, request, body);
+      carriedOut.push(`${nameRequest(request)} ${answer.status}`);
+      return answer;
+    };
+    const isCarriedOut = fault === "honest" || fault.endsWith(" after");
+    const answer = isCarriedOut ? await carryOut() : noAnswer;
+    if (fault === "honest") {
+      response.writeHead(answer.status, json).end(answer.text);
+      return;
+    }
+    // What is left of a fault without its time is the misdeed's name.
+    const act: (scene: Scene) => unknown = misdeeds[fault.replace(/ after$/, "") as Misdeed];
+    // An empty answer cannot be cut, so a full one stands in for it.
+    const said = answer.text === "" ? noAnswer : answer;
+    await act({ request, response, answer: said, elsewhere: other.origin, onStall, carryOut });
+  }
+
+  const { server, origin } = await listen(
+    createServer((request, response) => {
+      const serving = serve(request, response).finally(() => running.delete(serving));
+      running.add(serving);
+    }),
+  );
+  return {
+    origin,
+    plan: ({ writes = [], reads = [] }) => {
+      planned = { writes: [...writes], reads: [...reads] };
+    },
+    received,
+    carriedOut,
+    authorizations,
+    strayed,
+    settle: async () => {
+      await Promise.all(running);
+    },
+    untilLeft: () => untilLeft(server),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([server, other.server].map(closeServer));
+      await Promise.all(running);
+    },
+  };
+}
+
+async function listen(server: Server): Promise<{
+  readonly server: Server;
+  readonly origin: string;
+}> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port; only pipes have a path instead.
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+async function untilLeft(server: Server): Promise<void> {
+  for (;;) {
+    const count = await new Promise<number>((resolve, reject) => {
+      server.getConnections((error, found) => (error ? reject(error) : resolve(found)));
+    });
+    if (count === 0) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}
+
+async function forward(
+  world: Pick<World, "fetch">,
+  { method = "GET", url = "/", headers }: IncomingMessage,
+  body: string,
+): Promise<Answer> {
+  const { authorization, "content-type": type } = headers;
+  const request = new Request(new URL(url, "http://localhost:8787"), {
+    method,
+    headers: {
+      ...(authorization !== undefined && { authorization }),
+      ...(type !== undefined && { "content-type": type }),
+    },
+    ...(body !== "" && { body }),
+  });
+  const response = await world.fetch(request);
+  return { status: response.status, text: await response.text() };
+}
+
+function nameRequest({ method, url = "" }: IncomingMessage): string {
+  const [path = ""] = url.replace(apiPrefix, "").split("?");
+  return `${method} ${path}`;
+}
+
+function isWrite({ method, url = "" }: IncomingMessage): boolean {
+  return method !== "GET" && !url.endsWith("/short_links/resolve");
+}
+
+function answerHtml({ response }: Scene, status: number): void {
+  response.writeHead(status, { "content-type": "text/html" }).end("<h1>Sign in</h1>");
+}
+
+function answerEcho({ request, response }: Scene, status: number): void {
+  const error = `Who are you, ${request.headers.authorization}?`;
+  response.writeHead(status, json).end(JSON.stringify({ error }));
+}
+
+function halve(text: string): string {
+  return text.slice(0, Math.ceil(text.length / 2));
+}
