@@ -12,7 +12,18 @@ test("without any setting the defaults hold", () => {
     port: 8787,
     link_origin: undefined,
     public_url: undefined,
+    base_url: undefined,
+    mode: "guarded",
+    scopes: undefined,
+    tools: [],
     log: "info",
+    secrets: {
+      api_key: undefined,
+      api_key_file: undefined,
+      http_token: undefined,
+      http_token_file: undefined,
+      approval_pin_file: undefined,
+    },
   });
 });
 
@@ -21,6 +32,8 @@ describe("where a setting comes from", () => {
     ["WAYPOST_DATA", "data", "/srv/one", "/srv/two", "data"],
     ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
     ["WAYPOST_LOG", "log", "silent", "debug", "log"],
+    ["WAYPOST_MODE", "mode", "read-only", "full", "mode"],
+    ["WAYPOST_BASE_URL", "base-url", "https://one.example", "http://two.example:8", "base_url"],
     [
       "WAYPOST_PUBLIC_URL",
       "public-url",
@@ -63,10 +76,52 @@ describe("where a setting comes from", () => {
   });
 });
 
+describe("a deployment elsewhere", () => {
+  const remote = { ...home, WAYPOST_BASE_URL: "https://api.example" };
+
+  test.each(["https://api.example/", "https://api.example/api/v1", "https://api.example/api/v1/"])(
+    "%s is taken by its origin",
+    (url) => {
+      expect(readConfig(home, { "base-url": url }).base_url).toBe("https://api.example");
+    },
+  );
+
+  test("its links live at one origin, for a key reaches one project", () => {
+    const flags = { "link-origin": "https://go.example/" };
+    expect(readConfig(remote, flags).link_origin).toBe("https://go.example");
+    expect(() => readConfig(remote, { "link-origin": "https://{subdomain}.example" })).toThrow(
+      "must be the origin of the project's links, such as https://go.example.com",
+    );
+  });
+});
+
+test("lists are comma lists, with blanks around their words", () => {
+  const config = readConfig(
+    { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
+    {},
+  );
+  expect(config.scopes).toEqual(["links.index", "links.show"]);
+  expect(config.tools).toEqual(["links", "-delete_link"]);
+});
+
+test("a scope that there is not is refused by its flag and variable", () => {
+  expect(() => readConfig(home, { scopes: "links.index,links.read" })).toThrow(
+    /^--scopes \(WAYPOST_SCOPES\) must be of links\.show, /,
+  );
+});
+
+test("secrets come from variables alone, and lose the blanks around them", () => {
+  const environment = { ...home, WAYPOST_API_KEY: " key\n", WAYPOST_HTTP_TOKEN: " " };
+  const { secrets } = readConfig(environment, { "api-key": "other", api_key: "other" });
+  expect(secrets.api_key).toBe("key");
+  expect(secrets.http_token).toBeUndefined();
+});
+
 describe("what is refused, in one line that names the flag and the variable", () => {
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin with {subdomain} in its host name";
+  const base = "--base-url (WAYPOST_BASE_URL) must be an http or https origin, without a path";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
 
   test.each([
@@ -85,14 +140,17 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["link-origin", "{subdomain}.example", origin],
     ["public-url", "links.example", address],
     ["public-url", "ftp://links.example", address],
+    ["base-url", "api.example", base],
+    ["base-url", "ftp://api.example", base],
+    ["base-url", "https://api.example/links", base],
+    ["base-url", "https://ada@api.example", base],
+    ["mode", "careful", "--mode (WAYPOST_MODE) must be one of read-only, guarded, two-step, full"],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
   ])("--%s %s", (flag, value, message) => {
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
   });
 
   test.each([
-    ["WAYPOST_BASE_URL", { ...home, WAYPOST_BASE_URL: "https://api.example" }, {}],
-    ["--base-url", home, { "base-url": "https://api.example" }],
     ["WAYPOST_DATABASE_URL", { ...home, WAYPOST_DATABASE_URL: "postgres://db" }, {}],
     ["--database-url", home, { "database-url": "postgres://db" }],
   ])("%s, which this version would not obey", (name, environment, flags) => {

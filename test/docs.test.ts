@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, test } from "vitest";
 import { listEndpoints } from "../src/contract/index.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
+
+// The tools that write files are plain JavaScript, which has no types of its own.
+// @ts-expect-error
+import { renderManifest } from "./tools/manifest.js";
+import { createToolbox } from "../src/mcp/toolbox.ts";
+import { bundle, createFolder, startServe } from "./support/command.ts";
 
 /** What the documents say, held against what is true. */
 
@@ -18,17 +26,70 @@ test("CI runs exactly the README's test command", () => {
 });
 
 test("the README's table of endpoints is the contract's", () => {
-  const [, table] = readme.split(/<!-- \/?endpoints.*-->/);
-  const cells = (table ?? "")
-    .split("\n")
-    .filter((line) => line.startsWith("| `"))
-    .map((line) =>
-      line
-        .split("|")
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-  expect(cells).toEqual(listEndpoints().map(describeEndpoint));
+  expect(readTable("endpoints")).toEqual(listEndpoints().map(describeEndpoint));
+});
+
+test("the README's table of tools is what an assistant is shown", () => {
+  const { tools } = createToolbox({ mode: "guarded", selection: [] });
+  const rows = tools.map(({ name, description, effect }) => [`\`${name}\``, description, effect]);
+  expect(readTable("tools")).toEqual(rows);
+});
+
+test("manifest.json has the tools of a live tools/list and the version of package.json", async () => {
+  expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
+});
+
+test("manifest.json sets known variables alone, each from a field that the user may fill in", () => {
+  const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
+  const help = readFileSync("src/commands/help.ts", "utf8");
+  for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
+    expect(help).toContain(variable);
+    const [, field = ""] = /^\$\{user_config\.(\w+)\}$/.exec(value) ?? [];
+    // Without a default, an empty field would arrive as the placeholder itself.
+    expect(user_config[field]).toHaveProperty("default");
+  }
+});
+
+describe("the blocks that connect a client", () => {
+  const blocks = [...readme.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) =>
+    JSON.parse((json ?? "").replace("<your key>", "the-key")),
+  );
+  const servers = blocks.map((block) => (block.mcpServers ?? block.servers).waypost);
+
+  test("each starts the built command, with variables that it knows", async () => {
+    const started = servers.filter((server) => server.command !== undefined);
+    expect(started.length).toBeGreaterThanOrEqual(4);
+    for (const { command, args, env } of started) {
+      expect([command, ...args]).toEqual(["node", "/path/to/waypost/dist/waypost.js"]);
+      await using folder = await createFolder();
+      const settings = { ...env, WAYPOST_DATA: folder.path, WAYPOST_LOG: "silent" };
+      const client = new Client({ name: "readme", version: "0" });
+      await client.connect(
+        new StdioClientTransport({ command: process.execPath, args: [bundle], env: settings }),
+      );
+      expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+      await client.close();
+    }
+  });
+
+  test("the one over HTTP works with the address and the key of a first start", async () => {
+    const server = servers.find(({ url }) => url !== undefined);
+    expect(server.url).toBe("http://127.0.0.1:8787/mcp");
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path);
+    const authorization = server.headers.Authorization.replace("the-key", serving.key);
+    const transport = new StreamableHTTPClientTransport(new URL(serving.places.mcp), {
+      requestInit: { headers: { authorization } },
+    });
+    const client = new Client({ name: "readme", version: "0" });
+    await client.connect(transport);
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    await client.close();
+  });
+
+  test("the command for Claude Code is the same command", () => {
+    expect(readme).toContain("claude mcp add waypost -- node /path/to/waypost/dist/waypost.js");
+  });
 });
 
 test("the help text and the README name the same settings", () => {
@@ -36,6 +97,16 @@ test("the help text and the README name the same settings", () => {
   const variables = new Set(readme.match(/WAYPOST_[A-Z_]+/g));
   expect(new Set(help.match(/WAYPOST_[A-Z_]+/g))).toEqual(variables);
 });
+
+/** The cells of a table that stands between its two marks. */
+function readTable(name: string): readonly (readonly string[])[] {
+  const [, table = ""] = readme.split(new RegExp(`<!-- /?${name}.*-->`));
+  const lines = table.split("\n").filter((line) => line.startsWith("| `"));
+  return lines.map((line) => {
+    const cells = line.split("|").slice(1, -1);
+    return cells.map((cell) => cell.trim());
+  });
+}
 
 function describeEndpoint({ method, also, path, scope, auth, summary }: Endpoint): string[] {
   const methods = also === undefined ? method : `${method}, ${also}`;

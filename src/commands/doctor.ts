@@ -4,9 +4,10 @@ import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
 import { StoreUnusable } from "../sql/faults.ts";
-import { createAssistant, learnKey, prepareState } from "./assistant.ts";
+import { prepareState } from "./assistant.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
+import { inspectTools } from "./inspect.ts";
 import { createLog, createReport } from "./log.ts";
 import { print } from "./output.ts";
 import { describeLinkOrigin } from "./places.ts";
@@ -41,7 +42,8 @@ type Note = (finding: Finding) => void;
 function describeConfiguration({ base_url, mode, tools, data }: Config, version: string): Finding {
   const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
-  const said = `Waypost ${version} on Node ${process.versions.node}: ${where}, mode ${mode}, ${chosen}`;
+  const runtime = `Waypost ${version} on Node ${process.versions.node}`;
+  const said = `${runtime}: ${where}, mode ${mode}, ${chosen}`;
   const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
   const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
   return { about: "configuration", said, ...(isOpen && { fault }) };
@@ -75,22 +77,26 @@ async function examine(
 ): Promise<void> {
   const key = await tryKey(config, note);
   await askDeployment(deployment, key, note);
+  const { toolbox, surface } = await inspectTools({ config, version, key }, deployment);
+  const states = toolbox.tools.map((tool) => tool.readAccess(surface.access).state);
+  const counts = (["granted", "denied", "unknown"] as const).map((state) => {
+    return `${states.filter((each) => each === state).length} ${state}`;
+  });
+  const said = `${surface.access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
+  note({ about: "access", said });
+  await tryState(config, note);
+}
+
+async function tryState(config: Config, note: Note): Promise<void> {
   const state = prepareState(config);
-  const openPage = (id: string) => Promise.resolve(id);
-  const report = createReport(createLog({ log: "silent" }));
-  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
-  const known = await learnKey(config, deployment, key);
-  const surface = assistant.createSurface({ key, known }, () => {});
-  await surface.explore();
-  const states = assistant.toolbox.tools.map((tool) => tool.readAccess(surface.access).state);
-  const count = (wanted: string) => states.filter((state) => state === wanted).length;
-  const said = `${count("granted")} tools granted, ${count("denied")} denied, ${count("unknown")} unknown`;
-  note({ about: "access", said: `${surface.access.readKind()} key: ${said} (waypost tools)` });
-  await state.open().then(
-    () => note({ about: "state", said: "approvals can be kept" }),
-    (error: unknown) => note({ about: "state", fault: String(error), said: "" }),
-  );
-  await assistant.close();
+  try {
+    await state.open();
+    note({ about: "approvals", said: "can be kept" });
+  } catch (error) {
+    note({ about: "approvals", fault: error instanceof Error ? error.message : "", said: "" });
+  } finally {
+    await state.close();
+  }
 }
 
 async function tryKey(config: Config, note: Note): Promise<string | undefined> {
@@ -112,8 +118,7 @@ async function askDeployment(
   key: string | undefined,
   note: Note,
 ): Promise<void> {
-  const sleep = () => Promise.resolve();
-  const client = createClient({ target: { origin, key }, send, clock, random, sleep });
+  const client = createClient({ target: { origin, key }, send, clock, random, sleep: skip });
   try {
     await client.call(contract.links.index, { limit: 1 });
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
@@ -129,4 +134,9 @@ async function askDeployment(
     const said = `is known (${error.message})`;
     note({ about: "key", said, ...(isRejected && { fault: error.message }) });
   }
+}
+
+/** Whoever looks does not want to wait for a second try. */
+function skip(): Promise<void> {
+  return Promise.resolve();
 }

@@ -3,8 +3,8 @@ import { describeTools } from "../mcp/server.ts";
 import type { Reading } from "../mcp/access.ts";
 import type { Surface } from "../mcp/tool.ts";
 import { listVisible, type Toolbox } from "../mcp/toolbox.ts";
-import { createAssistant, learnKey, prepareState } from "./assistant.ts";
 import { openDeployment } from "./deployment.ts";
+import { inspectTools } from "./inspect.ts";
 import { createLog, createReport } from "./log.ts";
 import { formatTable, print, say } from "./output.ts";
 import { describeLinkOrigin } from "./places.ts";
@@ -41,21 +41,15 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   const report = createReport(createLog(config));
   const linkOrigin = describeLinkOrigin(config, config.port);
   const deployment = await openDeployment({ config, linkOrigin, report });
-  const state = prepareState(config);
-  const openPage = (id: string) => Promise.resolve(id);
-  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
   try {
     const key = readApiKey(config);
-    const known = await learnKey(config, deployment, key);
-    const surface = assistant.createSurface({ key, known }, () => {});
-    await surface.explore();
-    return describeTools(listVisible(assistant.toolbox, surface)).map((shown) => ({
+    const { toolbox, surface } = await inspectTools({ config, version, key }, deployment);
+    return describeTools(listVisible(toolbox, surface)).map((shown) => ({
       tool: shown.name,
-      ...readState(assistant.toolbox, shown.name, surface),
+      ...readState(toolbox, shown.name, surface),
       tokens: countTokens(shown),
     }));
   } finally {
-    await assistant.close();
     await deployment.close();
   }
 }

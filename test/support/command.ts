@@ -45,7 +45,7 @@ type SpawnOptions = {
   readonly under?: readonly string[];
 };
 
-const bundle = join(import.meta.dirname, "../../dist/waypost.js");
+export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
 
 /** Runs a command to its end. */
 export async function run(words: readonly string[], options?: SpawnOptions): Promise<Finished> {

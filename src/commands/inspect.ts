@@ -1,0 +1,37 @@
+import type { Config } from "../config.ts";
+import type { Toolbox } from "../mcp/toolbox.ts";
+import type { Surface } from "../mcp/tool.ts";
+import { createAssistant, learnKey, prepareState } from "./assistant.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** What an assistant would be shown with this configuration, for whoever only wants to look. */
+export type Inspection = { readonly toolbox: Toolbox; readonly surface: Surface };
+
+type InspectOptions = {
+  readonly config: Config;
+  readonly version: string;
+  readonly key: string | undefined;
+};
+
+export async function inspectTools(
+  { config, version, key }: InspectOptions,
+  deployment: Deployment,
+): Promise<Inspection> {
+  const { toolbox, createSurface } = createAssistant({
+    config,
+    deployment,
+    version,
+    state: prepareState(config),
+    openPage: refuse,
+    report: refuse,
+  });
+  const known = await learnKey(config, deployment, key);
+  const surface = createSurface({ key, known }, () => {});
+  await surface.explore();
+  return { toolbox, surface };
+}
+
+/** Looking calls no tool, so nothing is ever approved or reported. */
+function refuse(): never {
+  throw new Error("no tool is called here");
+}

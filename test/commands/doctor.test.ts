@@ -1,0 +1,90 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
+
+/** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
+
+test("on a new folder everything is well", async () => {
+  await using folder = await createFolder();
+  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  expect(code).toBe(0);
+  const lines = stdout.trim().split("\n");
+  expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(" "))).toEqual([
+    "ok configuration",
+    "ok store",
+    "ok key",
+    "ok access",
+    "ok approvals",
+  ]);
+});
+
+test("a store that is damaged is a fault, with what to do", async () => {
+  await using folder = await createFolder();
+  await mkdir(folder.path, { mode: 0o700 });
+  await writeFile(join(folder.path, "waypost.db"), "not a database, but long enough to be one");
+  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT store +\S/m);
+});
+
+test("a key that is none is a fault, and is not shown", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_API_KEY: "canary-3f9a" };
+  const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT key +API key is invalid\.$/m);
+  expect(stdout + stderr).not.toContain("canary-3f9a");
+});
+
+test("a key file that cannot be read is a fault", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
+  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT key +WAYPOST_API_KEY_FILE: the file .*none\.key cannot be read$/m);
+});
+
+test("a deployment that does not answer is a fault that names the setting", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-key" };
+  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT deployment +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
+});
+
+test("a deployment elsewhere without encryption is a fault", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
+  const { stdout } = await run(["doctor", "--data", folder.path], { env });
+  expect(stdout).toMatch(/^FAULT configuration .*use https in WAYPOST_BASE_URL$/m);
+});
+
+test("a key with few scopes, and a master key, are known and well", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const keys = ["keys", "create", "--data", folder.path];
+  const few = await runJson([...keys, "--scopes", "ios_apps.show"]);
+  const master = await runJson([...keys, "--master"]);
+  for (const [token, kind] of [
+    [few.token, "project"],
+    [master.token, "master"],
+  ]) {
+    const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: token };
+    await using elsewhere = await createFolder();
+    const { code, stdout } = await run(["doctor", "--data", elsewhere.path], { env });
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+    expect(stdout).toMatch(/^ok +key +is known/m);
+    expect(stdout).toContain(`${kind} key; tools:`);
+  }
+});
+
+test("a data folder that cannot be made is a fault", async () => {
+  await using folder = await createFolder();
+  await mkdir(folder.path, { mode: 0o700 });
+  const file = join(folder.path, "file");
+  await writeFile(file, "");
+  const { code, stdout } = await run(["doctor", "--data", join(file, "data")]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT store/m);
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
+
+/** `waypost tools`: what a configuration shows, and what it costs. */
+
+test("the owner's tools are listed with their access and what a model pays for them", async () => {
+  await using folder = await createFolder();
+  const { tools, tokens } = await runJson(["tools", "--data", folder.path]);
+  const names = tools.map(({ tool }: { tool: string }) => tool);
+  expect(names).toContain("create_link");
+  expect(names).not.toContain("create_project");
+  for (const { state, tokens: each } of tools) {
+    expect(state).toBe("granted");
+    expect(each).toBeGreaterThan(10);
+  }
+  const sum = tools.reduce((total: number, row: { tokens: number }) => total + row.tokens, 0);
+  expect(tokens).toBe(sum);
+});
+
+test("without --json it is a table, and the sum stands on stderr", async () => {
+  await using folder = await createFolder();
+  const { code, stdout, stderr } = await run(["tools", "--data", folder.path]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
+  expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
+  expect(stderr).toMatch(/20 tools, about \d+ tokens/);
+});
+
+test("a selection shows its groups and names, and takes away what has a minus", async () => {
+  await using folder = await createFolder();
+  const words = ["tools", "--data", folder.path, "--tools", "links,get_ios_app,-delete_link"];
+  const { tools } = await runJson(words);
+  expect(tools.map(({ tool }: { tool: string }) => tool)).toEqual([
+    "list_links",
+    "create_link",
+    "upsert_link",
+    "get_link",
+    "update_link",
+    "get_ios_app",
+    "explain_link",
+    "explain_access",
+  ]);
+});
+
+test("a name that there is not is refused with the one that was meant", async () => {
+  await using folder = await createFolder();
+  const finished = await run(["tools", "--data", folder.path, "--tools", "list_link"]);
+  expect(finished).toMatchObject({ code: 2, stdout: "" });
+  expect(finished.stderr).toBe(
+    "waypost: --tools (WAYPOST_TOOLS): there is no tool or group list_link; " +
+      "did you mean list_links\n",
+  );
+});
+
+test("the key of a remote deployment is found out without a change to it", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
+  const { token } = await runJson(made);
+  const before = await serving.call("GET", "/links");
+  await using elsewhere = await createFolder();
+  const finished = await run(["tools", "--json", "--data", elsewhere.path], {
+    env: { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: token },
+  });
+  const { tools } = JSON.parse(finished.stdout);
+  expect(tools.map(({ tool }: { tool: string }) => tool)).toEqual([
+    "list_links",
+    "create_link",
+    "upsert_link",
+    "get_link",
+    "update_link",
+    "delete_link",
+    "shorten_link",
+    "resolve_short_link",
+    "delete_ios_app",
+    "delete_android_app",
+    "explain_link",
+    "explain_access",
+  ]);
+  const unknown = tools.filter(({ state }: { state: string }) => state === "unknown");
+  // What could change something is never tried out.
+  expect(unknown.map(({ tool }: { tool: string }) => tool)).toEqual([
+    "create_link",
+    "upsert_link",
+    "update_link",
+    "delete_link",
+    "shorten_link",
+    "delete_ios_app",
+    "delete_android_app",
+  ]);
+  expect(await serving.call("GET", "/links")).toEqual(before);
+});
