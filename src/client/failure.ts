@@ -1,4 +1,4 @@
-/** What went wrong between here and the deployment; what the deployment says itself is a Problem. */
+/** What went wrong on the way to the deployment; what it says itself is a Problem. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"

@@ -9,7 +9,7 @@ export type Pacer = {
   readonly yieldHalf: (budget: BudgetName) => void;
 };
 
-export type Place = {
+type Place = {
   /** How long the call must still wait: those before it may have taken longer than they seemed. */
   readonly look: () => number;
   /** A place counts from its answer on, as the deployment counted it some time before. */

@@ -247,7 +247,7 @@ async function findProject({ ask, sent }: Look): Promise<Finding> {
       const checked = `the projects: ${match.id} has the subdomain ${subdomain} now`;
       return { kind: "unclear", checked };
     }
-    if (meta.next === undefined) break;
+    if (!meta.next) break;
   }
   return { kind: "undone", checked: `the projects: none has the subdomain ${subdomain} yet` };
 }

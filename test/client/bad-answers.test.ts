@@ -3,7 +3,7 @@ import { CallFailure } from "../../src/client/failure.ts";
 import { openRemote } from "../../src/client/remote.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, origin } from "../support/world.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
 /** What a broken deployment does to a call that only reads (security-reliability.md §2.2). */
@@ -21,7 +21,7 @@ const passing: readonly (readonly [Misdeed, code: string, tries: number, words: 
   ["close", "unreachable", 4, /broke off \(UND_ERR_SOCKET\)/],
   ["cut_length", "unreachable", 4, /broke off/],
   ["cut_chunked", "unreachable", 4, /broke off/],
-  ["noise", "unreachable", 4, /broke off \(HPE_/],
+  ["noise", "unreachable", 4, /broke off/],
   // Three tries of 15 seconds are all that 45 seconds hold.
   ["stall", "timed_out", 3, /no answer came in time/],
   ["stall_body", "timed_out", 3, /no answer came in time/],
@@ -58,7 +58,7 @@ describe("what may pass", () => {
 });
 
 describe("what will not pass", () => {
-  const lasting: readonly (readonly [Misdeed, words: RegExp])[] = [
+  const lasting: readonly (readonly [Exclude<Misdeed, "late">, words: RegExp])[] = [
     ["html_200", /no JSON/],
     ["html_201", /no JSON/],
     ["html_404", /status 404 and no JSON/],
@@ -106,7 +106,7 @@ describe("waiting", () => {
     at.hostile.plan({ reads: Array(2000).fill("failing") });
     for (let turn = 0; turn < 100; turn += 1) await fail(at.client.call(links.index, {}));
     const repeats = at.hostile.received.length - 100;
-    expect(repeats).toBeGreaterThanOrEqual(100);
+    expect(repeats).toBeGreaterThan(105);
     expect(repeats).toBeLessThan(115);
   });
 });
@@ -130,8 +130,11 @@ describe("a deployment that is not there", () => {
 
   test("nor does one with which no TLS can be agreed on", async () => {
     const remote = openRemote();
-    const origin = at.hostile.origin.replace("http:", "https:");
-    const { client, waits } = createTraveller({ world: at.world, send: remote.send, origin });
+    const { client, waits } = createTraveller({
+      world: at.world,
+      send: remote.send,
+      origin: at.hostile.origin.replace("http:", "https:"),
+    });
     const failure = await fail(client.call(links.create, { path: "spring" }));
     expect(failure).toMatchObject({ code: "unreachable", facts: { effect: "none" } });
     expect(failure.message).toMatch(/\(ERR_SSL_/);
@@ -142,17 +145,14 @@ describe("a deployment that is not there", () => {
 
   test("a write that could not leave at first goes when the way is free", async () => {
     const remote = openRemote();
-    const sends = [new URL("http://127.0.0.1:1"), new URL(at.hostile.origin)];
+    const closed = await openHostile(at.world);
+    await closed[Symbol.asyncDispose]();
+    const ways = [closed.origin, closed.origin, at.hostile.origin];
     const { client } = createTraveller({
       world: at.world,
       send: (request, signal) => {
-        const { origin } = sends.length > 1 ? (sends.shift() ?? request) : { origin: "" };
-        const target =
-          origin === "" ? request.url.replace(/^http:\/\/[^/]+/, at.hostile.origin) : "";
-        return remote.send(
-          target === "" ? new Request(`${origin}/`) : new Request(target, request),
-          signal,
-        );
+        const url = request.url.replace(origin, ways.shift() ?? "");
+        return remote.send(new Request(url, request), signal);
       },
     });
     expect(await client.call(links.create, { path: "spring" })).toMatchObject({ path: "spring" });

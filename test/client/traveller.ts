@@ -1,13 +1,8 @@
 import { randomBytes } from "node:crypto";
-import {
-  createClient,
-  type Client,
-  type ClientOptions,
-  type SetTimer,
-} from "../../src/client/client.ts";
+import { createClient, type Client, type SetTimer, type Sleep } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/attempt.ts";
 import { openRemote } from "../../src/client/remote.ts";
-import { openHostile, type Hostile } from "../support/hostile.ts";
+import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
 /** A client whose time is the world's: it sleeps by moving the clock, and no timer rings alone. */
@@ -21,6 +16,8 @@ export type Traveller = {
   /** How many timers are set. */
   readonly countTimers: () => number;
   readonly advance: (milliseconds: number) => void;
+  /** How much of its time has passed. */
+  readonly elapsed: () => number;
 };
 
 type Wanted = {
@@ -28,7 +25,7 @@ type Wanted = {
   readonly send: Send;
   readonly origin?: string;
   readonly key?: string | undefined;
-  readonly sleep?: ClientOptions["sleep"];
+  readonly sleep?: Sleep;
 };
 
 export function createTraveller(wanted: Wanted): Traveller {
@@ -71,6 +68,7 @@ export function createTraveller(wanted: Wanted): Traveller {
     },
     countTimers: () => timers.size,
     advance,
+    elapsed: () => monotonic,
   };
 }
 
@@ -83,18 +81,23 @@ export type Expedition = Traveller & {
 
 type ExpeditionOptions = {
   readonly isMaster?: boolean;
-  readonly sleep?: ClientOptions["sleep"];
+  readonly sleep?: Sleep;
   /** What happens when the deployment leaves a call without an answer; else its time is up. */
   readonly onStall?: () => void;
 };
 
 export async function createExpedition(options: ExpeditionOptions = {}): Promise<Expedition> {
   const world = await createWorld();
-  const hostile = await openHostile(world, () => (options.onStall ?? traveller.ring)());
+  const stall = () => (options.onStall ?? traveller.ring)();
+  const hostile = await openHostile(world, stall);
   const remote = openRemote();
   const traveller = createTraveller({
     world,
-    send: remote.send,
+    send: async (request, signal) => {
+      const response = await remote.send(request, signal);
+      if (response.headers.has(stallHeader)) setImmediate(stall);
+      return response;
+    },
     origin: hostile.origin,
     key: options.isMaster === true ? world.master : world.key,
     ...(options.sleep !== undefined && { sleep: options.sleep }),

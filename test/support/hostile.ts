@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import type { World } from "./world.ts";
@@ -24,12 +25,14 @@ export type Hostile = {
   readonly strayed: string[];
   /** Waits until nothing that arrived is still being carried out. */
   readonly settle: () => Promise<void>;
+  /** Waits until no caller is connected for an answer any more, answered or not. */
+  readonly untilIdle: () => Promise<void>;
   /** Waits until every connection from outside is closed. */
   readonly untilLeft: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Fault = Misdeed | `${Misdeed} after` | "honest";
+export type Fault = Misdeed | `${Exclude<Misdeed, "late">} after` | "honest";
 type Faults = readonly Fault[];
 export type Misdeed = keyof typeof misdeeds;
 
@@ -46,6 +49,7 @@ type Scene = {
   readonly carryOut: () => Promise<unknown>;
 };
 
+export const stallHeader = "x-stalls";
 const noAnswer: Answer = { status: 200, text: '{"id":"none"}' };
 const json = { "content-type": "application/json" };
 
@@ -53,19 +57,18 @@ const misdeeds = {
   reset: ({ request }) => request.socket.resetAndDestroy(),
   close: ({ request }) => request.socket.destroy(),
   stall: ({ onStall }) => onStall(),
-  /** Stalls, and carries the request out when its caller has given up. */
+  /** Stalls, and carries the request out when its caller has given up: there is no "after". */
   late: async ({ request, onStall, carryOut }) => {
     const closed = once(request.socket, "close");
     onStall();
     await closed;
     await carryOut();
   },
-  stall_body: ({ response, answer, onStall }) => {
-    response.writeHead(answer.status, {
-      ...json,
-      "content-length": Buffer.byteLength(answer.text) + 1,
-    });
-    response.write(answer.text, onStall);
+  /** Its caller knows by a header that no more will come: only then its time may be up. */
+  stall_body: ({ response, answer }) => {
+    const length = Buffer.byteLength(answer.text) + 1;
+    response.writeHead(answer.status, { ...json, "content-length": length, [stallHeader]: "1" });
+    response.write(answer.text);
   },
   cut_length: ({ request, response, answer }) => {
     response.writeHead(answer.status, {
@@ -114,6 +117,16 @@ const misdeeds = {
   odd_status: ({ request }) => request.socket.end("HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n"),
 } as const satisfies Record<string, (scene: Scene) => unknown>;
 
+// The keys of a literal object are what its type says.
+const misdeedNames = Object.keys(misdeeds) as Misdeed[];
+
+/** Everything that can be planned, once before and once after the request was carried out. */
+export const allFaults: readonly Fault[] = [
+  "honest",
+  ...misdeedNames,
+  ...misdeedNames.filter((name) => name !== "late").map((name) => `${name} after` as const),
+];
+
 export async function openHostile(
   world: Pick<World, "fetch">,
   onStall: () => void = () => undefined,
@@ -121,6 +134,7 @@ export async function openHostile(
   const [received, carriedOut, strayed]: [string[], string[], string[]] = [[], [], []];
   const authorizations: (string | undefined)[] = [];
   const running = new Set<Promise<void>>();
+  const unanswered = new Set<ServerResponse>();
   const other = await listen(
     createServer((request, response) => {
       strayed.push(nameRequest(request));
@@ -131,6 +145,8 @@ export async function openHostile(
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     received.push(nameRequest(request));
+    unanswered.add(response);
+    response.once("close", () => unanswered.delete(response));
     authorizations.push(request.headers.authorization);
     const body = await readText(request);
     const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
@@ -170,7 +186,8 @@ export async function openHostile(
     settle: async () => {
       await Promise.all(running);
     },
-    untilLeft: () => untilLeft(server),
+    untilIdle: () => until(() => unanswered.size === 0),
+    untilLeft: () => until(async () => (await countConnections(server)) === 0),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([server, other.server].map(closeServer));
       await Promise.all(running);
@@ -195,16 +212,15 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
 }
 
-async function untilLeft(server: Server): Promise<void> {
-  for (;;) {
-    const count = await new Promise<number>((resolve, reject) => {
-      server.getConnections((error, found) => (error ? reject(error) : resolve(found)));
-    });
-    if (count === 0) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
+function countConnections(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
+
+/** What never comes true ends with the test's own time. */
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await setTimeout(5);
 }
 
 async function forward(

@@ -1,0 +1,191 @@
+import { getEventListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createClient } from "../../src/client/client.ts";
+import { openRemote } from "../../src/client/remote.ts";
+import { contract } from "../../src/contract/index.ts";
+import type { Misdeed } from "../support/hostile.ts";
+import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+
+/** A caller who leaves ends the call at once, and is told what may have happened. */
+
+const { links } = contract;
+const untouched = { code: "cancelled", facts: { effect: "none", retry: "now" } };
+const undecided = { code: "cancelled", facts: { effect: "unknown" } };
+
+let at: Expedition;
+let caller: AbortController;
+/** What a wait does: it is over at once, unless a test leaves during it. */
+let onSleep: (milliseconds: number) => void;
+/** What happens when the deployment falls silent: the caller leaves. */
+let onStall: () => void;
+
+beforeEach(async () => {
+  caller = new AbortController();
+  onStall = () => caller.abort();
+  onSleep = (milliseconds) => at.advance(milliseconds);
+  at = await createExpedition({
+    onStall: () => onStall(),
+    sleep: async (milliseconds) => onSleep(milliseconds),
+  });
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const acts = {
+  read: () => at.client.call(links.index, {}, caller.signal),
+  create: () => at.client.call(links.create, { path: "spring" }, caller.signal),
+  upsert: () => at.client.call(links.upsert, { path: "spring" }, caller.signal),
+};
+
+test("a caller who left before the call sends nothing", async () => {
+  caller.abort();
+  for (const act of Object.values(acts)) await expect(act()).rejects.toMatchObject(untouched);
+  expect(at.hostile.received).toEqual([]);
+});
+
+describe.each(["stall", "stall_body after"] as const)("left during a %s", (fault) => {
+  test("a read changed nothing", async () => {
+    at.hostile.plan({ reads: [fault] });
+    await expect(acts.read()).rejects.toMatchObject(untouched);
+    await expectCalm();
+  });
+
+  test("a create may have been carried out, and nothing more is asked", async () => {
+    at.hostile.plan({ writes: [fault] });
+    await expect(acts.create()).rejects.toMatchObject({
+      ...undecided,
+      facts: { effect: "unknown", retry: "never" },
+    });
+    expect(at.hostile.received).toEqual(["POST /links"]);
+    await expectCalm();
+  });
+
+  test("an upsert may have been carried out, and may be repeated", async () => {
+    at.hostile.plan({ writes: [fault] });
+    await expect(acts.upsert()).rejects.toMatchObject({
+      ...undecided,
+      facts: { effect: "unknown", retry: "now" },
+    });
+    expect(at.hostile.received).toEqual(["POST /links/upsert"]);
+    await expectCalm();
+  });
+});
+
+describe("left during a wait", () => {
+  test.each<readonly [Misdeed, keyof typeof acts, object]>([
+    ["busy", "upsert", undecided],
+    ["busy", "create", undecided],
+    ["limited", "create", untouched],
+    ["limited", "upsert", untouched],
+  ])("after %s a call of %s ends with its effect", async (misdeed, act, ending) => {
+    onSleep = () => caller.abort();
+    at.hostile.plan({ writes: [misdeed] });
+    await expect(acts[act]()).rejects.toMatchObject(ending);
+    expect(at.hostile.received).toHaveLength(1);
+    expect(at.waits).toHaveLength(1);
+    await expectCalm();
+  });
+
+  test("a read is repeated no more", async () => {
+    onSleep = () => caller.abort();
+    at.hostile.plan({ reads: ["reset"] });
+    await expect(acts.read()).rejects.toMatchObject(untouched);
+    expect(at.hostile.received).toHaveLength(1);
+  });
+});
+
+test("left during the last try, a call is cancelled as well", async () => {
+  at.hostile.plan({ reads: ["reset", "reset", "reset", "stall"] });
+  await expect(acts.read()).rejects.toMatchObject(untouched);
+  expect(at.hostile.received).toHaveLength(4);
+});
+
+test("left while a look is under way, a create is cancelled with its effect unknown", async () => {
+  at.hostile.plan({ writes: ["reset after"], reads: ["stall"] });
+  await expect(acts.create()).rejects.toMatchObject(undecided);
+  expect(at.hostile.received).toEqual(["POST /links", "GET /links"]);
+  await expectCalm();
+});
+
+test("an answer that is there counts, even for a caller who is leaving", async () => {
+  const { client } = createTraveller({
+    world: at.world,
+    send: async (request) => {
+      const response = await at.world.fetch(request);
+      queueMicrotask(() => caller.abort());
+      return response;
+    },
+  });
+  const call = client.call(links.create, { path: "spring" }, caller.signal);
+  expect(await call).toMatchObject({ path: "spring" });
+  const again = client.call(links.create, { path: "spring" }, new AbortController().signal);
+  await expect(again).rejects.toMatchObject({ status: 422 });
+});
+
+test("a way that does not heed the signal does not hold its caller", async () => {
+  const { client, countTimers } = createTraveller({
+    world: at.world,
+    send: () => new Promise(() => undefined),
+  });
+  const call = client.call(links.create, { path: "spring" }, caller.signal);
+  caller.abort();
+  await expect(call).rejects.toMatchObject(undecided);
+  expect(countTimers()).toBe(0);
+});
+
+test("with real timers, nothing stays behind a call that ended, well or not", async () => {
+  using set = vi.spyOn(globalThis, "setTimeout");
+  using cleared = vi.spyOn(globalThis, "clearTimeout");
+  const remote = openRemote();
+  const client = createClient({
+    target: { origin: at.hostile.origin, key: at.world.key },
+    send: remote.send,
+    clock: { now: () => Date.now(), monotonic: () => performance.now() },
+    random: { bytes: (count) => randomBytes(count) },
+    sleep: (milliseconds, signal) => {
+      setImmediate(() => caller.abort());
+      return sleep(milliseconds, undefined, { signal });
+    },
+  });
+  await client.call(links.index, {}, caller.signal);
+  expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+
+  at.hostile.plan({ writes: ["stall"] });
+  await expect(client.call(links.create, { path: "a" }, caller.signal)).rejects.toMatchObject(
+    undecided,
+  );
+  caller = new AbortController();
+  at.hostile.plan({ writes: ["limited"] });
+  await expect(client.call(links.create, { path: "a" }, caller.signal)).rejects.toMatchObject(
+    untouched,
+  );
+  expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+
+  await remote.close();
+  await at.hostile.untilLeft();
+  const tries = set.mock.results.filter((_, call) => (set.mock.calls[call]?.[1] ?? 0) > 14_000);
+  expect(tries).toHaveLength(3);
+  for (const { value } of tries) expect(cleared).toHaveBeenCalledWith(value);
+});
+
+test("a try ends on time even where its memory was cleaned up in between", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  at.hostile.plan({ writes: ["stall"] });
+  onStall = () => {
+    if (typeof collect === "function") collect();
+    caller.abort();
+  };
+  await expect(acts.create()).rejects.toMatchObject(undecided);
+  await expectCalm();
+});
+
+/** No timer is set and no connection is busy: what was left open would never be closed. */
+async function expectCalm(): Promise<void> {
+  expect(at.countTimers()).toBe(0);
+  expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+  await at.hostile.untilIdle();
+}

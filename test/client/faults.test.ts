@@ -1,0 +1,157 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { CallFailure } from "../../src/client/failure.ts";
+import { contract } from "../../src/contract/index.ts";
+import type { Link } from "../../src/contract/links.ts";
+import { Problem } from "../../src/contract/problem.ts";
+import { allFaults, type Fault } from "../support/hostile.ts";
+import { createExpedition, type Expedition } from "./traveller.ts";
+
+/**
+ * Any faults, in any order, over any writes: what the client says of a call is held against what
+ * the service behind the deployment knows.
+ */
+
+const { links } = contract;
+const paths = ["a", "b", "c"] as const;
+const names = ["one", "two"] as const;
+const nobody = "0190a000-0000-7000-8000-000000000000";
+const runs = 200;
+
+type Act =
+  | { readonly kind: "create"; readonly path?: string | undefined; readonly name: string }
+  | { readonly kind: "upsert"; readonly path: string; readonly name: string }
+  | { readonly kind: "update"; readonly row: number; readonly path: string; readonly name: string }
+  | { readonly kind: "delete"; readonly row: number };
+
+type Step = {
+  readonly act: Act;
+  readonly writes: readonly Fault[];
+  readonly reads: readonly Fault[];
+};
+
+/** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
+const lies = new Set<Fault>(["limited after", "echo_401 after"]);
+// Nine megabytes for each of them would be all that is measured.
+const isPlayed = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
+const fault = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Fault>("honest") },
+  { weight: 5, arbitrary: fc.constantFrom(...allFaults.filter(isPlayed)) },
+);
+
+const path = fc.constantFrom(...paths);
+const name = fc.constantFrom(...names);
+const row = fc.nat(3);
+const act: fc.Arbitrary<Act> = fc.oneof(
+  fc.record({ kind: fc.constant("create"), path: fc.option(path, { nil: undefined }), name }),
+  fc.record({ kind: fc.constant("upsert"), path, name }),
+  fc.record({ kind: fc.constant("update"), row, path, name }),
+  fc.record({ kind: fc.constant("delete"), row }),
+);
+const step: fc.Arbitrary<Step> = fc.record({
+  act,
+  writes: fc.array(fault, { maxLength: 4 }),
+  reads: fc.array(fault, { maxLength: 3 }),
+});
+
+test("no create is doubled, and no call is called done, or undone, that is not", async () => {
+  const seen = { done: 0, untouched: 0, unknown: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      await using at = await createExpedition();
+      for (const each of steps) seen[await play(at, each)] += 1;
+    }),
+    { numRuns: runs, seed: 20_260_115 },
+  );
+  // A client that knew nothing, or dared nothing, would pass everything above.
+  expect(seen.done).toBeGreaterThan(runs);
+  expect(seen.untouched).toBeGreaterThan(runs / 10);
+  expect(seen.unknown).toBeGreaterThan(runs / 10);
+}, 300_000);
+
+/** Plays one step, and holds what the client said against what has happened. */
+async function play(at: Expedition, { act, writes, reads }: Step) {
+  // No two calls begin in the same millisecond, so that "no older than the call" tells them apart.
+  at.advance(1);
+  const before = await readLinks(at);
+  const target = "row" in act ? before[act.row] : undefined;
+  const from = at.hostile.received.length;
+  at.hostile.plan({ writes, reads });
+  const result = await perform(at, act, target?.id ?? nobody).then(
+    (body) => ({ body }),
+    (error: unknown) => ({ error }),
+  );
+  await at.hostile.settle();
+  at.hostile.plan({});
+  const after = await readLinks(at);
+
+  const creates = at.hostile.received.slice(from).filter((line) => line === "POST /links");
+  const limited = writes.filter((planned) => planned === "limited");
+  expect(creates.length).toBeLessThanOrEqual(1 + limited.length);
+  const wanted = foresee(before, act, target);
+  if ("body" in result) {
+    expect(strip(after)).toEqual(strip(wanted));
+    if (result.body !== null) expect(after).toContainEqual(result.body);
+    return "done";
+  }
+  const { error } = result;
+  if (error instanceof Problem || readEffect(error) === "none") {
+    expect(after).toEqual(before);
+    return "untouched";
+  }
+  expect(readEffect(error)).toBe("unknown");
+  expect([strip(before), strip(wanted)]).toContainEqual(strip(after));
+  return "unknown";
+}
+
+function perform({ client }: Expedition, act: Act, id: string): Promise<Link | null> {
+  switch (act.kind) {
+    case "create":
+      return client.call(links.create, { path: act.path, name: act.name });
+    case "upsert":
+      return client.call(links.upsert, { path: act.path, name: act.name });
+    case "update":
+      return client.call(links.update, { id, path: act.path, name: act.name });
+    case "delete":
+      return client.call(links.destroy, { id });
+  }
+}
+
+type Row = Pick<Link, "path" | "name">;
+
+/** The links as they are once the act is done. */
+function foresee(before: readonly Link[], act: Act, target: Link | undefined): readonly Row[] {
+  switch (act.kind) {
+    case "create":
+      return [...before, { path: act.path ?? "made up", name: act.name }];
+    case "upsert":
+      return [
+        ...before.filter((link) => link.path !== act.path),
+        { path: act.path, name: act.name },
+      ];
+    case "update":
+      return before.map((link) =>
+        link.id === target?.id ? { path: act.path, name: act.name } : link,
+      );
+    case "delete":
+      return before.filter((link) => link.id !== target?.id);
+  }
+}
+
+/** Path and name of each row, in one order; a generated path is like any other. */
+function strip(rows: readonly Row[]): readonly string[] {
+  const known: readonly (string | null)[] = paths;
+  return rows
+    .map(({ path, name }) => `${known.includes(path) ? path : "made up"} ${name}`)
+    .toSorted();
+}
+
+async function readLinks({ world }: Expedition): Promise<readonly Link[]> {
+  const { body } = await world.call("GET", "/links", { query: "limit=100&q[s]=created_at+asc" });
+  return body.links;
+}
+
+function readEffect(error: unknown): unknown {
+  if (error instanceof CallFailure) return error.facts.effect;
+  throw error;
+}

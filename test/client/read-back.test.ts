@@ -1,0 +1,297 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { contract } from "../../src/contract/index.ts";
+import type { LinkFields } from "../../src/contract/links.ts";
+import { createWorld } from "../support/world.ts";
+import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
+
+/** When a call whose end nobody saw is proved by what is there, and when it is not. */
+
+const { links, shortLinks, iosApps } = contract;
+
+let at: Expedition;
+/** What happens elsewhere during the waits, in order. */
+let meanwhile: (() => Promise<unknown>)[];
+
+beforeEach(async () => {
+  meanwhile = [];
+  at = await createExpedition({
+    sleep: async (milliseconds) => {
+      at.advance(milliseconds);
+      await meanwhile.shift()?.();
+    },
+  });
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const everything: LinkFields = {
+  path: "/caf%C3%A9",
+  name: "Café",
+  url: "https://example.com/?q=1",
+  social_title: "",
+  social_description: "text",
+  social_image_url: "https://example.com/x.png",
+  ios_fallback_url: "https://example.com/ios",
+  android_fallback_url: null,
+  enable_forced_redirect: true,
+  referrer: "utm_source=x",
+  ios_deferred_deep_linking_enabled: true,
+  provider_token: "1",
+  campaign_token: "spring",
+  ios_app: { bundle_id: "com.example.ios", team_id: "TEAM000001" },
+  android_app: { package_name: "com.example.droid", fingerprints: ["aa:bb"] },
+  options: { shorten: true },
+};
+
+const unknown = {
+  code: "outcome_unknown",
+  facts: { effect: "unknown", retry: "never" },
+};
+
+describe("a created link", () => {
+  test("is proved by all of its fields, as the API keeps them, and by its apps", async () => {
+    at.hostile.plan({ writes: ["reset after"] });
+    expect(await at.client.call(links.create, everything)).toMatchObject({
+      path: "café",
+      social_title: null,
+      shortened_path: expect.any(String),
+    });
+    expect(at.hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(1);
+  });
+
+  test.each([
+    { name: "Other" },
+    { social_title: "Now there is one" },
+    { android_fallback_url: "https://example.com/android" },
+    { enable_forced_redirect: false },
+    { campaign_token: "autumn", provider_token: "1" },
+    { ios_app: null },
+    { android_app: null },
+    { ios_app: { bundle_id: "com.example.other", team_id: "TEAM000001" } },
+  ] satisfies LinkFields[])("is not proved when a field differs: %j", async (change) => {
+    at.hostile.plan({ writes: ["reset after"] });
+    meanwhile.push(async () => {
+      const { body } = await at.world.call("GET", "/links");
+      await at.world.call("PATCH", `/links/${body.links[0].id}`, { body: change });
+    });
+    await expect(at.client.call(links.create, everything)).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringMatching(
+        /Checked: the link with the path café is there \([0-9a-f-]{36}\), but not as asked for\.$/,
+      ),
+    });
+  });
+
+  test.each([
+    ["its id", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
+    ["its bundle id", () => ({ ios_app: { bundle_id: "a.b" } })],
+    ["none", () => ({ ios_app: null })],
+  ])("is proved with an app chosen by %s", async (_, choose) => {
+    const app = await at.world.call("POST", "/ios_apps", {
+      body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
+    });
+    at.hostile.plan({ writes: ["reset after"] });
+    const fields = { path: "spring", ...choose(app.body.id) };
+    expect(await at.client.call(links.create, fields)).toMatchObject({ path: "spring" });
+  });
+
+  test("is not proved by the same link of before", async () => {
+    await at.world.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
+    at.advance(1);
+    at.hostile.plan({ writes: ["reset"] });
+    await expect(
+      at.client.call(links.create, { path: "spring", name: "Spring" }),
+    ).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining("is there as asked for, but older than this call"),
+    });
+  });
+
+  test("is not proved without an app when it has one now", async () => {
+    at.hostile.plan({ writes: ["reset after"] });
+    meanwhile.push(async () => {
+      const { body } = await at.world.call("GET", "/links");
+      const change = { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } };
+      await at.world.call("PATCH", `/links/${body.links[0].id}`, { body: change });
+    });
+    await expect(
+      at.client.call(links.create, { path: "spring", ios_app: null }),
+    ).rejects.toMatchObject(unknown);
+  });
+
+  test("without a path of its own cannot be told from others", async () => {
+    at.hostile.plan({ writes: ["reset after"] });
+    await expect(at.client.call(links.create, { name: "Spring" })).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining("Checked: nothing: no path was sent to look for."),
+    });
+    expect(at.hostile.received).toEqual(["POST /links"]);
+  });
+
+  test("that comes late is found by a later look", async () => {
+    at.hostile.plan({ writes: ["busy"] });
+    const come = () => at.world.call("POST", "/links", { body: { path: "spring" } });
+    meanwhile.push(nothing, nothing, come);
+    expect(await at.client.call(links.create, { path: "spring" })).toMatchObject({
+      path: "spring",
+    });
+    expect(at.waits).toEqual([500, 2000, 4000]);
+  });
+
+  test("is looked for no more when its time is up, however long the waits took", async () => {
+    at.hostile.plan({ writes: ["reset"] });
+    const oversleep = () => Promise.resolve(at.advance(20_000));
+    meanwhile.push(oversleep, oversleep, oversleep);
+    await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
+    expect(at.hostile.received).toEqual(["POST /links", "GET /links", "GET /links"]);
+  });
+
+  test("is looked for within the time of its call", async () => {
+    at.hostile.plan({ writes: ["stall"], reads: Array(20).fill("stall") });
+    await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
+    expect(at.elapsed()).toBeLessThanOrEqual(45_000);
+    expect(at.hostile.received.length).toBeGreaterThan(1);
+  });
+});
+
+test("a deployment that ignores filters cannot pass off another row", async () => {
+  await using world = await createWorld();
+  await world.call("POST", "/links", { body: { path: "winter" } });
+  const { client } = createTraveller({
+    world,
+    send: async (request) => {
+      if (request.method === "POST") throw new Error("lost");
+      return world.fetch(new Request(request.url.replace(/\?.*/, ""), request));
+    },
+  });
+  await expect(client.call(links.create, { path: "spring" })).rejects.toMatchObject({
+    ...unknown,
+    message: expect.stringContaining("the link with the path spring is not there yet"),
+  });
+});
+
+describe("a shortened address", () => {
+  const url = "https://example.com/";
+
+  test("is not proved when two new links could be it", async () => {
+    at.hostile.plan({ writes: ["reset after"] });
+    meanwhile.push(() => at.world.call("POST", "/short_links", { body: { url } }));
+    await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining("2 of them shorten https://example.com/"),
+    });
+  });
+
+  test("is not proved by a new link to somewhere else", async () => {
+    at.hostile.plan({ writes: ["reset"] });
+    const body = { url: "https://example.com/other" };
+    meanwhile.push(() => at.world.call("POST", "/short_links", { body }));
+    await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject(unknown);
+  });
+
+  test("is not proved by an older one, nor by one with another prefix", async () => {
+    await at.world.call("POST", "/short_links", { body: { url, prefix: "s-" } });
+    at.advance(1);
+    await at.world.call("POST", "/short_links", { body: { url, prefix: "t-" } });
+    at.hostile.plan({ writes: ["reset"] });
+    await expect(at.client.call(shortLinks.create, { url, prefix: "s-" })).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining("0 of them shorten"),
+    });
+  });
+});
+
+test("an upsert that was to shorten is not proved by a link that was not shortened", async () => {
+  await makeLink();
+  at.hostile.plan({ writes: ["reset"] });
+  const fields = { path: "a", options: { shorten: true } };
+  await expect(at.client.call(links.upsert, fields)).rejects.toMatchObject(unknown);
+});
+
+test("a delete that had happened needs no look, which its key might not be allowed", async () => {
+  const id = await makeLink();
+  at.hostile.plan({ writes: ["reset after"] });
+  expect(await at.client.call(links.destroy, { id })).toBeNull();
+  expect(at.hostile.carriedOut).toEqual([`DELETE /links/${id} 204`, `DELETE /links/${id} 404`]);
+});
+
+describe("a registered app", () => {
+  const fields = { bundle_id: "a.b", team_id: "TEAM000001", clip_bundle_id: "TEAM000001.a.b.clip" };
+  const register = (body: object = fields) =>
+    at.world.call("POST", "/ios_apps", { body: { ios_app: body } });
+
+  test("that came between the look and the next try is found when it is taken", async () => {
+    at.hostile.plan({ writes: ["busy"] });
+    meanwhile.push(nothing, () => register());
+    expect(await at.client.call(iosApps.create, fields)).toMatchObject({
+      clip_bundle_id: "a.b.clip",
+    });
+    expect(at.hostile.carriedOut.filter((line) => line.startsWith("POST"))).toEqual([
+      "POST /ios_apps 422",
+    ]);
+  });
+
+  test("that somebody else made otherwise is taken, as the API says", async () => {
+    at.hostile.plan({ writes: ["busy"] });
+    meanwhile.push(nothing, () => register({ ...fields, name: "Theirs", team_id: "TEAM000002" }));
+    await expect(at.client.call(iosApps.create, fields)).rejects.toMatchObject({
+      name: "Problem",
+      status: 422,
+      message: "Bundle has already been taken",
+    });
+  });
+
+  test("that was there before may or may not be the one", async () => {
+    await register();
+    at.advance(1);
+    at.hostile.plan({ writes: ["busy"] });
+    await expect(at.client.call(iosApps.create, fields)).rejects.toMatchObject({
+      code: "outcome_unknown",
+      message: expect.stringContaining("is there as asked for, but older than this call"),
+    });
+    expect(at.hostile.carriedOut.filter((line) => line.startsWith("POST"))).toEqual([]);
+  });
+});
+
+describe("a refusal after a doubt", () => {
+  test("is the answer when the row shows that nothing was done", async () => {
+    const id = await makeLink();
+    at.hostile.plan({ writes: ["busy"] });
+    await expect(at.client.call(links.update, { id, url: "ftp://x" })).rejects.toMatchObject({
+      name: "Problem",
+      status: 422,
+    });
+  });
+
+  test("is none when the first try had done it", async () => {
+    const id = await makeLink();
+    at.hostile.plan({ writes: ["reset after", "echo_401"] });
+    expect(await at.client.call(links.update, { id, name: "New" })).toMatchObject({ name: "New" });
+  });
+
+  test("says that nobody knows when nobody may look", async () => {
+    const id = await makeLink();
+    at.hostile.plan({ writes: ["reset after", "echo_401"], reads: ["echo_401"] });
+    await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
+      code: "outcome_unknown",
+      message: expect.stringMatching(/Asked again, the deployment refused: .* Checked: nothing/),
+      facts: { effect: "unknown", retry: "later" },
+    });
+  });
+
+  test("that the row is gone is the answer to a change of it", async () => {
+    const id = await makeLink();
+    at.hostile.plan({ writes: ["reset"] });
+    meanwhile.push(() => at.world.call("DELETE", `/links/${id}`));
+    await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
+
+async function makeLink(): Promise<string> {
+  return (await at.world.call("POST", "/links", { body: { path: "a" } })).body.id;
+}

@@ -1,0 +1,355 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { contract } from "../../src/contract/index.ts";
+import type { Fault } from "../support/hostile.ts";
+import { createExpedition, type Expedition } from "./traveller.ts";
+
+/**
+ * Every row of the retry table (security-reliability.md §3), before a deployment that stops
+ * answering. What the service behind it was asked to do is counted: a write that is not safe to
+ * repeat reaches it once, whatever happens.
+ */
+
+const { links, shortLinks, iosApps, androidApps, projects } = contract;
+
+/** A try after which nobody knows: timeouts, resets and 503s, in both their forms. */
+const doubts = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
+/** The write was accepted, and its answer is gone. */
+const losses = ["cut_length", "cut_chunked", "half_json", "other_json", "stall_body"] as const;
+
+let at: Expedition;
+let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project", string>>;
+
+beforeEach(async () => {
+  at = await createExpedition();
+  const make = async (path: string, body: unknown, key = at.world.key): Promise<string> =>
+    (await at.world.call("POST", path, { key, body })).body.id;
+  const project = { name: "Second", subdomain: "second" };
+  ids = {
+    link: await make("/links", { path: "winter", name: "Winter" }),
+    ios_app: await make("/ios_apps", { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } }),
+    android_app: await make("/android_apps", {
+      android_app: { package_name: "a.b", fingerprints: ["AA:BB"] },
+    }),
+    project: await make("/projects", { project }, at.world.master),
+  };
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+type Row = {
+  readonly name: string;
+  readonly act: () => Promise<unknown>;
+  /** What the service is asked, once for each time. */
+  readonly asked: RegExp;
+  readonly done: object | null;
+};
+
+const repeated: readonly Row[] = [
+  {
+    name: "upsert_link with a path",
+    act: () => at.client.call(links.upsert, { path: "winter", name: "Snow" }),
+    asked: /^POST \/links\/upsert/,
+    done: { path: "winter", name: "Snow" },
+  },
+  {
+    name: "upsert_link of a new path",
+    act: () => at.client.call(links.upsert, { path: "spring", name: "Spring" }),
+    asked: /^POST \/links\/upsert/,
+    done: { path: "spring", name: "Spring" },
+  },
+  {
+    name: "update_link",
+    act: () => at.client.call(links.update, { id: ids.link, name: null, path: "/thaw" }),
+    asked: /^PATCH \/links\//,
+    done: { name: null, path: "thaw" },
+  },
+  {
+    name: "update_ios_app",
+    act: () => at.client.call(iosApps.update, { id: ids.ios_app, app_store_id: "id 12" }),
+    asked: /^PATCH \/ios_apps\//,
+    done: { app_store_id: "12" },
+  },
+  {
+    name: "update_android_app",
+    act: () => at.client.call(androidApps.update, { id: ids.android_app, fingerprints: ["cc:dd"] }),
+    asked: /^PATCH \/android_apps\//,
+    done: { fingerprints: ["CC:DD"] },
+  },
+  {
+    name: "delete_link",
+    act: () => at.client.call(links.destroy, { id: ids.link }),
+    asked: /^DELETE \/links\//,
+    done: null,
+  },
+  {
+    name: "delete_ios_app",
+    act: () => at.client.call(iosApps.destroy, { id: ids.ios_app }),
+    asked: /^DELETE \/ios_apps\//,
+    done: null,
+  },
+  {
+    name: "delete_android_app",
+    act: () => at.client.call(androidApps.destroy, { id: ids.android_app }),
+    asked: /^DELETE \/android_apps\//,
+    done: null,
+  },
+];
+
+const lookedFor: readonly Row[] = [
+  {
+    name: "register_ios_app",
+    act: () => at.client.call(iosApps.create, { bundle_id: "c.d", team_id: "TEAM000001" }),
+    asked: /^POST \/ios_apps/,
+    done: { bundle_id: "c.d", team_id: "TEAM000001" },
+  },
+  {
+    name: "register_android_app",
+    act: () => at.client.call(androidApps.create, { package_name: "c.d", fingerprints: ["aa:bb"] }),
+    asked: /^POST \/android_apps/,
+    done: { package_name: "c.d", fingerprints: ["AA:BB"] },
+  },
+];
+
+const neverRepeated: readonly Row[] = [
+  {
+    name: "create_link",
+    act: () => at.client.call(links.create, { path: "spring", name: "Spring" }),
+    asked: /^POST \/links /,
+    done: { path: "spring", name: "Spring" },
+  },
+  {
+    name: "upsert_link with options.shorten",
+    act: () => at.client.call(links.upsert, { path: "spring", options: { shorten: true } }),
+    asked: /^POST \/links\/upsert/,
+    done: { path: "spring", shortened_path: expect.any(String) },
+  },
+  {
+    name: "shorten_link",
+    act: () => at.client.call(shortLinks.create, { url: "https://example.com/1", prefix: "s-" }),
+    asked: /^POST \/short_links/,
+    done: { url: "https://example.com/1", shortened_path: expect.stringMatching(/^s-/) },
+  },
+];
+
+describe.each(repeated)("$name", ({ act, asked, done }) => {
+  test.each(doubts)("is repeated after %s, whether that did it or not", async (misdeed) => {
+    await passThrough([misdeed, `${misdeed} after`], { act, done });
+    const writes = at.hostile.received.filter((line) => !line.startsWith("GET"));
+    expect(writes).toHaveLength(3);
+    expect(countCarriedOut(asked)).toBe(2);
+  });
+
+  test.each(losses)("is looked for and not sent again where %s lost its reply", async (misdeed) => {
+    await passThrough([`${misdeed} after`], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(1);
+  });
+
+  test("is sent again where a 200 came from something else, and the look shows it", async () => {
+    await passThrough(["html_200"], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(2);
+  });
+
+  test("is proved by a look when its tries are used up", async () => {
+    await passThrough(["reset after", "reset", "reset", "reset"], { act, done });
+    expect(countWrites()).toBe(4);
+  });
+
+  test("is unknown when nothing proves it, and may be tried later", async () => {
+    at.hostile.plan({ writes: Array(4).fill("reset") });
+    await expect(act()).rejects.toMatchObject({
+      code: "outcome_unknown",
+      message: expect.stringMatching(
+        /broke off \(ECONNRESET\)\. Checked: the .+ (there|yet|for)\.$/,
+      ),
+      facts: { effect: "unknown", retry: "later" },
+    });
+    expect(countCarriedOut(asked)).toBe(0);
+  });
+});
+
+describe.each(lookedFor)("$name", ({ act, asked, done }) => {
+  test.each([...doubts, "html_200" as const])(
+    "is sent again after %s when a look shows nothing",
+    async (misdeed) => {
+      await passThrough([misdeed], { act, done });
+      expect(countCarriedOut(asked)).toBe(1);
+      expect(countWrites()).toBe(2);
+    },
+  );
+
+  test.each([...doubts, ...losses])(
+    "is found after %s that did it, and not sent again",
+    async (misdeed) => {
+      await passThrough([`${misdeed} after`], { act, done });
+      expect(countCarriedOut(asked)).toBe(1);
+      expect(countWrites()).toBe(1);
+    },
+  );
+
+  test("is not sent again when nobody can look", async () => {
+    at.hostile.plan({ writes: ["busy after"], reads: Array(4).fill("busy") });
+    await expect(act()).rejects.toMatchObject({ code: "outcome_unknown" });
+    expect(countWrites()).toBe(1);
+  });
+});
+
+describe.each(neverRepeated)("$name", ({ act, asked, done }) => {
+  test.each([...doubts, ...losses, "redirect"] as const)(
+    "is never sent twice after %s",
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      await expect(act()).rejects.toMatchObject({
+        facts: { effect: "unknown", retry: "never" },
+        code: misdeed === "redirect" ? "bad_response" : "outcome_unknown",
+      });
+      expect(countCarriedOut(asked)).toBe(0);
+      expect(countWrites()).toBe(1);
+      expect(at.hostile.strayed).toEqual([]);
+    },
+  );
+
+  test.each([...doubts, ...losses])("is found after %s that did it", async (misdeed) => {
+    await passThrough([`${misdeed} after`], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(1);
+  });
+
+  test("is found when it is carried out after its caller gave up", async () => {
+    await passThrough(["late"], { act, done });
+    expect(countWrites()).toBe(1);
+  });
+
+  test("goes again after a 429", async () => {
+    await passThrough(["limited", "limited"], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(3);
+  });
+
+  test("says so when it may not look", async () => {
+    at.hostile.plan({ writes: ["reset after"], reads: ["echo_401"] });
+    await expect(act()).rejects.toMatchObject({
+      code: "outcome_unknown",
+      message: expect.stringContaining("Checked: nothing: looking for it failed (Who are you, "),
+      facts: { effect: "unknown", retry: "never" },
+    });
+    expect(countWrites()).toBe(1);
+  });
+});
+
+test("create_link never becomes an upsert", async () => {
+  for (const misdeed of [...doubts, ...losses]) {
+    at.hostile.plan({ writes: [misdeed, misdeed] });
+    await expect(at.client.call(links.create, { path: "spring" })).rejects.toThrow();
+  }
+  const asked = new Set(at.hostile.received);
+  expect(asked).toEqual(new Set(["POST /links", "GET /links"]));
+});
+
+describe("projects, with the master key", () => {
+  beforeEach(async () => {
+    const { project } = ids;
+    await at[Symbol.asyncDispose]();
+    at = await createExpedition({ isMaster: true });
+    const body = { project: { name: "Second", subdomain: "second" } };
+    const made = await at.world.call("POST", "/projects", { key: at.world.master, body });
+    ids = { ...ids, project: made.body.id };
+    expect(project).not.toBe(made.body.id);
+  });
+
+  test.each(doubts)("update_project is repeated after %s", async (misdeed) => {
+    await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
+    expect(countWrites()).toBe(3);
+  });
+
+  test.each(losses)("update_project is looked for after %s", async (misdeed) => {
+    await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
+    expect(countWrites()).toBe(1);
+  });
+
+  test.each([...doubts, ...losses])(
+    "create_project is never sent twice after %s",
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      await expect(createProject()).rejects.toMatchObject({
+        code: "outcome_unknown",
+        message: expect.stringContaining(
+          "Checked: the projects: none has the subdomain third yet.",
+        ),
+        facts: { effect: "unknown", retry: "never" },
+      });
+      expect(countWrites()).toBe(1);
+    },
+  );
+
+  test.each([...doubts, ...losses])(
+    "create_project that %s did is told, not claimed",
+    async (misdeed) => {
+      at.hostile.plan({ writes: [`${misdeed} after`] });
+      await expect(createProject()).rejects.toMatchObject({
+        code: "outcome_unknown",
+        message: expect.stringMatching(
+          /Checked: the projects: [0-9a-f-]{36} has the subdomain third now\.$/,
+        ),
+        facts: { effect: "unknown", retry: "never" },
+      });
+      expect(countWrites()).toBe(1);
+      expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
+    },
+  );
+
+  test.each([...doubts, ...losses])(
+    "delete_project is never sent twice after %s",
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      await expect(deleteProject()).rejects.toMatchObject({
+        code: "outcome_unknown",
+        message: expect.stringContaining(`Checked: the project ${ids.project} is still there.`),
+        facts: { effect: "unknown", retry: "never" },
+      });
+      expect(countWrites()).toBe(1);
+    },
+  );
+
+  test.each([...doubts, ...losses])(
+    "delete_project that %s did is seen to be gone",
+    async (misdeed) => {
+      await passThrough([`${misdeed} after`], { act: deleteProject, done: null });
+      expect(countWrites()).toBe(1);
+    },
+  );
+});
+
+const moved = { custom_domain: "a.example" };
+
+function moveProject() {
+  return at.client.call(projects.update, { id: ids.project, custom_domain: "A.EXAMPLE" });
+}
+
+function createProject() {
+  return at.client.call(projects.create, { name: "Third", subdomain: "Third" });
+}
+
+function deleteProject() {
+  return at.client.call(projects.destroy, { id: ids.project });
+}
+
+async function passThrough(
+  writes: readonly Fault[],
+  { act, done }: Pick<Row, "act" | "done">,
+): Promise<void> {
+  at.hostile.plan({ writes });
+  const result = await act();
+  if (done === null) expect(result).toBeNull();
+  else expect(result).toMatchObject(done);
+  await at.hostile.settle();
+}
+
+function countWrites(): number {
+  return at.hostile.received.filter((line) => !line.startsWith("GET")).length;
+}
+
+/** How often the service behind was asked this, and did it. */
+function countCarriedOut(asked: RegExp): number {
+  return at.hostile.carriedOut.filter((line) => asked.test(line) && !line.startsWith("GET")).length;
+}
