@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isLinkOrigin } from "./contract/link-address.ts";
 import { scopes, type Scope } from "./contract/policy.ts";
 import { modes, type Mode } from "./mcp/mode.ts";

@@ -1,6 +1,12 @@
 import { parseArgs } from "node:util";
+import { runDoctor } from "./commands/doctor.ts";
 import { help } from "./commands/help.ts";
+import { keyFlags, runKeys } from "./commands/keys.ts";
 import { print, say } from "./commands/output.ts";
+import { projectFlags, runProjects } from "./commands/projects.ts";
+import { serve } from "./commands/serve.ts";
+import { runStdio } from "./commands/stdio.ts";
+import { showTools } from "./commands/tools.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
 import { NoEngine } from "./sql/engine.ts";
@@ -37,13 +43,12 @@ async function run(words: readonly string[]): Promise<boolean | void> {
 
 type Command = (words: readonly string[]) => Promise<boolean | void>;
 
-/** Each is loaded when it is called for: a session over stdio starts without an HTTP server. */
+/** All of them are in one scope: the build sees to it that nobody loads what others need. */
 const commands = new Map<string, Command>([
   [
     "stdio",
     async (words) => {
       const { config } = readAlone("stdio", words, {});
-      const { runStdio } = await import("./commands/stdio.ts");
       return runStdio({ config, version, input: process.stdin, stopped: waitForStop() });
     },
   ],
@@ -51,7 +56,6 @@ const commands = new Map<string, Command>([
     "serve",
     async (words) => {
       const { config, values } = readAlone("serve", words, jsonFlag);
-      const { serve } = await import("./commands/serve.ts");
       return serve({ config, version, json: values.json === true, stopped: waitForStop() });
     },
   ],
@@ -59,7 +63,6 @@ const commands = new Map<string, Command>([
     "tools",
     async (words) => {
       const { config, values } = readAlone("tools", words, jsonFlag);
-      const { showTools } = await import("./commands/tools.ts");
       return showTools({ config, version, json: values.json === true });
     },
   ],
@@ -67,14 +70,12 @@ const commands = new Map<string, Command>([
     "doctor",
     async (words) => {
       const { config } = readAlone("doctor", words, {});
-      const { runDoctor } = await import("./commands/doctor.ts");
       return runDoctor(config, version);
     },
   ],
   [
     "keys",
     async (words) => {
-      const { keyFlags, runKeys } = await import("./commands/keys.ts");
       const { config, values, positionals } = read(words, keyFlags);
       return runKeys(config, positionals, values);
     },
@@ -82,7 +83,6 @@ const commands = new Map<string, Command>([
   [
     "projects",
     async (words) => {
-      const { projectFlags, runProjects } = await import("./commands/projects.ts");
       const { config, values, positionals } = read(words, projectFlags);
       return runProjects(config, positionals, values);
     },

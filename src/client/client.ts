@@ -71,11 +71,12 @@ function askWithin(gear: Gear, signal: AbortSignal, deadline: number): Ask {
 
 async function travel(gear: Gear, trip: Trip): Promise<unknown> {
   const { clock, allowance } = gear;
-  const since = new Date(clock.now()).toISOString();
+  const since_ms = clock.now();
   let doubt: Doubt | undefined;
   allowance.earn();
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(gear, trip, doubt);
+    if (outcome.kind === "answered") return outcome.body;
     if (outcome.kind === "doubtful") doubt = outcome;
     const end = { ...trip, doubt };
     const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";
@@ -84,7 +85,7 @@ async function travel(gear: Gear, trip: Trip): Promise<unknown> {
     const next = await settle(
       {
         ...end,
-        since,
+        since: new Date(since_ms).toISOString(),
         mayRepeat: () =>
           tries < mostTries &&
           hasTime(gear, trip, wait_ms) &&

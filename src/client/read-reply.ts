@@ -1,3 +1,5 @@
+import { readKeptText } from "../contract/kept-text.ts";
+
 /** A reply's body, but never more of it than any answer of the API needs. */
 
 const replyBytes = 8 * 1024 * 1024;
@@ -8,7 +10,7 @@ export class ReplyTooLarge extends Error {
 
 /** The JSON of a reply: null for an empty body, undefined for anything that is no JSON. */
 export async function readJson(response: Response): Promise<unknown> {
-  const text = await readText(response);
+  const text = readKeptText(response) ?? (await readText(response));
   if (text === "") return null;
   try {
     return JSON.parse(text);

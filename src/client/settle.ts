@@ -20,13 +20,13 @@ export type Settling = End & {
   readonly pause: (milliseconds: number) => Promise<boolean>;
 };
 
+type Unanswered = Exclude<Outcome, { readonly kind: "answered" }>;
+
 /** A call that may still be running over there gets this long before we look for its work. */
 const lookAfter_ms = [500, 2000, 4000] as const;
 
-export async function settle(settling: Settling, outcome: Outcome): Promise<Next> {
+export async function settle(settling: Settling, outcome: Unanswered): Promise<Next> {
   switch (outcome.kind) {
-    case "answered":
-      return { kind: "done", body: outcome.body };
     case "unsent":
     case "limited":
       return settling.mayRepeat() ? { kind: "again" } : endWith(settling, outcome);

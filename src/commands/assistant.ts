@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { createClient } from "../client/client.ts";
+import { createClient, type Client } from "../client/client.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createGate } from "../mcp/approval/gate.ts";
 import { createServer } from "../mcp/server.ts";
@@ -38,28 +38,55 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { mode, tools: selection, scopes } = config;
   const toolbox = chooseTools({ mode, selection });
   const gate = createGate({ mode, openState: state.open, openPage, clock });
+  const life = new AbortController();
   return {
     toolbox,
     createSurface: ({ key, known }, onChange) =>
       createSurface({
-        client: createClient({
-          target: { origin: deployment.origin, key },
-          send: deployment.send,
-          clock,
-          random,
-          sleep: async (milliseconds, signal) => {
-            await setTimeout(milliseconds, undefined, { signal });
-          },
-        }),
+        client: openClient(deployment, key, life.signal),
         key,
         scopes,
         known,
-        lookUp: async () => (key === undefined ? undefined : deployment.findKey(key)),
+        lookUp: () => lookUp(deployment, key, report),
         onChange,
       }),
     createServer: (surface) => createServer({ toolbox, surface, gate, version, report }),
-    close: state.close,
+    close: async () => {
+      life.abort();
+      await state.close();
+    },
   };
+}
+
+/** A store that cannot be asked teaches nothing new; the call itself tells what is wrong. */
+async function lookUp(
+  { findKey }: Deployment,
+  key: string | undefined,
+  report: (error: unknown) => string,
+): Promise<KnownKey | undefined> {
+  if (key === undefined) return undefined;
+  return findKey(key).catch((error: unknown) => {
+    report(error);
+    return undefined;
+  });
+}
+
+/** What nobody in particular has asked for ends with the assistant. */
+function openClient(
+  { origin, send }: Deployment,
+  key: string | undefined,
+  life: AbortSignal,
+): Client {
+  const client = createClient({
+    target: { origin, key },
+    send,
+    clock,
+    random,
+    sleep: async (milliseconds, signal) => {
+      await setTimeout(milliseconds, undefined, { signal });
+    },
+  });
+  return { call: (endpoint, input, signal = life) => client.call(endpoint, input, signal) };
 }
 
 /** What is known of the configured key, or of any that a caller shows. */

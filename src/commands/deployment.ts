@@ -1,4 +1,5 @@
 import type { Send } from "../client/attempt.ts";
+import { openRemote } from "../client/remote.ts";
 import type { Config } from "../config.ts";
 import { createService, type KnownKey, type Service } from "../service/service.ts";
 import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
@@ -42,9 +43,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
   };
 }
 
-async function openElsewhere(origin: string): Promise<Deployment> {
-  // Loaded when it is needed: an embedded session starts without an HTTP client.
-  const { openRemote } = await import("../client/remote.ts");
+function openElsewhere(origin: string): Deployment {
   const { send, close } = openRemote();
   return { origin, send, findKey: () => Promise.resolve(undefined), own: undefined, close };
 }

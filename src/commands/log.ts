@@ -1,14 +1,26 @@
 import { randomUUID } from "node:crypto";
-import { destination, pino, type Logger } from "pino";
+import { destination, pino } from "pino";
 import type { Config } from "../config.ts";
+import { once } from "../mcp/once.ts";
 
-/** JSON lines on stderr. Written at once, so that the last one before an end is not lost. */
-export function createLog({ log }: Pick<Config, "log">): Logger {
-  return pino({ level: log, base: null }, destination({ dest: 2, sync: true }));
+type Write = (facts: object, message: string) => void;
+export type Log = { readonly debug: Write; readonly warn: Write; readonly error: Write };
+
+/**
+ * JSON lines on stderr. Written at once, so that the last one before an end is not lost. Opened by
+ * the first line, for most sessions have nothing to say.
+ */
+export function createLog({ log }: Pick<Config, "log">): Log {
+  const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
+  return {
+    debug: (facts, message) => open().debug(facts, message),
+    warn: (facts, message) => open().warn(facts, message),
+    error: (facts, message) => open().error(facts, message),
+  };
 }
 
 /** Notes an unexpected error under a reference that the caller can be told. */
-export function createReport(log: Logger): (error: unknown) => string {
+export function createReport(log: Log): (error: unknown) => string {
   return (error) => {
     const reference = randomUUID().slice(0, 8);
     log.error({ reference, error: describe(error) }, "unexpected error");

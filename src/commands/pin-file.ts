@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { UsageFault } from "../config.ts";
 
@@ -8,7 +8,7 @@ import { UsageFault } from "../config.ts";
  * file holds its hash alone, so that whoever reads it later has not read the PIN.
  */
 
-const hash = promisify<string, Buffer, number, object, Buffer>(scrypt);
+const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
 /** Slow enough that trying out all short PINs on a stolen file takes long. */
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
@@ -19,7 +19,7 @@ export async function openPin(path: string): Promise<(pin: string) => Promise<bo
   const [, salt = "", expected = ""] = stored.split("$");
   const wanted = Buffer.from(expected, "base64url");
   return async (pin) => {
-    const given = await hash(pin.normalize("NFC"), Buffer.from(salt, "base64url"), hashBytes, cost);
+    const given = await hash(pin, Buffer.from(salt, "base64url"));
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   };
 }
@@ -33,14 +33,20 @@ async function readStored(path: string): Promise<string> {
     );
   }
   const salt = randomBytes(16);
-  const hashed = await hash(text.normalize("NFC"), salt, hashBytes, cost);
+  const hashed = await hash(text, salt);
   const stored = `scrypt$${salt.toString("base64url")}$${hashed.toString("base64url")}`;
   try {
-    writeFileSync(path, `${stored}\n`, { mode: 0o600, flush: true });
+    chmodSync(path, 0o600);
+    writeFileSync(path, `${stored}\n`, { flush: true });
   } catch (error) {
     throw new UsageFault(`the PIN in ${path} cannot be replaced by its hash`, { cause: error });
   }
   return stored;
+}
+
+/** A keyboard may add a blank, or write an accent in two signs. */
+function hash(pin: string, salt: Buffer): Promise<Buffer> {
+  return derive(pin.trim().normalize("NFC"), salt, hashBytes, cost);
 }
 
 function readText(path: string): string {

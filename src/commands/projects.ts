@@ -96,7 +96,7 @@ async function readAll(db: Db): Promise<readonly StoredProject[]> {
       sorts,
     });
     all.push(...items);
-    if (meta.next === undefined) return all;
+    if (!meta.next) return all;
   }
 }
 

@@ -4,21 +4,30 @@ import type { AddressInfo } from "node:net";
 import { timingSafeEqual } from "node:crypto";
 import { UsageFault, type Config } from "../config.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
-import { createMcpHttp, type Caller, type McpHttp } from "../mcp/http.ts";
+import type { Caller } from "../mcp/doors.ts";
+import { createMcpHttp, type McpHttp } from "../mcp/http.ts";
 import { createToken } from "../service/ids.ts";
-import { createAssistant, learnKey, prepareState, type LazyState } from "./assistant.ts";
+import {
+  createAssistant,
+  learnKey,
+  prepareState,
+  type Assistant,
+  type LazyState,
+} from "./assistant.ts";
 import { findHttpTokenFile, prepareDataFolder } from "./data-folder.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { attachFront, createHttpServer } from "./front.ts";
-import { createLog, createReport } from "./log.ts";
-import { print, say } from "./output.ts";
+import { createLog, createReport, type Log } from "./log.ts";
+import { claimStdout, print, say } from "./output.ts";
 import { openPin } from "./pin-file.ts";
 import { describePlaces, listHostnames, type Places } from "./places.ts";
 import { readApiKey, readHttpToken } from "./secrets.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
 const drain_ms = 8000;
+/** An assistant is told less patiently: its client starts a server again that does not end. */
+const callPatience_ms = 1500;
 const sweepEvery_ms = 20;
 
 export type ServeOptions = {
@@ -30,24 +39,20 @@ export type ServeOptions = {
 };
 
 /** Serves until it is asked to stop, then finishes what runs. */
-export async function serve({ config, version, json, stopped }: ServeOptions): Promise<void> {
+export async function serve(options: ServeOptions): Promise<void> {
+  const { config, version } = options;
+  claimStdout();
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const places = describePlaces(config, await listen(server, config));
-  const report = createReport(createLog(config));
-  const serving: Serving = { config, version, places, report };
+  const log = createLog(config);
+  const report = createReport(log);
+  const serving: Serving = { config, version, places, log, report };
   try {
     const linkOrigin = places.links ?? "";
     const deployment = await openDeployment({ config, linkOrigin, report });
     try {
-      const state = prepareState(config);
-      const mcp = await openMcp(serving, deployment, state);
-      await attach(server, serving, deployment, { mcp, state });
-      announce(serving, deployment, json);
-      await stopped;
-      await drain(server);
-      await mcp.close();
-      await state.close();
+      await run(server, serving, deployment, options);
     } finally {
       await deployment.close();
     }
@@ -60,17 +65,33 @@ type Serving = {
   readonly config: Config;
   readonly version: string;
   readonly places: Places;
+  readonly log: Log;
   readonly report: (error: unknown) => string;
 };
 
-async function openMcp(
-  { config, version, places, report }: Serving,
+async function run(
+  server: Server,
+  serving: Serving,
   deployment: Deployment,
-  state: LazyState,
-): Promise<McpHttp> {
+  { json, stopped }: ServeOptions,
+): Promise<void> {
+  const { config, version, places, report } = serving;
+  const state = prepareState(config);
   const openPage = (id: string) => Promise.resolve(places.url + approvalPath + id);
   const assistant = createAssistant({ config, deployment, version, state, openPage, report });
-  const { toolbox, createSurface, createServer } = assistant;
+  const mcp = await openMcp(serving, deployment, assistant);
+  await attach(server, serving, deployment, { mcp, state });
+  announce(serving, deployment, json);
+  await stopped;
+  await drain(server, mcp);
+  await assistant.close();
+}
+
+async function openMcp(
+  { config, places, log, report }: Serving,
+  deployment: Deployment,
+  { toolbox, createSurface, createServer }: Assistant,
+): Promise<McpHttp> {
   return createMcpHttp({
     toolbox,
     identify: await createIdentify(config, deployment),
@@ -78,7 +99,8 @@ async function openMcp(
     createServer,
     hostnames: listHostnames(config, places),
     clock,
-    onError: () => {},
+    onError: (error) => log.debug({ error: String(error) }, "protocol error"),
+    report,
   });
 }
 
@@ -149,11 +171,13 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
 }
 
 /** Idle connections end at once, busy ones when their answer is out or the time is up. */
-async function drain(server: Server): Promise<void> {
+async function drain(server: Server, mcp: McpHttp): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A connection becomes idle when its last answer is out, and Node looks only once.
   const sweep = setInterval(() => server.closeIdleConnections(), sweepEvery_ms);
   const timer = setTimeout(() => server.closeAllConnections(), drain_ms);
+  // A client that listens is never done by itself.
+  await mcp.close(callPatience_ms);
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);

@@ -1,12 +1,13 @@
 import type { Server } from "@modelcontextprotocol/server";
+import type { Writable } from "node:stream";
 import type { Config } from "../config.ts";
 import { createListener, type Listener } from "../mcp/approval/listener.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import { serveOverStdio } from "../mcp/stdio.ts";
 import { watchVisible } from "../mcp/toolbox.ts";
 import { createAssistant, learnKey, prepareState, type LazyState } from "./assistant.ts";
-import { openDeployment } from "./deployment.ts";
-import { createLog, createReport } from "./log.ts";
+import { openDeployment, type Deployment } from "./deployment.ts";
+import { createLog, createReport, type Log } from "./log.ts";
 import { claimStdout } from "./output.ts";
 import { describeLinkOrigin } from "./places.ts";
 import { openPin } from "./pin-file.ts";
@@ -21,37 +22,51 @@ type StdioOptions = {
 };
 
 /** MCP over stdin and stdout, for one client, until it goes or we are asked to stop. */
-export async function runStdio({ config, version, input, stopped }: StdioOptions): Promise<void> {
+export async function runStdio(options: StdioOptions): Promise<void> {
+  const { config } = options;
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
   const linkOrigin = describeLinkOrigin(config, config.port);
   const deployment = await openDeployment({ config, linkOrigin, report });
+  try {
+    await serve(options, deployment, { output, log, report });
+  } finally {
+    await deployment.close();
+  }
+}
+
+type Ways = {
+  readonly output: Writable;
+  readonly log: Log;
+  readonly report: (error: unknown) => string;
+};
+
+async function serve(
+  { config, version, input, stopped }: StdioOptions,
+  deployment: Deployment,
+  { output, log, report }: Ways,
+): Promise<void> {
   const state = prepareState(config);
   const listener = await openPages(config, state, report);
   const openPage = (id: string) => listener.open(approvalPath, id);
   const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const onError = (error: unknown) => log.debug({ error: String(error) }, "protocol error");
+  const key = readApiKey(config);
+  const known = await learnKey(config, deployment, key);
+  let connected: Server | undefined;
+  const surface = assistant.createSurface({ key, known }, () => onChange());
+  const onChange = watchVisible(assistant.toolbox, surface, () => {
+    // A client that is gone by now needs no news.
+    connected?.sendToolListChanged().catch(() => undefined);
+  });
+  const createServer = () => (connected = assistant.createServer(surface));
+  const onRefused = (reason: string) => log.warn({ reason }, "a line was refused");
   try {
-    const key = readApiKey(config);
-    const known = await learnKey(config, deployment, key);
-    let connected: Server | undefined;
-    const surface = assistant.createSurface({ key, known }, () => onChange());
-    const onChange = watchVisible(assistant.toolbox, surface, () => {
-      // A client that is gone by now needs no news.
-      connected?.sendToolListChanged().catch(() => undefined);
-    });
-    await serveOverStdio({
-      input,
-      output,
-      stopped,
-      createServer: () => (connected = assistant.createServer(surface)),
-      onRefused: (reason) => log.warn({ reason }, "a line was refused"),
-      onError: (error) => log.debug({ error: String(error) }, "protocol error"),
-    });
+    await serveOverStdio({ input, output, stopped, createServer, onRefused, onError });
   } finally {
     listener.close();
     await assistant.close();
-    await deployment.close();
   }
 }
 

@@ -70,11 +70,33 @@ export function readCause(message: string): Cause {
   return cause;
 }
 
+const keys = "keys?|tokens?|credentials";
+const lacking = "missing|required|absent|not (?:given|provided|sent|supplied|present|set)";
+const spoiled =
+  "invalid|not valid|unknown|not known|unrecognized|not recognized|revoked|expired|wrong|" +
+  "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
+const powers = "permissions?|permitted|allowed|authorized|privileges?|access to";
+
+/** The first that fits counts: keys have scopes, and people have roles. */
 const causes: readonly (readonly [Cause, RegExp])[] = [
-  ["account_suspended", /suspend/i],
-  ["scope_missing", /scope/i],
-  ["plan_required", /\b(plans?|upgrade|pro)\b|free tier|limit/i],
-  ["role_required", /\b(roles?|manager|owner|viewer)\b|not (allowed|permitted)|permission/i],
-  ["key_missing", /missing|no (api )?key|required/i],
-  ["key_invalid", /invalid|unknown|revoked|expired|wrong|master/i],
+  [
+    "account_suspended",
+    /suspend|\baccount\b.*\b(disabled|(de|in)activ|locked|blocked|closed|hold)/i,
+  ],
+  ["scope_missing", /scope|\b[a-z_]+\.(index|show|create|update|destroy|publish)\b/i],
+  [
+    "plan_required",
+    /\b(plans?|upgrade|subscription|trial|pro|paid|premium|limit|quota)\b|free tier/i,
+  ],
+  ["key_invalid", matchAny(`\\b(${keys})\\b[^.]*\\b(${spoiled})\\b`, "master")],
+  ["key_invalid", matchAny(`\\b(${spoiled})\\b[^.]*\\b(${keys})\\b`)],
+  ["key_missing", matchAny(`\\b(${keys})\\b (is |was )?(${lacking})\\b(?! (required|permi))`)],
+  ["role_required", /\b(roles?|managers?|owners?|viewers?|admin\w*|members?)\b/i],
+  ["scope_missing", matchAny(`\\b(${keys})\\b[^.]*\\b(${powers})\\b`)],
+  ["role_required", matchAny("permission", `not (${powers}) to\\b`)],
+  ["key_missing", matchAny(`\\b(${lacking})\\b`, `\\bno (api )?(${keys})`, "sign in", "log in")],
 ];
+
+function matchAny(...patterns: readonly string[]): RegExp {
+  return new RegExp(patterns.join("|"), "i");
+}

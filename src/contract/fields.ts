@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Schemas that several resources share. Rules of content live in the `*-rules.ts` files. */
 
@@ -30,7 +30,8 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  previous: z.int().optional(),
-  next: z.int().optional(),
+  // Left out at the ends, says the spec; pagers that write null there are understood.
+  previous: z.int().nullish(),
+  next: z.int().nullish(),
 });
 export type Meta = z.output<typeof meta>;

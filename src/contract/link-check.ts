@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkAndroidApp, checkIosApp } from "./app-rules.ts";
 import { androidApps, iosApps } from "./apps.ts";
 import { checkLink } from "./link-rules.ts";

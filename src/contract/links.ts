@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, flag, meta, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
@@ -29,7 +29,7 @@ export type Link = z.output<typeof link>;
 
 const linkFields = z.object({
   name: text("Display name."),
-  path: text("Path of the link, without the leading slash; one is generated when it is left out."),
+  path: text("Path, without the leading slash; generated when it is left out."),
   url: text("Opened on desktop; http or https."),
   social_title: text("Title when shared on social media."),
   social_description: text("Description when shared on social media."),

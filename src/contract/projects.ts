@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";

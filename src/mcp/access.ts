@@ -1,14 +1,15 @@
 import { findRefusal, hasScope, readCause, type Cause, type KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import type { Scope } from "../contract/policy.ts";
+import { scopes as everyScope, type Scope } from "../contract/policy.ts";
 
 /** What a key may do, endpoint by endpoint, as far as it is known by now. */
 
-export type Reading = {
-  readonly state: "granted" | "denied" | "unknown";
-  readonly reason?: string;
-};
+export type Reading =
+  | { readonly state: "granted" }
+  | { readonly state: "denied"; readonly reason: string }
+  /** The reason is the last refusal, where it was none that meets every call. */
+  | { readonly state: "unknown"; readonly reason?: string };
 
 export type KeyKind = "project" | "master" | "none";
 
@@ -20,7 +21,7 @@ export type Access = {
   readonly noteGranted: (endpoint: Endpoint) => void;
   /** What a 401 teaches. */
   readonly noteRefused: (endpoint: Endpoint, message: string) => void;
-  /** Takes the embedded service's own knowledge of the key in place of what was learned. */
+  /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;
   /** True where everything is known from the start, so that nothing needs to be tried out. */
   readonly hasFacts: () => boolean;
@@ -37,17 +38,22 @@ export type AccessOptions = {
 
 export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessOptions): Access {
   let facts = given;
-  let kind: "project" | "master" | undefined;
   const learned = new Map<string, Reading>();
+  /** The kinds of endpoint that the key turned out to be good for. */
+  const kinds = new Set<Endpoint["auth"]>();
 
-  function learn(endpoint: Endpoint, reading: Reading): void {
-    const before = learned.get(endpoint.tool);
-    learned.set(endpoint.tool, reading);
-    if (before?.state !== reading.state) onChange();
+  function learn({ tool, auth }: Endpoint, reading: Reading, isOfItsKind: boolean): void {
+    const isNews = learned.get(tool)?.state !== reading.state || (isOfItsKind && !kinds.has(auth));
+    if (isOfItsKind) kinds.add(auth);
+    learned.set(tool, reading);
+    if (isNews) onChange();
   }
 
   return {
-    readKind: () => (hasKey ? (facts?.kind ?? kind ?? "project") : "none"),
+    readKind: () => {
+      if (!hasKey) return "none";
+      return facts?.kind ?? (kinds.has("master") ? "master" : "project");
+    },
     hasFacts: () => facts !== undefined,
 
     read: (endpoint) => {
@@ -55,48 +61,57 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
       if (!hasKey) return { state: "denied", reason: messages.key_missing };
       const undeclared = findUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return { state: "denied", reason: undeclared };
-      const known = learned.get(endpoint.tool);
-      if (known?.state === "denied") return known;
       if (facts !== undefined) return readFacts(endpoint, facts);
-      if (kind !== undefined && kind !== endpoint.auth) return refuseKind(endpoint);
-      if (known !== undefined) return known;
-      return { state: scopes !== undefined && endpoint.scope ? "granted" : "unknown" };
+      const known = learned.get(endpoint.tool) ?? { state: "unknown" };
+      if (known.state !== "unknown") return known;
+      if (kinds.size === 1 && !kinds.has(endpoint.auth)) return refuseKind(endpoint);
+      return scopes !== undefined && endpoint.scope ? { state: "granted" } : known;
     },
 
     noteGranted: (endpoint) => {
-      if (endpoint.auth === "none") return;
-      kind = endpoint.auth;
-      learn(endpoint, { state: "granted" });
+      if (endpoint.auth !== "none") learn(endpoint, { state: "granted" }, true);
     },
 
     noteRefused: (endpoint, message) => {
       const cause = readCause(message);
-      // Whoever lacks a scope, a role or a plan has a key of the right kind.
-      if (/_required$|^scope_/.test(cause)) {
-        kind = endpoint.auth === "master" ? "master" : "project";
-      }
-      if (isLasting(endpoint, cause, kind)) learn(endpoint, { state: "denied", reason: message });
+      const isLacking = lackings.has(cause);
+      const isDenied = isLasting(endpoint, cause, message);
+      // One call that lacked something says nothing against the tool.
+      if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
+      const state = isDenied ? "denied" : "unknown";
+      // Whoever lacks one of these has a project's key: a master key has none of them.
+      learn(endpoint, { state, reason: message }, isLacking && endpoint.auth === "project");
     },
 
     setFacts: (next) => {
       if (JSON.stringify(facts) === JSON.stringify(next)) return;
       facts = next;
-      learned.clear();
       onChange();
     },
   };
 }
 
+/** What a valid key may still lack. */
+const lackings: ReadonlySet<Cause> = new Set(["scope_missing", "role_required", "plan_required"]);
+
 /**
- * Whether this refusal will meet every call of the endpoint. A scope's will; a role's or a
- * plan's only where the entry always demands it, for one Pro field must not hide `create_link`.
+ * Whether this refusal will meet every call of the endpoint. Its own scope's will; another scope
+ * was asked for by what this one call wanted to do besides. A role's or a plan's will only where
+ * the entry always demands it, for one Pro field must not hide `create_link`.
  */
-function isLasting(endpoint: Endpoint, cause: Cause, kind: KeyKind | undefined): boolean {
-  if (cause === "scope_missing") return true;
-  if (cause === "role_required") return endpoint.role !== undefined;
-  if (cause === "plan_required") return endpoint.plan !== undefined;
-  // A key that is good for the other kind of endpoint is no invalid key.
-  return cause === "key_invalid" && kind !== undefined && kind !== endpoint.auth;
+function isLasting({ scope, role, plan }: Endpoint, cause: Cause, message: string): boolean {
+  switch (cause) {
+    case "scope_missing": {
+      const named = everyScope.filter((name) => message.includes(name));
+      return named.length === 0 || named.some((name) => name === scope);
+    }
+    case "role_required":
+      return role !== undefined;
+    case "plan_required":
+      return plan !== undefined;
+    default:
+      return false;
+  }
 }
 
 function findUndeclared(

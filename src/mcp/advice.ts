@@ -32,10 +32,11 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
   timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
   outcome_unknown: ({ endpoint, tool }) => adviseUnknown(endpoint, tool),
   bad_response: ({ effect }) =>
-    `${effect === "unknown" ? "Look whether it happened before you repeat it, and tell" : "Tell"} ` +
-    "the user to check the deployment's base address.",
+    effect === "unknown"
+      ? "Look whether it happened, and tell the user to check the deployment's base address."
+      : "Tell the user to check the deployment's base address.",
   approval_required: ({ tool }) =>
-    `Show the user what approval.preview says; after their approval call ${tool} with the same arguments.`,
+    `Show the user approval.preview; when they agree call ${tool} with the same arguments.`,
   approval_declined: "The user said no: do not try again unless the user asks for it.",
   plan_changed: "Make the plan again and show the user what it would do now.",
   cancelled: ({ effect, tool }) =>

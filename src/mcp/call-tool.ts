@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CallFailure } from "../client/failure.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
-import { Problem } from "../contract/problem.ts";
+import { Problem, unauthorized } from "../contract/problem.ts";
 import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
@@ -31,7 +31,7 @@ export async function callTool(
     const denied = tool.readAccess(context.surface.access);
     if (denied.state === "denied") throw refuseDenied(tool, denied.reason);
     const args = tool.check(given);
-    return succeed(await runTool(tool, args, context));
+    return present(await runTool(tool, args, context));
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
@@ -53,18 +53,19 @@ function runTool(tool: Tool, args: JsonObject, context: CallContext): Promise<Js
   return tool.run(args, {
     surface,
     signal,
-    person,
-    ask: (endpoint, input) => ask(endpoint, input, context),
+    ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
     approve: (act) => gate.pass(act, surface.key_print, person),
   });
 }
 
 async function ask<E extends Endpoint>(
+  tool: string,
   endpoint: E,
   input: Input<E>,
   { surface, signal }: CallContext,
 ): Promise<Output<E>> {
   const { client, access } = surface;
+  const asked = { tool, endpoint };
   try {
     const output = await client.call(endpoint, input, signal);
     access.noteGranted(endpoint);
@@ -72,20 +73,16 @@ async function ask<E extends Endpoint>(
   } catch (error) {
     if (error instanceof Problem) {
       if (error.status === 401) access.noteRefused(endpoint, error.message);
-      throw new ToolFailure(explainProblem(endpoint, error));
+      throw new ToolFailure(explainProblem(asked, error));
     }
-    if (error instanceof CallFailure) throw new ToolFailure(explainCallFailure(endpoint, error));
+    if (error instanceof CallFailure) throw new ToolFailure(explainCallFailure(asked, error));
     throw error;
   }
 }
 
-function refuseDenied({ name }: Tool, reason = ""): ToolFailure {
-  // The reason is the refusal that the deployment gives, or would give.
-  return new ToolFailure(explainProblem({ tool: name } as Endpoint, new Problem(401, reason)));
-}
-
-function succeed(result: JsonObject): CallToolResult {
-  return present(result);
+/** The reason is the refusal that the deployment gives, or would give. */
+function refuseDenied({ name }: Tool, reason: string): ToolFailure {
+  return new ToolFailure(explainProblem({ tool: name }, unauthorized(reason)));
 }
 
 function fail(error: Failure): CallToolResult {

@@ -1,54 +1,69 @@
-import {
-  takes,
-  type FieldKind,
-  type FilterFields,
-  type FilterInput,
-  type ListInput,
-} from "../contract/filters.ts";
-import { refuseArguments } from "./failure.ts";
-import type { CallProblem } from "./problems.ts";
+import * as z from "zod";
+import { takes, type FieldKind, type FilterFields, type FilterInput } from "../contract/filters.ts";
+import { parseTime } from "../contract/parse-time.ts";
+import { isStorable } from "../contract/text.ts";
+import { parseJson } from "./parse-json.ts";
 
 /**
  * The API ignores a filter that it cannot read, and answers with everything. Such a filter is
  * refused here, before it is sent.
  */
-export function checkFilters(
-  tool: string,
-  fields: FilterFields,
-  { filters = [] }: ListInput,
-): void {
-  const problems = filters.flatMap((filter, index) => {
-    const kind = fields[filter.field];
-    const fault = kind === undefined ? "is no field" : findFault(kind, filter);
-    return fault === undefined ? [] : [describeFault(index, filter, fault)];
-  });
-  if (problems.length > 0) throw refuseArguments(tool, problems);
+
+/** `in` takes a list, `null` and `present` a boolean, everything else one value. */
+export const filterValue = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.union([z.string(), z.number()])),
+]);
+
+const asBoolean: ReadonlySet<string> = new Set(["null", "present"]);
+
+/** A value that was encoded as JSON once more, where its condition takes no text. */
+export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
+  const { condition, value } = filter;
+  if (typeof value !== "string" || !(condition === "in" || asBoolean.has(condition))) {
+    return filter;
+  }
+  const decoded = filterValue.safeParse(parseJson(value));
+  return decoded.success ? { ...filter, value: decoded.data } : filter;
 }
 
-function findFault(kind: FieldKind, { condition, value }: FilterInput): string | undefined {
-  if (!takes(kind, condition)) return `does not take ${condition}, as it is no text`;
-  if (condition === "null" || condition === "present") {
+/** Why the API would ignore this filter, as the end of a sentence, or undefined. */
+export function findFilterFault(
+  fields: FilterFields,
+  { field, condition, value }: FilterInput,
+): string | undefined {
+  const kind = fields[field];
+  if (kind === undefined || !takes(kind, condition)) {
+    return `takes no ${condition}, as it is no text`;
+  }
+  if (asBoolean.has(condition)) {
     return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
   }
   if (typeof value === "boolean") return `takes no boolean with ${condition}`;
-  if (Array.isArray(value) !== (condition === "in")) {
-    return condition === "in" ? "needs a list with in" : `takes one value with ${condition}`;
+  const isList = typeof value === "object";
+  if (isList !== (condition === "in")) {
+    return isList ? `takes one value with ${condition}` : "needs a list with in";
   }
-  // What is no list by now is one value.
-  const values = Array.isArray(value) ? value : [value as string | number];
+  const values = isList ? value : [value];
   if (values.length === 0) return "needs at least one value";
-  const faults = values.map((item) => findValueFault(kind, String(item)));
+  const faults = values.map((item) => findValueFault(kind, String(item).trim()));
   return faults.find((fault) => fault !== undefined);
 }
 
-function findValueFault(kind: FieldKind, value: string): string | undefined {
-  if (value.trim() === "") return "needs a value; for what is empty use present with false";
-  if (kind === "integer" && !/^\s*[+-]?\d+\s*$/.test(value)) return "needs a whole number";
-  const isTime = /^\d{4}-\d{2}-\d{2}/.test(value) && !Number.isNaN(Date.parse(value));
-  if (kind === "time" && !isTime) return "needs a date or time such as 2026-03-01T12:00:00Z";
-  return undefined;
+/** The API takes one filter of a field and condition: of two, the last, and of lists, both. */
+export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
+  const names = filters.map(({ field, condition }) => `${field}_${condition}`);
+  return [...names.keys()].filter((index) => names.indexOf(names[index] ?? "") < index);
 }
 
-function describeFault(index: number, { field }: FilterInput, fault: string): CallProblem {
-  return { field: `filters.${index}`, message: `the filter on ${field} ${fault}` };
+function findValueFault(kind: FieldKind, value: string): string | undefined {
+  if (value === "") return "needs a value; for what is empty use present with false";
+  if (!isStorable(value)) return "has characters that no text can have";
+  if (kind === "integer" && !/^[+-]?\d+$/.test(value)) return "needs a whole number";
+  if (kind === "time" && parseTime(value) === null) {
+    return "needs a date or time such as 2026-03-01T12:00:00Z";
+  }
+  return undefined;
 }

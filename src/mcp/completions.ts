@@ -4,7 +4,7 @@ import { contract } from "../contract/index.ts";
 import { showHidden } from "./inert.ts";
 import { readRows } from "./present.ts";
 import { findKind } from "./resource-kind.ts";
-import { readTemplate, shown } from "./resources.ts";
+import { listShown, writeTemplate } from "./resources.ts";
 import type { ServerOptions } from "./server.ts";
 import type { JsonObject } from "./tool.ts";
 
@@ -13,38 +13,39 @@ import type { JsonObject } from "./tool.ts";
 const mostValues = 20;
 
 /** The arguments of prompts that name an app. */
-const appArguments: Readonly<Record<string, Endpoint>> = {
-  bundle_id: contract.iosApps.index,
-  package_name: contract.androidApps.index,
-};
+const appArguments: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+  ["bundle_id", contract.iosApps.index],
+  ["package_name", contract.androidApps.index],
+]);
 
-export function serveCompletions(server: Server, { surface }: ServerOptions): void {
+export function serveCompletions(server: Server, options: ServerOptions): void {
+  const { access, client } = options.surface;
   server.setRequestHandler("completion/complete", async (request, { mcpReq }) => {
     const { ref, argument } = request.params;
     const index =
-      ref.type === "ref/resource"
-        ? shown.map(findKindOf).find(([uri]) => uri === ref.uri)?.[1]
-        : appArguments[argument.name];
+      ref.type === "ref/resource" ? findIndex(ref.uri) : appArguments.get(argument.name);
     const values = index === undefined ? [] : await complete(index, argument.value, mcpReq.signal);
     return { completion: { values, hasMore: values.length === mostValues } };
   });
 
+  function findIndex(uri: string): Endpoint | undefined {
+    const show = listShown(options).find((endpoint) => writeTemplate(endpoint) === uri);
+    return show && findKind(show).index;
+  }
+
   /** A suggestion that cannot be had is no error: the person types on. */
   async function complete(index: Endpoint, begun: string, signal: AbortSignal): Promise<string[]> {
     const { key } = findKind(index);
-    if (key === undefined || surface.access.read(index).state === "denied") return [];
-    const filters = begun === "" ? [] : [{ field: key, condition: "start", value: begun } as const];
-    const sort = { field: key, direction: "asc" } as const;
+    if (key === undefined || access.read(index).state === "denied") return [];
+    // A blank filter would be ignored, and nothing begun asks for everything.
+    const filters = begun.trim() === "" ? [] : [{ field: key, condition: "start", value: begun }];
+    const input = { filters, sort: { field: key, direction: "asc" }, limit: mostValues };
     try {
-      const input = { filters, sort, limit: mostValues };
-      const page: unknown = await surface.client.call<Endpoint>(index, input, signal);
-      return readRows(index, page as JsonObject).map((row) => showHidden(String(row[key])));
+      const page: unknown = await client.call<Endpoint>(index, input, signal);
+      const names = readRows(index, page as JsonObject).map((row) => row[key]);
+      return names.flatMap((name) => (typeof name === "string" ? [showHidden(name)] : []));
     } catch {
       return [];
     }
   }
-}
-
-function findKindOf(endpoint: Endpoint): readonly [string, Endpoint] {
-  return [readTemplate(endpoint), findKind(endpoint).index];
 }

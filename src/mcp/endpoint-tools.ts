@@ -1,16 +1,15 @@
+import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { listEndpoints } from "../contract/index.ts";
-import { z } from "zod";
 import type { Mode } from "./mode.ts";
 import { checkArguments } from "./check-arguments.ts";
-import { checkFilters } from "./check-filters.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
-import { buildInput, publishBoth } from "./input-schema.ts";
+import { buildInput, listFields, publishBoth, type Fields } from "./input-schema.ts";
 import { once } from "./once.ts";
-import { publishOutput } from "./output-schema.ts";
+import { publishOutput, publishPage } from "./output-schema.ts";
 import { findKind, type ResourceKind } from "./resource-kind.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
-import { annotate, type Tool } from "./tool.ts";
+import { annotate, type JsonObject, type Tool } from "./tool.ts";
 
 /** The tools that are the contract's entries, one each. */
 export function deriveTools(mode: Mode): readonly Tool[] {
@@ -18,9 +17,10 @@ export function deriveTools(mode: Mode): readonly Tool[] {
 }
 
 function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
-  const { tool: name, title, effect, list } = endpoint;
+  const { tool: name, title, effect } = endpoint;
   const kind = findKind(endpoint);
-  const schema = once(() => buildSchema(endpoint, kind, mode));
+  const fields = once(() => listOwnFields(endpoint, kind, mode));
+  const schema = once(() => buildInput(fields()));
   return {
     name,
     title,
@@ -30,15 +30,10 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     effect,
     annotations: annotate(endpoint),
     fieldsLike: findFieldTexts(endpoint),
-    inputSchema: publishBoth(schema, Object.keys(endpoint.body?.shape ?? {})),
-    outputSchema: once(() => publishOutput(buildResult(endpoint, kind))),
+    inputSchema: publishBoth(fields, Object.keys(endpoint.body?.shape ?? {})),
+    outputSchema: once(() => publishResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
-    check: (given) => {
-      const args = checkArguments(name, schema(), given);
-      // The schema of a list's tool is that of its input.
-      if (list !== undefined) checkFilters(name, list.filters, args);
-      return args;
-    },
+    check: (given) => checkArguments(name, schema(), given),
     run: (args, call) => runEndpoint(endpoint, args, call),
   };
 }
@@ -49,26 +44,23 @@ function findFieldTexts({ tool, body }: Endpoint): string | undefined {
   return first?.tool === tool ? undefined : first?.tool;
 }
 
-function buildSchema(endpoint: Endpoint, kind: ResourceKind, mode: Mode): z.ZodObject {
-  return buildInput(endpoint, {
+function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fields {
+  return listFields(endpoint, {
     idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
     takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
   });
 }
 
-function buildResult(
-  { response, list, method }: Endpoint,
-  { name }: ResourceKind,
-): Readonly<Record<string, z.ZodType>> {
-  if (method === "DELETE") return { deleted: z.looseObject({ id: z.string() }) };
-  if (response === null) return {};
-  if (list === undefined) return { [name]: response };
-  // A list's response is the envelope itself; rows come without their nulls.
+function publishResult({ response, list, method }: Endpoint, { name }: ResourceKind): JsonObject {
+  if (method === "DELETE") return publishOutput({ deleted });
+  if (response === null) return publishOutput({});
+  if (list === undefined) return publishOutput({ [name]: response });
+  // A list's response is the envelope itself: its rows and `meta`.
   const { [list.name]: rows, meta } = (response as z.ZodObject).shape;
-  return { [list.name]: loosen(rows as z.ZodArray), meta: meta as z.ZodType, next: z.string() };
+  const { element } = rows as z.ZodArray;
+  // zod types an element as its core's schema, of which every schema here is one.
+  return publishPage(list.name, element as z.ZodType, { meta: meta as z.ZodType, next });
 }
 
-/** The rows of a page: any of their fields may be left out. */
-function loosen(rows: z.ZodArray): z.ZodType {
-  return z.array((rows.element as z.ZodObject).partial().required({ id: true }));
-}
+const deleted = z.looseObject({ id: z.string() });
+const next = z.string();

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkArguments } from "./check-arguments.ts";
 import { publishBoth } from "./input-schema.ts";
 import { once } from "./once.ts";
@@ -30,7 +30,7 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
-    inputSchema: publishBoth(() => input, []),
+    inputSchema: publishBoth(() => ({}), []),
     outputSchema: once(() => publishOutput(result)),
     readAccess: () => ({ state: "granted" }),
     check: (given) => checkArguments(name, input, given),

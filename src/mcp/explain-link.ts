@@ -1,8 +1,7 @@
-import type { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { explainVisits, explanation } from "../contract/link-explanation.ts";
-import { encodePath, normalizePath } from "../contract/link-path.ts";
+import { normalizePath } from "../contract/link-path.ts";
 import type { LinkFields } from "../contract/links.ts";
 import { isBlank } from "../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../contract/visit.ts";
@@ -10,9 +9,10 @@ import type { Access, Reading } from "./access.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { refuseArguments, ToolFailure } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
-import { buildInput, publishBoth } from "./input-schema.ts";
+import { buildInput, listFields, publishBoth, type Fields } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
+import { writeAddress } from "./present.ts";
 import { findKind } from "./resource-kind.ts";
 import { annotate, type Arguments, type Call, type Tool } from "./tool.ts";
 
@@ -21,7 +21,8 @@ const name = "explain_link";
 
 /** The tool that tells what a link's visitors meet, before there is a link or after. */
 export function createExplainLink(): Tool {
-  const schema = once(buildSchema);
+  const fields = once(listOwnFields);
+  const schema = once(() => buildInput(fields()));
   return {
     name,
     title: "Explain a link",
@@ -33,28 +34,27 @@ export function createExplainLink(): Tool {
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
     fieldsLike: links.create.tool,
-    inputSchema: publishBoth(schema, Object.keys(links.create.body.shape)),
+    inputSchema: publishBoth(fields, Object.keys(links.create.body.shape)),
     outputSchema: once(() => publishOutput(explanation.shape)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
       const { linkHost, linkInReferrer } = call.surface;
-      const path = normalizePath(link.path ?? "");
-      const isAddressed = linkHost !== undefined && !isBlank(path);
+      const path = link.path ?? "";
+      const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {
         link_in_referrer: linkInReferrer,
-        address: isAddressed ? `${linkHost}/${encodePath(path ?? "")}` : undefined,
+        address: isAddressed ? writeAddress(linkHost, path) : undefined,
       });
     },
   };
 }
 
-function buildSchema(): z.ZodObject {
+function listOwnFields(): Fields {
   const options = { idText: "UUID or path", takesApproval: false };
-  const { id } = buildInput(links.show, options).shape;
-  // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
-  return buildInput(links.create, options).extend({ id: (id as z.ZodType).optional() });
+  const { id } = listFields(links.show, options);
+  return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
 }
 
 /** For whoever has to do with links; a draft is explained without asking anybody. */
@@ -75,45 +75,49 @@ async function readSubject(args: Arguments, call: Call): Promise<Subject> {
     const message = "explain_link takes either id, or the fields of a link that is not saved";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
-  if (!isById) return readDraft(fields, call);
+  if (!isById) return { link: fields, apps: await readDraftApps(fields, call) };
   const link = await call.ask(links.show, {
     id: await findTarget(findKind(links.show), id, call),
   });
   const { ios_app_id, android_app_id } = link;
-  return {
-    link,
-    apps: {
-      ios_app: isBlank(ios_app_id) ? undefined : await find(call, iosApps.show, ios_app_id),
-      android_app: isBlank(android_app_id)
-        ? undefined
-        : await find(call, androidApps.show, android_app_id),
-    },
-  };
+  return { link, apps: await readApps({ id: ios_app_id }, { id: android_app_id }, call) };
 }
 
 /** An app that is registered counts as it is; the draft itself says what it would make. */
-async function readDraft(draft: LinkFields, call: Call): Promise<Subject> {
-  const { ios_app, android_app } = draft;
-  const iosId = ios_app?.id ?? ios_app?.bundle_id;
-  const androidId = android_app?.id ?? android_app?.package_name;
-  const ios = isBlank(iosId) ? undefined : await find(call, iosApps.show, iosId);
-  const android = isBlank(androidId) ? undefined : await find(call, androidApps.show, androidId);
-  return { link: draft, apps: { ios_app: ios, android_app: android } };
+function readDraftApps({ ios_app, android_app }: LinkFields, call: Call): Promise<VisitedApps> {
+  const ios = { id: ios_app?.id, name: ios_app?.bundle_id };
+  const android = { id: android_app?.id, name: android_app?.package_name };
+  return readApps(ios, android, call);
+}
+
+/** An app by its UUID, or else by its bundle id or package name. */
+type Wanted = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
+
+async function readApps(ios: Wanted, android: Wanted, call: Call): Promise<VisitedApps> {
+  return {
+    ios_app: await readApp(ios, iosApps.show, call, (id) => call.ask(iosApps.show, { id })),
+    android_app: await readApp(android, androidApps.show, call, (id) =>
+      call.ask(androidApps.show, { id }),
+    ),
+  };
 }
 
 /** The app's record; one that is not there, or that the key may not read, is not known. */
-async function find<E extends Endpoint & { readonly params: object }>(
+async function readApp<App>(
+  { id, name: identifier }: Wanted,
+  show: Endpoint,
   call: Call,
-  show: E,
-  id: string | null | undefined,
-) {
+  read: (id: string) => Promise<App>,
+): Promise<App | undefined> {
+  if (isBlank(id) && isBlank(identifier)) return undefined;
   try {
-    const target = await findTarget(findKind(show), id ?? "", call);
-    return await call.ask(show, { id: target } as never);
+    const isNamed = isBlank(id);
+    return await read(isNamed ? await findTarget(findKind(show), identifier ?? "", call) : `${id}`);
   } catch (error) {
-    if (error instanceof ToolFailure && [401, 404, undefined].includes(error.failure.status)) {
-      return undefined;
-    }
+    const isUnknown =
+      error instanceof ToolFailure &&
+      (error.failure.code === "not_found" || error.failure.status === 401);
+    if (isUnknown) return undefined;
     throw error;
   }
 }

@@ -1,10 +1,10 @@
-import { z } from "zod";
+import * as z from "zod";
 import { readCause } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Problem } from "../contract/problem.ts";
 import type { CallFailure } from "../client/failure.ts";
 import { advise } from "./advice.ts";
-import { splitSentence, type CallProblem } from "./problems.ts";
+import { problemSchema, splitSentence, type CallProblem } from "./problems.ts";
 
 /** A call that came to nothing, as the assistant is told of it (design.md, "Results"). */
 
@@ -38,17 +38,8 @@ export const failureSchema = z.object({
   code: z.enum(codes),
   status: z.int().optional(),
   message: z.string(),
-  problems: z
-    .array(
-      z.object({
-        field: z.string().optional(),
-        line: z.int().optional(),
-        column: z.int().optional(),
-        message: z.string(),
-        fix: z.string().optional(),
-      }),
-    )
-    .optional(),
+  problems: z.array(problemSchema).optional(),
+  /** Whether anything changed. */
   effect: z.enum(["none", "unknown", "done"]),
   retry: z.enum(["never", "now", "later"]),
   retry_after_s: z.int().optional(),
@@ -60,25 +51,10 @@ export const failureSchema = z.object({
       expires_at: z.string(),
     })
     .optional(),
+  /** One sentence: what to do now. */
   next: z.string(),
 });
-
-export type Failure = {
-  readonly code: Code;
-  readonly status?: number;
-  readonly message: string;
-  readonly problems?: readonly CallProblem[];
-  readonly effect: "none" | "unknown" | "done";
-  readonly retry: "never" | "now" | "later";
-  readonly retry_after_s?: number;
-  readonly approval?: {
-    readonly preview: string;
-    readonly url?: string;
-    readonly token?: string;
-    readonly expires_at: string;
-  };
-  readonly next: string;
-};
+export type Failure = z.output<typeof failureSchema>;
 
 /** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
 export class ToolFailure extends Error {
@@ -96,36 +72,34 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   return new ToolFailure({
     code: "invalid_arguments",
     message,
-    problems,
+    problems: [...problems],
     effect: "none",
     retry: "now",
     next: advise("invalid_arguments", { tool }),
   });
 }
 
-/** What the deployment said. */
-export function explainProblem(endpoint: Endpoint, { status, message }: Problem): Failure {
+/** The tool that was called, and the endpoint that was asked for it, if one was. */
+type Asked = { readonly tool: string; readonly endpoint?: Endpoint };
+
+/** What the deployment said, or would say. */
+export function explainProblem(asked: Asked, { status, message }: Problem): Failure {
   const code = readCode(status, message);
-  const context = { tool: endpoint.tool, endpoint };
-  const problems = status === 422 ? splitSentence(endpoint, message) : undefined;
+  const isMendable = code === "validation_failed" || code === "bad_request";
   return {
     code,
     status,
     message,
-    ...(problems !== undefined && { problems }),
+    ...(status === 422 && { problems: splitSentence(asked.endpoint, message) }),
     effect: "none",
-    retry: code === "validation_failed" || code === "bad_request" ? "now" : "never",
-    next: advise(code, context),
+    retry: isMendable ? "now" : "never",
+    next: advise(code, asked),
   };
 }
 
 /** What went wrong on the way to it. */
-export function explainCallFailure(
-  endpoint: Endpoint,
-  { code, message, facts }: CallFailure,
-): Failure {
-  const next = advise(code, { tool: endpoint.tool, endpoint, effect: facts.effect });
-  return { code, message, ...facts, next };
+export function explainCallFailure(asked: Asked, { code, message, facts }: CallFailure): Failure {
+  return { code, message, ...facts, next: advise(code, { ...asked, effect: facts.effect }) };
 }
 
 function readCode(status: number, message: string): Code {

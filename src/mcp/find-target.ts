@@ -1,11 +1,12 @@
 import { uuidPattern } from "../contract/fields.ts";
 import { normalizeForSearch } from "../contract/link-path.ts";
+import { fold } from "../contract/text.ts";
 import { advise } from "./advice.ts";
 import { ToolFailure } from "./failure.ts";
 import { quote } from "./inert.ts";
+import { readRows } from "./present.ts";
 import type { CallProblem } from "./problems.ts";
 import type { ResourceKind } from "./resource-kind.ts";
-import { readRows } from "./present.ts";
 import type { Call, JsonObject } from "./tool.ts";
 
 /** How many are offered where none was meant exactly. */
@@ -20,37 +21,60 @@ export async function findTarget(
   given: string,
   { ask, surface }: Pick<Call, "ask" | "surface">,
 ): Promise<string> {
-  const { key } = kind;
   if (uuidPattern.test(given)) return given.toLowerCase();
-  if (key === undefined) throw notFound(kind, given, []);
-  const value = kind.name === "link" ? readPath(given, surface.linkHost) : given;
+  const { key } = kind;
+  const read = kind.name === "link" ? (text: string) => readPath(text, surface.linkHost) : trim;
+  const value = read(given);
   // A blank filter would be ignored, and everything found.
-  if (value.trim() === "") throw notFound(kind, given, []);
-  const found = await search(kind, key, "eq", value, ask);
-  const exact = found.filter((row) => row[key] === value);
+  if (key === undefined || value.trim() === "") throw notFound(kind, given, []);
+  const search = { kind, key, value, ask };
+  // A deployment that ignores filters would have us take the first that comes.
+  const found = await list(search, "eq");
+  const exact = found.filter((row) => read(readText(row, key)) === value);
   const [only] = exact;
   if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
-  const near = exact.length > 0 ? exact : await search(kind, key, "cont", value, ask);
-  throw notFound(kind, given, near);
+  throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
 }
 
-/** A path, or a whole address of one of the project's links. */
+function trim(text: string): string {
+  return text.trim();
+}
+
+/** A path, or the whole address of one of the project's links. */
 function readPath(given: string, linkHost: string | undefined): string {
-  const isAddress = linkHost !== undefined && given.startsWith(`${linkHost}/`);
-  return normalizeForSearch(isAddress ? given.slice(linkHost.length) : given);
+  const address = URL.canParse(given) ? new URL(given) : undefined;
+  const isOurs = linkHost !== undefined && address?.origin === new URL(linkHost).origin;
+  return normalizeForSearch(isOurs ? address.pathname : given);
 }
 
-async function search(
-  { index }: ResourceKind,
-  field: string,
+async function listNear(search: Search): Promise<readonly JsonObject[]> {
+  const wanted = fold(search.value);
+  const found = await list(search, "cont");
+  return found.filter((row) => fold(readText(row, search.key)).includes(wanted));
+}
+
+type Search = {
+  readonly kind: ResourceKind;
+  readonly key: string;
+  readonly value: string;
+  readonly ask: Call["ask"];
+};
+
+async function list(
+  { kind, key, value, ask }: Search,
   condition: "eq" | "cont",
-  value: string,
-  ask: Call["ask"],
 ): Promise<readonly JsonObject[]> {
-  const filters = [{ field, condition, value }];
-  // Every list's body is an object with its rows under the list's name; the client parsed it.
-  const page: unknown = await ask(index, { filters, limit: mostCandidates });
-  return readRows(index, page as JsonObject);
+  const { index, label } = kind;
+  try {
+    const filters = [{ field: key, condition, value }];
+    const page: unknown = await ask(index, { filters, limit: mostCandidates });
+    // Every list's body is an object with its rows under the list's name; the client parsed it.
+    return readRows(index, page as JsonObject);
+  } catch (error) {
+    if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
+    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
+    throw new ToolFailure({ ...error.failure, next });
+  }
 }
 
 function notFound(
@@ -58,28 +82,31 @@ function notFound(
   given: string,
   candidates: readonly JsonObject[],
 ): ToolFailure {
-  const { label, names, index } = kind;
-  const by = kind.key === undefined ? "UUID" : `UUID or ${kind.key}`;
+  const { label, index, key } = kind;
+  const by = key === undefined ? "UUID" : `UUID or ${key}`;
+  const isNear = candidates.length > 0;
   return new ToolFailure({
     code: "not_found",
     message: `No ${label} has the ${by} ${quote(given)}.`,
-    ...(candidates.length > 0 && {
-      problems: candidates.map((row): CallProblem => {
-        const said = names.flatMap((name) =>
-          row[name] ? [`${name} ${quote(String(row[name]))}`] : [],
-        );
-        return {
-          field: "id",
-          message: `near: ${said.join(", ")}`,
-          fix: `Use id ${quote(String(row["id"]))}.`,
-        };
-      }),
-    }),
+    ...(isNear && { problems: candidates.map((row) => describeCandidate(kind, row)) }),
     effect: "none",
     retry: "never",
-    next:
-      candidates.length > 0
-        ? "Ask the user which of the candidates is meant, and call again with its id."
-        : advise("not_found", { tool: index.tool, endpoint: index }),
+    next: isNear
+      ? "Ask the user which of the candidates is meant, and call again with its id."
+      : advise("not_found", { tool: index.tool, endpoint: index }),
   });
+}
+
+function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProblem {
+  const said = names
+    .filter((name) => readText(row, name) !== "")
+    .map((name) => `${name} ${quote(readText(row, name))}`);
+  const fix = `Use id ${quote(readText(row, "id"))}.`;
+  return { field: "id", message: `near: ${said.join(", ")}`, fix };
+}
+
+/** A text of a row, or an empty one for what is not set. */
+function readText(row: JsonObject, field: string): string {
+  const value = row[field];
+  return typeof value === "string" ? value : "";
 }

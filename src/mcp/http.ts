@@ -1,101 +1,123 @@
 import {
-  createMcpHandler,
   hostHeaderValidationResponse,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isJsonContentType,
   isLegacyRequest,
   originValidationResponse,
-  type McpHttpHandler,
-  type Server,
+  PARSE_ERROR,
+  readRequestBody,
 } from "@modelcontextprotocol/server";
-import type { Clock } from "../contract/world.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
-import type { KnownKey } from "./surface.ts";
-import { printKey } from "./surface.ts";
-import { watchVisible, type Toolbox } from "./toolbox.ts";
-import type { Surface } from "./tool.ts";
+import { createDoors, type Caller, type Door, type DoorOptions } from "./doors.ts";
+import { messageBytes } from "./message-bytes.ts";
+import type { Running } from "./running.ts";
+import { watchEnd } from "./watch-end.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
   readonly fetch: (request: Request) => Promise<Response>;
-  readonly close: () => Promise<void>;
+  /** Ends what only listens; what runs may be answered as long as the patience lasts. */
+  readonly close: (patience_ms: number) => Promise<void>;
 };
 
-/** A caller that was let in: the API key that acts for it, and what is known of that key. */
-export type Caller = { readonly key: string | undefined; readonly known: KnownKey };
-
-export type HttpOptions = {
-  readonly toolbox: Toolbox;
+export type HttpOptions = DoorOptions & {
   /** Who shows this bearer token, or undefined for nobody. */
   readonly identify: (token: string) => Promise<Caller | undefined>;
-  readonly createSurface: (caller: Caller, onChange: () => void) => Surface;
-  readonly createServer: (surface: Surface) => Server;
   /** The host names that this server answers to; a page elsewhere could name any other. */
   readonly hostnames: readonly string[];
-  readonly clock: Clock;
-  readonly onError: (error: unknown) => void;
+  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  readonly report: (error: unknown) => string;
 };
 
-/** What one key has here. */
-type Door = {
-  readonly modern: McpHttpHandler;
-  readonly sessions: Sessions;
-};
+/** Calls of one key at a time. What comes on top is told to wait, and not queued. */
+const mostCalls = 100;
 
-const mostDoors = 1000;
+/** Of the codes that JSON-RPC leaves to servers: this one is not admitted. */
+const REFUSED = -32001;
 
 export function createMcpHttp(options: HttpOptions): McpHttp {
-  const { identify, hostnames } = options;
-  // The one that was used last stands last.
-  const doors = new Map<string, Door>();
+  const { identify, report } = options;
+  const hostnames = [...options.hostnames];
+  const doors = createDoors(options);
+  let isClosed = false;
 
   return {
     fetch: async (request) => {
-      const refusal =
-        hostHeaderValidationResponse(request, [...hostnames]) ??
-        originValidationResponse(request, [...hostnames]);
-      if (refusal !== undefined) return refusal;
-      const token = readBearer(request);
-      const caller = token === undefined ? undefined : await identify(token);
-      if (caller === undefined) return refuseStranger(token !== undefined);
-      const { modern, sessions } = findDoor(caller);
-      return (await isLegacyRequest(request)) ? sessions.fetch(request) : modern.fetch(request);
+      try {
+        return await admit(request);
+      } catch (error) {
+        const message = `Something went wrong inside Waypost (reference ${report(error)}).`;
+        return refuse(500, INTERNAL_ERROR, message);
+      }
     },
-    close: async () => {
-      await Promise.all([...doors.values()].map(close));
+    close: async (patience_ms) => {
+      await doors.settle(patience_ms);
+      isClosed = true;
+      await doors.close();
     },
   };
 
-  function findDoor(caller: Caller): Door {
-    const print = printKey(caller.key);
-    const door = doors.get(print) ?? openDoor(caller, options);
-    doors.delete(print);
-    doors.set(print, door);
-    if (doors.size > mostDoors) closeIdle();
-    return door;
-  }
-
-  function closeIdle(): void {
-    const idle = [...doors].find(([, { sessions }]) => sessions.count() === 0);
-    if (idle === undefined) return;
-    doors.delete(idle[0]);
-    void close(idle[1]);
+  /** Nothing is read of a request before it is known whose it is. */
+  async function admit(request: Request): Promise<Response> {
+    const refusal =
+      hostHeaderValidationResponse(request, hostnames) ??
+      originValidationResponse(request, hostnames);
+    if (refusal !== undefined) return refusal;
+    const token = readBearer(request);
+    const caller = token === undefined ? undefined : await identify(token);
+    if (caller === undefined) return refuseStranger(token !== undefined);
+    if (isClosed) return refuseForNow("Waypost is stopping.");
+    const door = doors.find(caller);
+    if (request.method === "POST") return receive(door, request);
+    return track(door.listeners, () => door.sessions.fetch(request, undefined));
   }
 }
 
-function openDoor(caller: Caller, options: HttpOptions): Door {
-  const { toolbox, createSurface, createServer, clock, onError } = options;
-  const surface = createSurface(caller, () => onChange());
-  const create = () => createServer(surface);
-  const modern = createMcpHandler(create, { legacy: "reject", onerror: onError });
-  const sessions = createSessions(create, clock);
-  const onChange = watchVisible(toolbox, surface, () => {
-    modern.notify.toolsChanged();
-    sessions.notifyToolsChanged();
+async function receive(door: Door, request: Request): Promise<Response> {
+  if (door.calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
+  const reading = {};
+  door.calls.begin(reading);
+  const read = await readMessage(request).finally(() => door.calls.end(reading));
+  if (read instanceof Response) return read;
+  const { body } = read;
+  const running = isListen(body) ? door.listeners : door.calls;
+  return track(running, async () => {
+    if (await isLegacyRequest(request, body)) return door.sessions.fetch(request, body);
+    return door.modern.fetch(request, { parsedBody: body });
   });
-  return { modern, sessions };
 }
 
-async function close({ modern, sessions }: Door): Promise<void> {
-  await Promise.all([modern.close(), sessions.close()]);
+/** A stream of notifications: it has no answer before the end. */
+function isListen(body: unknown): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  return "method" in body && body.method === "subscriptions/listen";
+}
+
+/** Counts an exchange from here until its answer is over. */
+async function track(running: Running<object>, answer: () => Promise<Response>): Promise<Response> {
+  const exchange = {};
+  running.begin(exchange);
+  const end = () => running.end(exchange);
+  try {
+    return watchEnd(await answer(), end);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/** The body is read and parsed here alone, however many look at it afterwards. */
+async function readMessage(request: Request): Promise<{ readonly body: unknown } | Response> {
+  if (!isJsonContentType(request.headers.get("content-type"))) {
+    return refuse(415, INVALID_REQUEST, "Content-Type must be application/json.");
+  }
+  try {
+    const read = await readRequestBody(request, messageBytes);
+    if (read.tooLarge) return refuse(413, INVALID_REQUEST, "The body is longer than 4 MiB.");
+    return { body: JSON.parse(read.text) };
+  } catch {
+    return refuse(400, PARSE_ERROR, "The body is not JSON.");
+  }
 }
 
 function readBearer({ headers }: Request): string | undefined {
@@ -107,10 +129,22 @@ function refuseStranger(hasToken: boolean): Response {
   const message = hasToken
     ? "The token is not known here."
     : "A token is missing. Send it in the header Authorization: Bearer <token>.";
-  const error = { code: -32001, message };
   const challenge = hasToken ? 'Bearer error="invalid_token"' : "Bearer";
+  return refuse(401, REFUSED, message, { "www-authenticate": challenge });
+}
+
+function refuseForNow(message: string): Response {
+  return refuse(503, REFUSED, message, { "retry-after": "1" });
+}
+
+function refuse(
+  status: number,
+  code: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return Response.json(
-    { jsonrpc: "2.0", id: null, error },
-    { status: 401, headers: { "www-authenticate": challenge, "cache-control": "no-store" } },
+    { jsonrpc: "2.0", id: null, error: { code, message } },
+    { status, headers: { ...headers, "cache-control": "no-store" } },
   );
 }

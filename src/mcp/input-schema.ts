@@ -1,7 +1,9 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { conditions } from "../contract/filters.ts";
+import { conditions, type FilterFields } from "../contract/filters.ts";
 import { paging } from "../contract/policy.ts";
+import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
+import { createWriter } from "./json-schema.ts";
 import { once } from "./once.ts";
 import type { JsonObject } from "./tool.ts";
 
@@ -14,15 +16,18 @@ export type InputOptions = {
   readonly takesApproval: boolean;
 };
 
-export function buildInput(endpoint: Endpoint, options: InputOptions): z.ZodObject {
+export type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** What the tool takes, member by member, as the contract has it. */
+export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
   const { params, list, body, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
-  if (params !== undefined) fields["id"] = z.string().min(1).describe(options.idText);
-  if (list !== undefined) Object.assign(fields, buildListFields(Object.keys(list.filters)));
-  for (const [name, field] of Object.entries(body?.shape ?? {})) {
+  if (params !== undefined) fields["id"] = describeId(options.idText);
+  if (list !== undefined) Object.assign(fields, buildListFields(list.filters));
+  for (const [name, member] of Object.entries(body?.shape ?? {})) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
-    const strict = tighten(field as z.ZodType);
-    fields[name] = required.includes(name) ? demand(strict) : strict;
+    const field = member as z.ZodType;
+    fields[name] = required.includes(name) ? demand(field) : field;
   }
   if (options.takesApproval) {
     fields["approval"] = z
@@ -30,51 +35,76 @@ export function buildInput(endpoint: Endpoint, options: InputOptions): z.ZodObje
       .optional()
       .describe("approval.token of the first call's answer");
   }
-  return z.strictObject(fields);
+  return fields;
 }
 
-/** `in` takes a list, `null` and `present` a boolean, everything else one value. */
-const filterValue = z.union([
-  z.string(),
-  z.number(),
-  z.boolean(),
-  z.array(z.union([z.string(), z.number()])),
-]);
+/** What arguments are checked by: a member that nobody knows is refused, at every depth. */
+export function buildInput(fields: Fields): z.ZodObject {
+  const members = Object.entries(fields).map(([name, field]) => [name, tighten(field)]);
+  return z.strictObject(Object.fromEntries(members));
+}
 
-function buildListFields(filterable: readonly string[]): Record<string, z.ZodType> {
-  const pages = {
-    page: z.int().min(1).optional(),
-    limit: z
-      .int()
-      .min(1)
-      .max(paging.max_limit)
-      .optional()
-      .describe(`${paging.default_limit} by default`),
-  };
-  if (filterable.length === 0) return pages;
-  const field = z.enum(filterable);
-  const filter = z.strictObject({ field, condition: z.enum(conditions), value: filterValue });
-  const direction = z.enum(["asc", "desc"]);
-  return {
-    filters: z
-      .array(filter)
-      .max(paging.max_filters)
-      .optional()
-      .describe("All must hold. in: a list; null, present: a boolean"),
-    sort: z.strictObject({ field, direction }).optional(),
-    ...pages,
-  };
+/** One for each text, so that it is written once. */
+function describeId(text: string): z.ZodType {
+  const known = ids.get(text) ?? z.string().describe(text);
+  ids.set(text, known);
+  return known;
+}
+
+const ids = new Map<string, z.ZodType>();
+
+function buildListFields(filterable: FilterFields): Fields {
+  const pages = pageFields();
+  const names = Object.keys(filterable);
+  if (names.length === 0) return pages;
+  const field = z.enum(names);
+  const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
+  const filters = z
+    .array(buildFilter(filterable))
+    .max(paging.max_filters)
+    .check(({ value, issues }) => {
+      for (const index of findRepeated(value)) {
+        const message = "repeats the field and condition of an earlier one";
+        issues.push({ code: "custom", input: value, path: [index], message });
+      }
+    })
+    .describe("All must hold. in: a list; null, present: a boolean");
+  return { filters: filters.optional(), sort: sort.optional(), ...pages };
+}
+
+const pageFields = once((): Fields => {
+  const limit = z.int().min(1).max(paging.max_limit).meta({ default: paging.default_limit });
+  return { page: z.int().min(1).optional(), limit: limit.optional() };
+});
+
+function buildFilter(filterable: FilterFields) {
+  const field = z.enum(Object.keys(filterable));
+  return z
+    .strictObject({ field, condition: z.enum(conditions), value: filterValue })
+    .overwrite(decodeFilter)
+    .check(({ value, issues }) => {
+      const fault = findFilterFault(filterable, value);
+      if (fault === undefined) return;
+      issues.push({ code: "custom", input: value, message: `on ${value.field} ${fault}` });
+    });
 }
 
 /**
  * The contract's schemas drop what they do not know, for that is how the API is. Here a member
- * that nobody knows is most likely a mistyped one.
+ * that nobody knows is most likely a mistyped one. Tools share most of their fields, so each is
+ * tightened once.
  */
 function tighten(schema: z.ZodType): z.ZodType {
+  const known = tightened.get(schema);
+  if (known !== undefined) return known;
   const { description } = schema;
   const tight = tightenInner(schema);
-  return description === undefined ? tight : tight.describe(description);
+  const made = description === undefined ? tight : tight.describe(description);
+  tightened.set(schema, made);
+  return made;
 }
+
+const tightened = new WeakMap<z.ZodType, z.ZodType>();
 
 function tightenInner(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional) return tighten(inner(schema)).optional();
@@ -100,45 +130,47 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
+/** The schema with the texts of its fields and without them, each made when first asked for. */
+export function publishBoth(
+  fields: () => Fields,
+  silent: readonly string[],
+): (isTerse: boolean) => JsonObject {
+  const full = once(() => publishInput(fields()));
+  const terse = once(() => publishInput(fields(), silent));
+  return (isTerse) => (isTerse ? terse() : full());
+}
+
 /**
- * The schema as a client reads it. Short, for a model pays for every word: null says nothing that
- * an empty text does not, except where a whole object is taken away. Fields that are `silent` have
- * their texts elsewhere.
+ * The schema as a client reads it. Short, for a model pays for every word. Fields that are
+ * `silent` have their texts elsewhere.
  */
-function publishInput(schema: z.ZodObject, silent: readonly string[] = []): JsonObject {
-  const { $schema: _, ...published } = z.toJSONSchema(schema, {
-    io: "input",
-    override: ({ zodSchema, jsonSchema, path }) => {
-      if (zodSchema === filterValue) {
-        delete jsonSchema.anyOf;
-        Object.assign(jsonSchema, {
-          type: ["string", "number", "boolean", "array"],
-          items: { type: "string" },
-        });
-      }
-      // That members are strict is said once, at the top.
-      // Every int of JSON Schema would name JavaScript's own bound.
-      if (path.length > 0) delete jsonSchema.additionalProperties;
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-    },
-  });
-  const { properties, ...rest } = shorten(published) as { readonly properties?: JsonObject };
-  const fields = Object.entries(properties ?? {}).map(([name, field]) => [
+function publishInput(fields: Fields, silent: readonly string[] = []): JsonObject {
+  const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
+  const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,
     silent.includes(name) ? dropTexts(field) : field,
   ]);
-  return { ...rest, properties: Object.fromEntries(fields) };
+  return {
+    type: "object",
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+  };
 }
 
-/** The schema with the texts of its fields and without them, each made when first asked for. */
-export function publishBoth(
-  schema: () => z.ZodObject,
-  fields: readonly string[],
-): (isTerse: boolean) => JsonObject {
-  const full = once(() => publishInput(schema()));
-  const terse = once(() => publishInput(schema(), fields));
-  return (isTerse) => (isTerse ? terse() : full());
-}
+const writeFields = createWriter(
+  ({ zodSchema, jsonSchema }) => {
+    if (zodSchema === filterValue) {
+      delete jsonSchema.anyOf;
+      jsonSchema.type = ["string", "number", "boolean", "array"];
+      jsonSchema.items = { type: "string" };
+    }
+    // That members are strict is said once, at the top, and nobody filters by so much.
+    delete jsonSchema.additionalProperties;
+    delete jsonSchema.maxItems;
+  },
+  (field) => dropNulls(field) as JsonObject,
+);
 
 function dropTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropTexts);
@@ -147,19 +179,21 @@ function dropTexts(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, part]) => [name, dropTexts(part)]));
 }
 
-/** `anyOf: [schema, null]` becomes the schema itself; an object keeps the null, to be detached. */
-function shorten(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shorten);
+/**
+ * Null says nothing that an empty text does not: it is understood, but not advertised. Only an
+ * object can be taken away by it. What may be null is published as two types or two schemas.
+ */
+function dropNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNulls);
   if (typeof value !== "object" || value === null) return value;
-  const { anyOf, ...rest } = value as { readonly anyOf?: readonly JsonObject[] };
-  const short = Object.fromEntries(
-    Object.entries(rest).map(([name, part]) => [name, shorten(part)]),
-  );
-  const [first, second] = anyOf ?? [];
-  if (first === undefined || second?.["type"] !== "null") {
-    return anyOf === undefined ? short : { ...short, anyOf: shorten(anyOf) };
+  const parts = Object.entries(value).map(([name, part]) => [name, dropNulls(part)]);
+  const { anyOf, ...schema } = Object.fromEntries(parts) as JsonObject;
+  if (Array.isArray(anyOf)) {
+    const [shown] = anyOf as readonly JsonObject[];
+    return { ...shown, ...schema, ...(shown?.["type"] === "object" && { type: objectOrNull }) };
   }
-  const kept = shorten(first) as JsonObject;
-  const isObject = first["type"] === "object";
-  return { ...kept, ...(isObject && { type: ["object", "null"] }), ...short };
+  const [type, other] = [schema["type"]].flat();
+  return other === "null" ? { ...schema, type } : schema;
 }
+
+const objectOrNull = ["object", "null"];

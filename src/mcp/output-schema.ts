@@ -1,18 +1,33 @@
-import { z } from "zod";
+import type * as z from "zod";
 import { failureSchema } from "./failure.ts";
+import { createWriter } from "./json-schema.ts";
 import type { JsonObject } from "./tool.ts";
+
+const writeMembers = createWriter();
+
+type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
  * What a tool answers, as JSON Schema: its result or the one shape of every failure, for a client
  * throws away what the schema does not cover. Fields that a deployment adds are welcome.
  */
-export function publishOutput(result: Readonly<Record<string, z.ZodType>>): JsonObject {
-  const optional = Object.entries(result).map(([name, schema]) => [name, schema.optional()]);
-  const schema = z.looseObject({
-    ...Object.fromEntries(optional),
-    error: failureSchema.optional(),
-  });
-  const { $schema: _, ...published } = z.toJSONSchema(schema, { io: "input" });
+export function publishOutput(result: Shape): JsonObject {
   const [main = ""] = Object.keys(result);
-  return { ...published, anyOf: [{ required: [main] }, { required: ["error"] }] };
+  return coverFailure(main, writeMembers({ ...result, error: failureSchema }));
+}
+
+/** The same for a page, whose rows may lack any of their fields but the id. */
+export function publishPage(name: string, row: z.ZodType, rest: Shape): JsonObject {
+  const { row: whole, ...others } = writeMembers({ row, ...rest, error: failureSchema });
+  const rows = { type: "array", items: { ...whole, required: ["id"] } };
+  return coverFailure(name, { [name]: rows, ...others });
+}
+
+function coverFailure(main: string, properties: JsonObject): JsonObject {
+  return {
+    type: "object",
+    properties,
+    additionalProperties: {},
+    anyOf: [{ required: [main] }, { required: ["error"] }],
+  };
 }

@@ -1,7 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { meta } from "../contract/fields.ts";
-import type { Meta } from "../contract/fields.ts";
-import { encodePath } from "../contract/link-path.ts";
+import { meta, type Meta } from "../contract/fields.ts";
+import { encodePath, normalizeForSearch } from "../contract/link-path.ts";
 import { findKind } from "./resource-kind.ts";
 import type { JsonObject } from "./tool.ts";
 
@@ -38,12 +37,13 @@ function presentPage(
 
 /** api-spec.md, "Pagination envelope": only these members may be relied on. */
 function pickMeta(given: Meta): Meta {
-  const known = Object.keys(meta.shape).filter((name) => given[name] !== undefined);
-  return Object.fromEntries(known.map((name) => [name, given[name]])) as Meta;
+  const known = Object.entries(given).filter(([name]) => name in meta.shape);
+  // What the schema demands is there, and what it does not is what was left out.
+  return dropNulls(Object.fromEntries(known)) as Meta;
 }
 
 function describeRest(tool: string, { page, last, count, next }: Meta): string | undefined {
-  if (next !== undefined) {
+  if (typeof next === "number") {
     return `Page ${page} of ${last}: call ${tool} with page ${next} for more.`;
   }
   if (count === 0) return "Nothing matches; fewer or other filters may find it.";
@@ -55,13 +55,18 @@ function addAddress(name: string, row: JsonObject, linkHost: string | undefined)
   const { path, shortened_path } = row;
   return {
     ...row,
-    ...(typeof path === "string" && { address: `${linkHost}/${encodePath(path)}` }),
+    ...(typeof path === "string" && { address: writeAddress(linkHost, path) }),
     ...(typeof shortened_path === "string" && {
-      short_address: `${linkHost}/${encodePath(shortened_path)}`,
+      short_address: writeAddress(linkHost, shortened_path),
     }),
   };
 }
 
+/** A deployment may keep its paths with a leading slash, or encoded, or half a character in it. */
+export function writeAddress(linkHost: string, path: string): string {
+  return `${linkHost}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
+}
+
 function dropNulls(row: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => (value ?? null) !== null));
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "../client/client.ts";
+import { CallFailure } from "../client/failure.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract, listEndpoints } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
@@ -11,11 +12,11 @@ import type { Access } from "./access.ts";
  * refused for that after the key was judged. Nothing else is ever tried.
  */
 export async function probe(client: Client, access: Access): Promise<void> {
-  // What kind of key it is settles half of the questions.
   const { projects, links } = contract;
-  for (const endpoint of [projects.index, links.index, ...listEndpoints().filter(isHarmless)]) {
-    if (access.read(endpoint).state !== "unknown") continue;
-    await probeOne(endpoint, client, access);
+  // What kind of key it is settles half of the questions.
+  const first: readonly Endpoint[] = [projects.index, links.index];
+  for (const endpoint of [...first, ...listEndpoints().filter(isHarmless)]) {
+    if (access.read(endpoint).state === "unknown") await probeOne(endpoint, client, access);
   }
 }
 
@@ -29,12 +30,19 @@ async function probeOne(endpoint: Endpoint, client: Client, access: Access): Pro
     await client.call<Endpoint>(bare, input);
     access.noteGranted(endpoint);
   } catch (error) {
-    // Without an answer there is nothing to learn, and no use in asking on.
-    if (!(error instanceof Problem)) throw error;
-    if (error.status === 401) access.noteRefused(endpoint, error.message);
-    // It went past the key to the request itself.
-    if (error.status === 404 || error.status === 400) access.noteGranted(endpoint);
+    if (error instanceof Problem) return learn(endpoint, error, access);
+    // Where it answers something else, or breaks down, the other endpoints may still do better.
+    const isTheirs =
+      error instanceof CallFailure && ["bad_response", "overloaded"].includes(error.code);
+    if (!isTheirs) throw error;
   }
+}
+
+function learn(endpoint: Endpoint, { status, message }: Problem, access: Access): void {
+  if (status === 401) return access.noteRefused(endpoint, message);
+  // It went past the key to the request itself; a list, which wants nothing, is just not there.
+  const isPastKey = [400, 404, 422].includes(status) && endpoint.list === undefined;
+  if (isPastKey) access.noteGranted(endpoint);
 }
 
 function isHarmless({ method, path, auth }: Endpoint): boolean {

@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { limits } from "../contract/policy.ts";
 import { quote } from "./inert.ts";
 
 /** Ways of working that a person starts by name. */
@@ -34,15 +35,16 @@ const prompts: readonly Prompt[] = [
       { name: "package_name", description: "The Android app to open", required: false },
     ],
     write: ({ name = "", url = "", path, bundle_id, package_name }) => [
-      `Launch the campaign ${quote(name)} that leads to ${quote(url)}.`,
+      `Launch the campaign ${say(name)} that leads to ${say(url)}.`,
       path === undefined
         ? "Choose a short path from its name, and look with list_links whether it is free."
-        : `Its path is ${quote(path)}; look with list_links whether it is free.`,
+        : `Its path is ${say(path)}; look with list_links whether it is free.`,
       ...[bundle_id, package_name].flatMap((app) =>
-        app === undefined ? [] : [`It opens the app ${quote(app)}; check that it is registered.`],
+        app === undefined ? [] : [`It opens the app ${say(app)}; check that it is registered.`],
       ),
-      "Before you create it, call explain_link with its fields and settle every problem it names with me.",
-      "Then create it, give me its address, and tell me in a line each what visitors on iOS, Android and a desktop meet.",
+      "Before you create it, call explain_link with its fields, and settle its problems with me.",
+      "Then create it and give me its address.",
+      "Tell me in a line each what visitors on iOS, Android and a desktop meet.",
     ],
   },
   {
@@ -55,9 +57,10 @@ const prompts: readonly Prompt[] = [
     write: ({ about }) => [
       about === undefined
         ? "Audit the links, those with the most clicks first."
-        : `Audit the links whose name contains ${quote(about)}, those with the most clicks first.`,
-      "Read them page by page with list_links, and call explain_link for each (for the first 50, if there are more).",
-      "Report the problems grouped by kind, with the links concerned and their clicks. Change nothing: propose repairs and wait for me.",
+        : `Audit the links whose name contains ${say(about)}, those with the most clicks first.`,
+      "Read them page by page with list_links, and call explain_link for the first 50.",
+      "Report the problems by their kind, with the links concerned and their clicks.",
+      "Change nothing: propose repairs and wait for me.",
     ],
   },
   {
@@ -70,20 +73,22 @@ const prompts: readonly Prompt[] = [
     ],
     write: ({ bundle_id, package_name }) => [
       "Connect my app, so that links open it.",
-      ...(bundle_id === undefined ? [] : [`iOS: bundle id ${quote(bundle_id)}.`]),
-      ...(package_name === undefined ? [] : [`Android: package name ${quote(package_name)}.`]),
-      "See what is registered with list_ios_apps and list_android_apps. Ask me for what is missing: for iOS the team id and the App Store id, for Android the SHA-256 fingerprints of the signing certificates.",
-      "Register it, then call explain_link with the app and an example url, and tell me what is left to do in the app itself.",
+      ...(bundle_id === undefined ? [] : [`iOS: bundle id ${say(bundle_id)}.`]),
+      ...(package_name === undefined ? [] : [`Android: package name ${say(package_name)}.`]),
+      "See what is registered with list_ios_apps and list_android_apps.",
+      "Ask me for what is missing: for iOS the team id and the App Store id,",
+      "for Android the SHA-256 fingerprints of the signing certificates.",
+      "Register it, then call explain_link with the app and an example url,",
+      "and tell me what is left to do in the app itself.",
     ],
   },
 ];
 
 export function servePrompts(server: Server): void {
   server.setRequestHandler("prompts/list", () => ({
-    prompts: prompts.map(({ write: _, ...prompt }) => ({
-      ...prompt,
-      arguments: [...prompt.arguments],
-    })),
+    prompts: prompts.map(({ name, title, description, arguments: known }) => {
+      return { name, title, description, arguments: [...known] };
+    }),
   }));
   server.setRequestHandler("prompts/get", (request) => {
     const { name, arguments: given = {} } = request.params;
@@ -107,6 +112,11 @@ function checkGiven({ arguments: known }: Prompt, given: Given): void {
   }
   const missing = known.find(({ name, required }) => required && !given[name]?.trim());
   if (missing !== undefined) throw refuse(`The argument ${missing.name} is required.`);
+}
+
+/** What the person wrote, whole: an address that was cut would be the wrong one. */
+function say(text: string): string {
+  return quote(text, limits.web_address_characters);
 }
 
 function refuse(message: string): ProtocolError {

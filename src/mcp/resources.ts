@@ -8,6 +8,7 @@ import type { Failure } from "./failure.ts";
 import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
 import type { ServerOptions } from "./server.ts";
+import { listVisible } from "./toolbox.ts";
 
 /** What can be read by address: the key's access, the API's limits, and each resource. */
 
@@ -34,36 +35,45 @@ const fixed = [
 ];
 
 /** The endpoints that show one resource by its id. */
-export const shown: readonly Endpoint[] = [
+const shown: readonly Endpoint[] = [
   contract.links.show,
   contract.iosApps.show,
   contract.androidApps.show,
   contract.projects.show,
 ];
 
-export function readTemplate({ path }: Endpoint): string {
+/** Those of them that this configuration and this key have a tool for. */
+export function listShown({ toolbox, surface }: ServerOptions): readonly Endpoint[] {
+  const names = new Set(listVisible(toolbox, surface).map(({ name }) => name));
+  return shown.filter(({ tool }) => names.has(tool));
+}
+
+export function writeTemplate({ path }: Endpoint): string {
   return `waypost:/${path.replace(":id", "{id}")}`;
 }
 
 export function serveResources(server: Server, options: ServerOptions): void {
-  const { surface } = options;
   server.setRequestHandler("resources/list", () => ({ resources: fixed }));
   server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: shown
-      .filter((endpoint) => surface.access.read(endpoint).state !== "denied")
-      .map((endpoint) => ({
-        uriTemplate: readTemplate(endpoint),
-        name: findKind(endpoint).name,
-        title: `One ${findKind(endpoint).label}`,
-        description: `By ${findKind(endpoint).key ?? "UUID"}${findKind(endpoint).key ? " or UUID" : ""}.`,
-        mimeType,
-      })),
+    resourceTemplates: listShown(options).map(describeTemplate),
   }));
   server.setRequestHandler("resources/read", async (request, { mcpReq }) => {
     const { uri } = request.params;
     const value = await readResource(uri, options, mcpReq.signal);
     return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
   });
+}
+
+function describeTemplate(endpoint: Endpoint) {
+  const { name, label, key } = findKind(endpoint);
+  const by = key === undefined ? "UUID" : `UUID or ${key}`;
+  return {
+    uriTemplate: writeTemplate(endpoint),
+    name,
+    title: `One ${label}`,
+    description: `${label} by ${by}.`,
+    mimeType,
+  };
 }
 
 async function readResource(
@@ -74,7 +84,7 @@ async function readResource(
   const { surface, toolbox } = options;
   if (uri === accessUri) return { access: describeAccess(surface, toolbox.tools) };
   if (uri === limitsUri) return { limits: { budgets, paging, ...limits } };
-  const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^/?#]+)$/.exec(uri) ?? [];
+  const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];
   const endpoint = shown.find(({ path }) => path === `/${folder}/:id`);
   const tool = endpoint && toolbox.find(endpoint.tool);
   const id = decode(name);

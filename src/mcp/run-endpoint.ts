@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Preview } from "./approval/act.ts";
 import { previewChange, previewDeletion } from "./approval/preview.ts";
-import { ToolFailure } from "./failure.ts";
+import { ToolFailure, type Code } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
 import { presentBody } from "./present.ts";
 import { findKind, type ResourceKind } from "./resource-kind.ts";
@@ -23,14 +23,15 @@ export async function runEndpoint(
   const target = await readTarget(kind, id, call);
   const approve = (preview: Preview) =>
     call.approve({ tool: endpoint.tool, args: given, target: id, state: target.state, preview });
+  const subject = { kind, id, record: target.record };
   if (endpoint.effect === "destroy") {
-    await approve(await previewDeletion(kind, id, target.record, call));
+    await approve(await previewDeletion(subject, call));
     await call.ask(endpoint, input);
     return { deleted: { id, ...pickNames(kind, target.record) } };
   }
   const changes = findChanges(endpoint, given, target);
-  if (Object.keys(changes).length > 0) {
-    await approve(await previewChange(kind, id, { record: target.record, changes }, call));
+  if (endpoint.approval_fields?.some((field) => Object.hasOwn(changes, field)) === true) {
+    await approve(await previewChange(subject, changes, call));
   }
   return send(endpoint, input, call);
 }
@@ -52,6 +53,14 @@ type Target = {
   readonly state: JsonObject | null;
 };
 
+/** A key that may act may still lack the right to look. */
+const blinding: ReadonlySet<Code> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+  "unauthorized",
+]);
+
 /** The target as it is. A key that may not read it acts all the same, and shows less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
   try {
@@ -61,19 +70,14 @@ async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Pr
     const { clicks: _, ...state } = record;
     return { record, state };
   } catch (error) {
-    const isForbidden = error instanceof ToolFailure && error.failure.status === 401;
-    if (!isForbidden) throw error;
+    if (!(error instanceof ToolFailure) || !blinding.has(error.failure.code)) throw error;
     return { record: {}, state: null };
   }
 }
 
-/** The fields of consequence that this call would change. */
-function findChanges(
-  { approval_fields = [] }: Endpoint,
-  given: Arguments,
-  { record, state }: Target,
-): JsonObject {
-  const changed = approval_fields.filter((field) => {
+/** What this call would change, as far as that can be known. */
+function findChanges({ body }: Endpoint, given: Arguments, { record, state }: Target): JsonObject {
+  const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = given[field];
     if (value === undefined) return false;
     if (state === null) return true;

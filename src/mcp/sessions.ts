@@ -4,13 +4,15 @@ import {
 } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../contract/world.ts";
+import { watchEnd } from "./watch-end.ts";
 
 /**
  * Sessions of the protocol's earlier revisions, all of one key: whoever shows another key does
  * not find them here.
  */
 export type Sessions = {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** The body is read and parsed already; undefined where the request has none. */
+  readonly fetch: (request: Request, body: unknown) => Promise<Response>;
   /** Tells every client that the list of tools is another one. */
   readonly notifyToolsChanged: () => void;
   readonly count: () => number;
@@ -21,7 +23,7 @@ type Session = {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** Requests that are not over: a client that listens is there. */
+  /** Answers that are not over: a client that listens, or waits for a call, is there. */
   open: number;
 };
 
@@ -36,13 +38,13 @@ export function createSessions(
   const sessions = new Map<string, Session>();
 
   return {
-    fetch: async (request) => {
+    fetch: async (request, body) => {
       sweep();
       const id = request.headers.get(header);
-      if (id === null) return open(request);
+      if (id === null) return open(request, body);
       const session = sessions.get(id);
       if (session === undefined) return refuseUnknown();
-      return handle(session, request);
+      return handle(session, request, body, monotonic);
     },
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
@@ -50,14 +52,17 @@ export function createSessions(
         server.sendToolListChanged().catch(() => undefined);
       }
     },
-    count: () => sessions.size,
+    count: () => {
+      sweep();
+      return sessions.size;
+    },
     close: async () => {
       await Promise.all([...sessions.keys()].map(end));
     },
   };
 
   /** Only a handshake opens a session; the transport refuses everything else by itself. */
-  async function open(request: Request): Promise<Response> {
+  async function open(request: Request, body: unknown): Promise<Response> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
@@ -69,18 +74,9 @@ export function createSessions(
     const server = createServer();
     const session: Session = { server, transport, usedAt: monotonic(), open: 0 };
     await server.connect(transport);
-    const response = await handle(session, request);
+    const response = await handle(session, request, body, monotonic);
     if (transport.sessionId === undefined) await server.close();
     return response;
-  }
-
-  function handle(session: Session, request: Request): Promise<Response> {
-    session.usedAt = monotonic();
-    if (request.method === "GET") {
-      session.open += 1;
-      request.signal.addEventListener("abort", () => (session.open -= 1), { once: true });
-    }
-    return session.transport.handleRequest(request);
   }
 
   function sweep(): void {
@@ -90,11 +86,9 @@ export function createSessions(
     }
   }
 
-  /** The one that was quiet for the longest time gives way. */
   function makeRoom(): void {
-    if (sessions.size < mostSessions) return;
-    const [oldest] = [...sessions].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
-    if (oldest !== undefined) void end(oldest[0]);
+    const quietest = sessions.size < mostSessions ? undefined : findQuietest(sessions);
+    if (quietest !== undefined) void end(quietest);
   }
 
   async function end(id: string): Promise<void> {
@@ -102,6 +96,35 @@ export function createSessions(
     sessions.delete(id);
     await session?.server.close();
   }
+}
+
+async function handle(
+  session: Session,
+  request: Request,
+  body: unknown,
+  monotonic: Clock["monotonic"],
+): Promise<Response> {
+  session.usedAt = monotonic();
+  session.open += 1;
+  const close = () => {
+    session.usedAt = monotonic();
+    session.open -= 1;
+  };
+  try {
+    return watchEnd(await session.transport.handleRequest(request, { parsedBody: body }), close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** One whose client seems to be gone, else the one that was not used for the longest time. */
+function findQuietest(sessions: ReadonlyMap<string, Session>): string | undefined {
+  const [quietest] = [...sessions].toSorted(
+    ([, one], [, other]) =>
+      Math.sign(one.open) - Math.sign(other.open) || one.usedAt - other.usedAt,
+  );
+  return quietest?.[0];
 }
 
 /** The status by which a client knows that it has to begin anew. */

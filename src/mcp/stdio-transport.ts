@@ -1,12 +1,16 @@
 import {
-  deserializeMessage,
   INVALID_REQUEST,
+  isJSONRPCRequest,
   PARSE_ERROR,
+  parseJSONRPCMessage,
   serializeMessage,
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
 import type { Readable, Writable } from "node:stream";
+import { messageBytes } from "./message-bytes.ts";
+import { readLines } from "./read-lines.ts";
+import { createRunning } from "./running.ts";
 
 /**
  * JSON-RPC over lines. The SDK's own transport drops what it cannot read in silence, ends at a
@@ -17,7 +21,7 @@ export type StdioTransport = Transport & {
   /** Resolves when no more input comes: at its end, or when the output has nobody to read it. */
   readonly ended: Promise<void>;
   /** Resolves when every request that came in is answered, or the patience is over. */
-  readonly drain: (patience_ms: number) => Promise<void>;
+  readonly settle: (patience_ms: number) => Promise<void>;
 };
 
 type StdioOptions = {
@@ -27,124 +31,103 @@ type StdioOptions = {
   readonly onRefused: (reason: string) => void;
 };
 
-/** More than any honest call needs; the same bound as a request's body over HTTP. */
-const lineBytes = 4 * 1024 * 1024;
+type Id = string | number;
+type Refusal = { readonly code: number; readonly message: string };
+
+const notJson: Refusal = { code: PARSE_ERROR, message: "The line is not JSON." };
+const notRpc: Refusal = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
+const tooLong: Refusal = { code: INVALID_REQUEST, message: "The line is longer than 4 MiB." };
 
 export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
-  const pending = new Set<string | number>();
-  let onIdle = () => {};
-  let onEnd = () => {};
-  const ended = new Promise<void>((resolve) => (onEnd = resolve));
+  const running = createRunning<Id>();
+  let finish: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => (finish = resolve));
+  const onEnd = () => finish?.();
   let isClosed = false;
 
   const transport: StdioTransport = {
     start: () => {
-      input.on("data", createLineReader({ onLine: receive, onTooLong: () => refuse(tooLong) }));
-      input.once("end", onEnd).once("close", onEnd);
+      readLines(input, messageBytes, { onLine: receive, onTooLong: () => refuse(tooLong), onEnd });
       // Whoever read our answers is gone; there is nobody left to tell.
       output.on("error", onEnd);
       return Promise.resolve();
     },
-    send: (message) => {
-      settle(message);
-      return write(message);
+    send: async (message) => {
+      await write(message);
+      if (!("method" in message) && message.id !== undefined) running.end(message.id);
     },
     close: () => {
-      if (!isClosed) transport.onclose?.();
+      const wasClosed = isClosed;
       isClosed = true;
+      if (!wasClosed) transport.onclose?.();
       return Promise.resolve();
     },
     ended,
-    drain: async (patience_ms) => {
-      if (pending.size === 0) return;
-      await new Promise<void>((resolve) => {
-        onIdle = resolve;
-        setTimeout(resolve, patience_ms);
-      });
-    },
+    settle: running.settle,
   };
   return transport;
 
   function receive(line: string): void {
-    if (line.trim() === "") return;
-    let message: JSONRPCMessage;
+    let given: unknown;
     try {
-      message = deserializeMessage(line);
+      given = JSON.parse(line);
     } catch {
-      return refuse(isJson(line) ? notRpc : notJson);
+      return refuse(notJson);
     }
-    if ("method" in message && "id" in message) pending.add(message.id);
-    if ("method" in message && message.method === "notifications/cancelled") {
-      const { requestId } = message.params ?? {};
-      if (typeof requestId === "string" || typeof requestId === "number") forget(requestId);
-    }
+    const message = readMessage(given);
+    if (message === undefined) return refuse(notRpc, findId(given));
+    note(message);
     transport.onmessage?.(message);
   }
 
-  function settle(message: JSONRPCMessage): void {
-    if (!("method" in message) && message.id !== undefined) forget(message.id);
+  function note(message: JSONRPCMessage): void {
+    // A subscription has no answer before the end, so that waiting for it would be in vain.
+    if (isJSONRPCRequest(message) && message.method !== "subscriptions/listen") {
+      running.begin(message.id);
+    }
+    if ("method" in message && message.method === "notifications/cancelled") {
+      const { requestId } = message.params ?? {};
+      if (isId(requestId)) running.end(requestId);
+    }
   }
 
-  function forget(id: string | number): void {
-    pending.delete(id);
-    if (pending.size === 0) onIdle();
-  }
-
-  function refuse({ code, message }: { readonly code: number; readonly message: string }): void {
+  function refuse({ code, message }: Refusal, id: Id | null = null): void {
     onRefused(message);
-    // JSON-RPC 2.0: where the id could not be read, it is null.
-    void write({ jsonrpc: "2.0", id: null, error: { code, message } });
+    void write({ jsonrpc: "2.0", id, error: { code, message } });
   }
 
   function write(message: object): Promise<void> {
     return new Promise((resolve) => {
       if (isClosed || output.destroyed || output.writableEnded) return resolve();
+      // Answers that are ready together leave together.
+      if (output.writableCorked === 0) {
+        output.cork();
+        process.nextTick(() => output.uncork());
+      }
       // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
       output.write(serializeMessage(message as JSONRPCMessage), () => resolve());
     });
   }
 }
 
-const notJson = { code: PARSE_ERROR, message: "The line is not JSON." };
-const notRpc = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
-const tooLong = { code: INVALID_REQUEST, message: "The line is longer than 4 MiB." };
-
-type LineReader = {
-  readonly onLine: (line: string) => void;
-  readonly onTooLong: () => void;
-};
-
-/** Cuts a stream into lines. A line that is too long is told of once, and skipped to its end. */
-function createLineReader({ onLine, onTooLong }: LineReader): (chunk: Buffer) => void {
-  let parts: Buffer[] = [];
-  let size = 0;
-
-  function add(part: Buffer): void {
-    const before = size;
-    size += part.length;
-    if (size <= lineBytes) parts.push(part);
-    else parts = [];
-    if (before <= lineBytes && size > lineBytes) onTooLong();
+function readMessage(given: unknown): JSONRPCMessage | undefined {
+  try {
+    return parseJSONRPCMessage(given);
+  } catch {
+    return undefined;
   }
-
-  return (chunk) => {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      add(chunk.subarray(start, end));
-      if (size <= lineBytes) onLine(Buffer.concat(parts).toString("utf8"));
-      parts = [];
-      size = 0;
-      start = end + 1;
-    }
-    if (start < chunk.length) add(chunk.subarray(start));
-  };
 }
 
-function isJson(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
+/**
+ * Whoever waits for an answer is told by its id. JSON-RPC 2.0 wants null where there is none, and
+ * what has no method may be an answer to us, whose id means another request of theirs.
+ */
+function findId(given: unknown): Id | null {
+  if (typeof given !== "object" || given === null) return null;
+  if (!("id" in given) || !("method" in given)) return null;
+  return isId(given.id) ? given.id : null;
+}
+
+function isId(value: unknown): value is Id {
+  return typeof value === "string" || typeof value === "number";
 }

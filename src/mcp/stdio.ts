@@ -15,7 +15,7 @@ export type StdioOptions = {
 };
 
 /** What runs when the input ends may still be answered within this time. */
-const drain_ms = 1500;
+const patience_ms = 1500;
 
 /** Serves one client until its input ends or the process is asked to stop. */
 export async function serveOverStdio(options: StdioOptions): Promise<void> {
@@ -23,7 +23,7 @@ export async function serveOverStdio(options: StdioOptions): Promise<void> {
   const transport = createStdioTransport({ input, output, onRefused });
   const handle = serveStdio(createServer, { transport, onerror: onError });
   await Promise.race([transport.ended, stopped]);
-  await transport.drain(drain_ms);
+  await transport.settle(patience_ms);
   await handle.close();
   input.destroy();
 }

@@ -51,7 +51,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     },
     renew: async () => {
       const current = await lookUp();
-      if (current === undefined) return;
+      if (current === undefined || current === latest) return;
       latest = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
     },

@@ -2,7 +2,6 @@ import type { Client } from "../client/client.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { Access, Reading } from "./access.ts";
 import type { Act } from "./approval/act.ts";
-import type { Person } from "./approval/person.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 
@@ -63,7 +62,6 @@ export type Call = {
   readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
   /** Returns when a person has approved of this very act; leaves by throwing when not. */
   readonly approve: (act: Act) => Promise<void>;
-  readonly person: Person;
 };
 
 export function annotate({

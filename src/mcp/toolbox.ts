@@ -2,6 +2,7 @@ import type { Mode } from "./mode.ts";
 import { deriveTools } from "./endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
+import { quote } from "./inert.ts";
 import { findNearest } from "./nearest.ts";
 import { groups, type Surface, type Tool } from "./tool.ts";
 
@@ -79,7 +80,7 @@ function readSelection(
     const nearest = findNearest(name, names);
     const hint =
       nearest === undefined ? `known are ${names.join(", ")}` : `did you mean ${nearest}`;
-    throw new UnknownTool(`there is no tool or group ${name}; ${hint}`);
+    throw new UnknownTool(`there is no tool or group ${quote(name)}; ${hint}`);
   }
   const taken = new Set(selection.filter((word) => !word.startsWith("-")));
   const left = new Set(selection.flatMap((word) => (word.startsWith("-") ? [word.slice(1)] : [])));

@@ -14,7 +14,7 @@ import { normalizeForSearch } from "../contract/link-path.ts";
 import { paging } from "../contract/policy.ts";
 import { badRequest } from "../contract/problem.ts";
 import { isStorable } from "../contract/text.ts";
-import { parseTime } from "./parse-time.ts";
+import { parseTime } from "../contract/parse-time.ts";
 
 /**
  * The query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, read as Ransack and pagy

@@ -1,3 +1,4 @@
+import { respondWithText } from "../contract/kept-text.ts";
 import { messages } from "../contract/messages.ts";
 import {
   overloaded,
@@ -20,11 +21,11 @@ const headers = {
 export function respondWith(status: number, body: unknown): Response {
   return body === null
     ? new Response(null, { status, headers: { "cache-control": "no-store" } })
-    : new Response(JSON.stringify(body), { status, headers });
+    : respondWithText(JSON.stringify(body), { status, headers });
 }
 
 export function respondWithProblem(problem: Problem): Response {
-  return new Response(JSON.stringify({ [problem.key]: problem.message }), {
+  return respondWithText(JSON.stringify({ [problem.key]: problem.message }), {
     status: problem.status,
     headers: { ...headers, ...problem.headers },
   });

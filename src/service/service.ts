@@ -8,6 +8,7 @@ import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import { limits } from "../contract/policy.ts";
 import type { Waiter } from "../contract/world.ts";
 import { describeKey } from "./access.ts";
+import type { KeyHolder } from "../store/keys.ts";
 import { createBudgetBook } from "./budgets.ts";
 import { hashToken } from "./ids.ts";
 import { createKeyring } from "./keyring.ts";
@@ -54,6 +55,7 @@ export function createService(options: ServiceOptions): Service {
   const { report, deadline_ms = defaultDeadline_ms, ...services } = options;
   const budgets = createBudgetBook(services.clock);
   const keyring = createKeyring(services.store, services.clock);
+  const knownKeys = new WeakMap<KeyHolder, KnownKey>();
   const app = new Hono();
 
   for (const [endpoint, handler] of pairHandlers()) {
@@ -105,13 +107,23 @@ export function createService(options: ServiceOptions): Service {
     fetch: async (request) => app.fetch(request),
     findKey: async (token) => {
       const holder = await keyring.find(hashToken(token));
-      if (holder === undefined) return undefined;
-      const { project } = holder;
-      const linkHost = project === null ? undefined : fillLinkOrigin(services.linkOrigin, project);
-      const linkInReferrer = project?.link_in_referrer === true;
-      return { facts: describeKey(holder), linkHost, linkInReferrer };
+      return holder && describeHolder(holder);
     },
   };
+
+  /** The same key is the same object, so that nobody has to compare what is in it. */
+  function describeHolder(holder: KeyHolder): KnownKey {
+    const before = knownKeys.get(holder);
+    if (before !== undefined) return before;
+    const { project } = holder;
+    const known: KnownKey = {
+      facts: describeKey(holder),
+      linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
+      linkInReferrer: project?.link_in_referrer === true,
+    };
+    knownKeys.set(holder, known);
+    return known;
+  }
 }
 
 /** Each entry beside the handler of the same name; their types were matched in `Handlers`. */

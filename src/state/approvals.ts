@@ -1,18 +1,15 @@
 import type { Kysely } from "kysely";
 import type { Clock, Random } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
+import { createLifetimes } from "./lifetimes.ts";
 import type { StateTables } from "./tables.ts";
 
-/** Approvals that wait for a person, and those that were used: each act is let through once. */
+/** Approvals that wait for a person, and what became of them: each lets its act through once. */
 
-export type Channel = StateTables["approvals"]["channel"];
+type Db = Kysely<StateTables>;
+type Row = StateTables["approvals"];
 
-export type Approval = {
-  readonly id: string;
-  readonly status: "waiting" | "approved" | "declined" | "used";
-  readonly preview: string;
-  readonly expires_at: number;
-};
+export type Approval = Readonly<Pick<Row, "id" | "status" | "preview" | "expires_at">>;
 
 export type Wanted = { readonly digest: string; readonly preview: string };
 
@@ -22,137 +19,88 @@ export type Approvals = {
   /** Uses a sealed approval up: true once, and only for the very act that it was opened for. */
   readonly takeSealed: (id: string, digest: string) => Promise<boolean>;
   /**
-   * What a person said to this act on its page: approved and declined are used up by asking, and
-   * an act that still waits, or is new, is answered with its page.
+   * What a person said to this act on its page: a yes or a no is used up by asking for it, and an
+   * act that still waits, or is new, is answered with its page.
    */
-  readonly askPage: (
-    wanted: Wanted,
-  ) => Promise<{ readonly said: "approved" | "declined" } | { readonly waits: Approval }>;
+  readonly askPage: (wanted: Wanted) => Promise<Said | { readonly waits: Approval }>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Writes a person's answer down; false when it no longer waits. */
-  readonly decidePage: (id: string, said: "approved" | "declined") => Promise<boolean>;
-  /**
-   * Takes one of the tries that a PIN has, before it is looked at: many at once get no more than
-   * one after another would. False when they are used up, here or on this data folder as a whole.
-   */
-  readonly takePinTry: (id: string) => Promise<boolean>;
-  /** A right PIN gives all tries back to the folder. */
-  readonly forgivePins: () => Promise<void>;
+  readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
 };
 
+export type Said = { readonly said: "approved" | "declined" };
+
+/** design.md, "Approval". */
 const lasts_ms = 5 * 60_000;
-const triesForOne = 5;
-/** New approvals bring new tries, so all of them together have an end as well. */
-const triesForAll = 20;
-const pinMemory_ms = 60 * 60_000;
 const idBytes = 20;
 
-type World = { readonly clock: Clock; readonly random: Random };
+export function createApprovals(
+  sql: Sql<StateTables>,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Approvals {
+  const lifetimes = createLifetimes(clock, lasts_ms);
 
-export function createApprovals(sql: Sql<StateTables>, { clock, random }: World): Approvals {
   return {
     openSealed: (wanted) => sql.write((db) => open(db, "sealed", wanted)),
 
     takeSealed: (id, digest) =>
       sql.write(async (db) => {
-        const { numUpdatedRows } = await db
-          .updateTable("approvals")
-          .set({ status: "used" })
-          .where("id", "=", id)
-          .where("digest", "=", digest)
-          .where("channel", "=", "sealed")
-          .where("status", "=", "waiting")
-          .where("expires_at", ">", clock.now())
-          .executeTakeFirst();
-        return numUpdatedRows === 1n;
+        const [row] = await listLiving(db, { id, digest, channel: "sealed" });
+        return row !== undefined && turn(db, row.id, "waiting", "used");
       }),
 
     askPage: (wanted) =>
       sql.write(async (db) => {
-        const row = await findLiving(db, wanted.digest);
+        const living = await listLiving(db, { digest: wanted.digest, channel: "page" });
+        const row = living.find(({ status }) => status !== "used" && status !== "told");
         if (row === undefined) return { waits: await open(db, "page", wanted) };
         if (row.status === "waiting") return { waits: row };
-        await db
-          .updateTable("approvals")
-          .set({ status: "used" })
-          .where("id", "=", row.id)
-          .execute();
-        return { said: row.status === "approved" ? "approved" : "declined" };
+        const said = row.status === "approved" ? "approved" : "declined";
+        await turn(db, row.id, said, said === "approved" ? "used" : "told");
+        return { said };
       }),
 
-    findPage: (id) =>
-      sql.db
-        .selectFrom("approvals")
-        .select(["id", "status", "preview", "expires_at"])
-        .where("id", "=", id)
-        .where("channel", "=", "page")
-        .where("expires_at", ">", clock.now())
-        .executeTakeFirst(),
+    findPage: async (id) => (await listLiving(sql.db, { id, channel: "page" }))[0],
 
     decidePage: (id, said) =>
       sql.write(async (db) => {
-        const { numUpdatedRows } = await db
-          .updateTable("approvals")
-          .set({ status: said })
-          .where("id", "=", id)
-          .where("channel", "=", "page")
-          .where("status", "=", "waiting")
-          .where("expires_at", ">", clock.now())
-          .executeTakeFirst();
-        return numUpdatedRows === 1n;
+        const [row] = await listLiving(db, { id, channel: "page" });
+        return row !== undefined && turn(db, row.id, "waiting", said);
       }),
-
-    takePinTry: (id) =>
-      sql.write(async (db) => {
-        const now = clock.now();
-        await db
-          .deleteFrom("pin_tries")
-          .where("at", "<=", now - pinMemory_ms)
-          .execute();
-        const { count } = await db
-          .selectFrom("pin_tries")
-          .select((row) => row.fn.countAll<number>().as("count"))
-          .executeTakeFirstOrThrow();
-        if (Number(count) >= triesForAll) return false;
-        const { numUpdatedRows } = await db
-          .updateTable("approvals")
-          .set((row) => ({ pin_tries: row("pin_tries", "+", 1) }))
-          .where("id", "=", id)
-          .where("pin_tries", "<", triesForOne)
-          .executeTakeFirst();
-        if (numUpdatedRows === 0n) return false;
-        await db.insertInto("pin_tries").values({ at: now }).execute();
-        return true;
-      }),
-
-    forgivePins: async () => {
-      await sql.write((db) => db.deleteFrom("pin_tries").execute());
-    },
   };
 
-  async function open(
-    db: Kysely<StateTables>,
-    channel: Channel,
-    { digest, preview }: Wanted,
-  ): Promise<Approval> {
-    const now = clock.now();
-    await db.deleteFrom("approvals").where("expires_at", "<=", now).execute();
+  async function open(db: Db, channel: Row["channel"], wanted: Wanted): Promise<Approval> {
+    const ended = lifetimes.takeEnded();
+    await db
+      .deleteFrom("approvals")
+      .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", clock.now())]))
+      .execute();
     const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
-    const approval = { id, status: "waiting", preview, expires_at: now + lasts_ms } as const;
-    const row = { ...approval, digest, channel, pin_tries: 0, created_at: now };
-    await db.insertInto("approvals").values(row).execute();
-    return approval;
+    const row = { ...wanted, ...lifetimes.begin(id), id, channel, status: "waiting" } as const;
+    await db
+      .insertInto("approvals")
+      .values({ ...row, pin_tries: 0 })
+      .execute();
+    return row;
   }
 
-  /** The page of this act that was not used yet. */
-  function findLiving(db: Kysely<StateTables>, digest: string): Promise<Approval | undefined> {
-    return db
+  async function listLiving(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
+    const rows = await db
       .selectFrom("approvals")
-      .select(["id", "status", "preview", "expires_at"])
-      .where("digest", "=", digest)
-      .where("channel", "=", "page")
-      .where("status", "!=", "used")
-      .where("expires_at", ">", clock.now())
-      .executeTakeFirst();
+      .selectAll()
+      .where((row) => row.and(known))
+      .execute();
+    return rows.filter(lifetimes.isOn);
   }
+}
+
+/** One step of an approval's life, for whoever is the first to take it. */
+async function turn(db: Db, id: string, from: Row["status"], to: Row["status"]): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("approvals")
+    .set({ status: to })
+    .where("id", "=", id)
+    .where("status", "=", from)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }

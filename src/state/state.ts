@@ -4,11 +4,13 @@ import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { init } from "./migrations/001-init.ts";
+import { createPinTries, type PinTries } from "./pin-tries.ts";
 import type { StateTables } from "./tables.ts";
 
 /** What Waypost itself remembers, in embedded and remote mode alike. */
 export type State = {
   readonly approvals: Approvals;
+  readonly pinTries: PinTries;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly close: () => Promise<void>;
@@ -30,6 +32,7 @@ export async function openState(
   });
   return {
     approvals: createApprovals(sql, { clock, random }),
+    pinTries: createPinTries(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,
   };

@@ -5,7 +5,8 @@ export type StateTables = {
     /** Of the act: key, tool, arguments, target and its state. */
     digest: string;
     channel: "page" | "sealed";
-    status: "waiting" | "approved" | "declined" | "used";
+    /** An approval is used once its act went through, and told once the assistant knows the no. */
+    status: "waiting" | "approved" | "used" | "declined" | "told";
     /** What a person is shown, as JSON. */
     preview: string;
     pin_tries: number;

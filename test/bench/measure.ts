@@ -37,6 +37,13 @@ export function joinSamples(samples: readonly Sample[]): Sample {
   };
 }
 
+export function findMedian(values: readonly number[]): number {
+  return findPercentile(
+    values.toSorted((one, other) => one - other),
+    0.5,
+  );
+}
+
 function findPercentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -161,7 +161,31 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     ["a bad value", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
     ["a bad variable", "--log (WAYPOST_LOG) must be", () => ({ env: { WAYPOST_LOG: "loud" } })],
     ["a word too many", "serve takes no quietly", () => ({ words: ["quietly"] })],
-    ["a remote address", "WAYPOST_BASE_URL", () => ({ env: { WAYPOST_BASE_URL: "https://a.b" } })],
+    [
+      "a remote address with a path",
+      "--base-url (WAYPOST_BASE_URL) must be",
+      () => ({ words: ["--base-url", "https://links.example/elsewhere"] }),
+    ],
+    [
+      "a key of two words",
+      "WAYPOST_API_KEY must hold one word",
+      () => ({ env: { ...remote, WAYPOST_API_KEY: "two words" } }),
+    ],
+    [
+      "a key in a file that is not there",
+      "WAYPOST_API_KEY_FILE: the file /nowhere/key cannot be read",
+      () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "/nowhere/key" } }),
+    ],
+    [
+      "a gateway's token in an empty file",
+      "WAYPOST_HTTP_TOKEN_FILE must hold one word",
+      () => ({ env: { ...remote, WAYPOST_HTTP_TOKEN_FILE: "/dev/null" } }),
+    ],
+    [
+      "a tool that is not there",
+      "; did you mean delete_link",
+      () => ({ words: ["--tools", "delte_link"] }),
+    ],
   ];
 
   test.each(cases)("%s", async (_, message, prepare) => {
@@ -185,7 +209,6 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
   });
 
   test.each([
-    [[], "say what to do"],
     [["fly"], "there is no command fly"],
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
@@ -209,6 +232,41 @@ test("--version shows the package's version", async () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
+
+describe("in front of a deployment elsewhere", () => {
+  test("says whom it serves, and where the token is that its callers show", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, [], { env: remote });
+    const { places, key: token, stop } = serving;
+    const token_file = join(folder.path, "http.token");
+    expect(places).toEqual({
+      url: places.url,
+      mcp: `${places.url}/mcp`,
+      api: "https://links.example/api/v1",
+      links: null,
+      key_file: null,
+      token_file,
+    });
+    expect(readdirSync(folder.path)).toEqual(["http.token"]);
+    const { code, stdout, stderr } = await stop();
+    expect([code, stdout.trimEnd().split("\n").length]).toEqual([0, 1]);
+    const served = `Waypost serves MCP at ${places.mcp} for ${places.api}`;
+    expect(stderr).toBe(`${served}; callers show the token in ${token_file}.\n`);
+    expect(stdout + stderr).not.toContain(token);
+  });
+
+  test("names the variable that has the token, and the links where they are known", async () => {
+    await using folder = await createFolder();
+    const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
+    await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
+    const { places, stop } = serving;
+    expect(places).toMatchObject({ links: "https://go.example", token_file: null });
+    expect((await stop()).stderr).toContain("callers show the token of WAYPOST_HTTP_TOKEN.");
+  });
+});
+
+/** Nothing is sent to it: that takes a call of a tool. */
+const remote = { WAYPOST_BASE_URL: "https://links.example" };
 
 function belowFile({ path }: Folder): Prepared {
   writeFileSync(path, "a file");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { conditions, takes } from "../../src/contract/filters.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";

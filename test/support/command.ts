@@ -31,7 +31,8 @@ type Answer = {
 export type Serving = {
   /** What `serve --json` printed. */
   readonly places: Readonly<Record<"url" | "mcp" | "api" | "links" | "key_file", string>>;
-  /** The token of the key file. */
+  readonly pid: number;
+  /** The token of the key file, or of the gateway's. */
   readonly key: string;
   readonly call: (method: string, path: string, given?: Given) => Promise<Answer>;
   /** Sends a signal and waits for the end. */
@@ -71,7 +72,9 @@ export async function startServe(
   const line = await Promise.race([firstLine, finished]);
   if (typeof line !== "string") throw new Error(`serve ended: ${JSON.stringify(line)}`);
   const places = JSON.parse(line);
-  const key = (await readFile(places.key_file, "utf8")).trim();
+  // In front of a deployment elsewhere, callers show the gateway's token.
+  const keyFile = places.key_file ?? places.token_file;
+  const key = keyFile === null ? "" : (await readFile(keyFile, "utf8")).trim();
 
   const stop: Serving["stop"] = (signal = "SIGTERM") => {
     child.kill(signal);
@@ -79,6 +82,7 @@ export async function startServe(
   };
   return {
     places,
+    pid: child.pid ?? 0,
     key,
     call: (method, path, given = {}) => call(places.api + path, method, { key, ...given }),
     stop,

@@ -1,24 +1,24 @@
-import { build } from "esbuild";
 import { readFileSync } from "node:fs";
+import { bundle } from "./bundle.js";
+import { deferred } from "./deferred.js";
 
 /** Bundles the command into one file; what brings native code stays a package of its own. */
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
-await build({
+await bundle({
   entryPoints: ["src/main.ts"],
   outfile: "dist/waypost.js",
-  bundle: true,
-  platform: "node",
-  target: "node20.18",
-  format: "esm",
   external: ["@photostructure/sqlite"],
   define: { WAYPOST_VERSION: JSON.stringify(version) },
-  // Bundled CommonJS packages ask for Node's own modules with require.
-  banner: {
-    js: `#!/usr/bin/env node
-import { createRequire as createBundleRequire } from "node:module";
-const require = createBundleRequire(import.meta.url);`,
-  },
-  logLevel: "warning",
+  // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
+  alias: { "@modelcontextprotocol/server/_shims": "./test/tools/sdk-shims.js" },
+  plugins: [
+    deferred({
+      "node:http": ["createServer"],
+      "@hono/node-server": ["getRequestListener"],
+      pino: ["destination", "pino"],
+      undici: ["Agent", "buildConnector"],
+    }),
+  ],
 });

@@ -1,17 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { fetchNode } from "./fetch-node.js";
 
-/**
- * Runs the suite and a start of the built command on every Node that Waypost promises. The
- * binaries come from the npm registry, into a cache that `npm ci` clears.
- */
+/** Runs the suite and a start of the built command on every Node that Waypost promises. */
 
 const versions = ["20.20.2", "22.23.3", "24.21.0"];
-const cache = resolve("node_modules/.cache/nodes");
 
 let isWell =
   spawnSync(process.execPath, ["test/tools/build.js"], { stdio: "inherit" }).status === 0;
@@ -33,25 +30,6 @@ async function tryVersion(version) {
   } catch (error) {
     return { summary: error.message, isGood: false };
   }
-}
-
-/** Each platform's binary is a package of its own that has no install script. */
-function fetchNode(version) {
-  const platform = process.platform === "win32" ? "win" : process.platform;
-  const name = `node-${platform}-${process.arch}`;
-  const folder = join(cache, version);
-  const node = join(folder, "node_modules", name, "bin", platform === "win" ? "node.exe" : "node");
-  if (!existsSync(node)) {
-    const words = ["install", "--prefix", folder, "--ignore-scripts", "--no-save", "--no-audit"];
-    const { status, stderr } = spawnSync("npm", [...words, `${name}@${version}`], {
-      encoding: "utf8",
-      shell: platform === "win",
-    });
-    if (status !== 0) throw new Error(`${name}@${version} could not be fetched: ${stderr}`);
-  }
-  const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
-  if (stdout?.trim() !== `v${version}`) throw new Error(`${node} does not run`);
-  return node;
 }
 
 /** Starts the service on a new folder, asks whether it is well, and stops it. */

@@ -15,9 +15,11 @@ export type Act = {
 export type Preview = {
   /** One sentence: what will happen, to what. */
   readonly title: string;
-  /** What the target is, and what else is touched. */
-  readonly lines: readonly string[];
+  /** What changes, what the target is, and what else is touched. */
+  readonly facts: readonly Fact[];
 };
+
+export type Fact = { readonly name: string; readonly text: string };
 
 /** Two acts with the same digest are the same act of the same key. */
 export function digestAct({ tool, args, target, state }: Act, keyPrint: string): string {
@@ -26,8 +28,8 @@ export function digestAct({ tool, args, target, state }: Act, keyPrint: string):
     .digest("base64url");
 }
 
-export function writePreview({ title, lines }: Preview): string {
-  return [title, ...lines.map((line) => `- ${line}`)].join("\n");
+export function writePreview({ title, facts }: Preview): string {
+  return [title, ...facts.map(({ name, text }) => `- ${name}: ${text}`)].join("\n");
 }
 
 /** JSON in one form only: the order in which a client sends members means nothing. */

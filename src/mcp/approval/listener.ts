@@ -15,8 +15,8 @@ export type Listener = {
 };
 
 const host = "127.0.0.1";
-/** As long as an approval may wait. */
-const lasts_ms = 5 * 60_000;
+/** As long as an approval may wait, and then a little, for whoever comes late is told so. */
+const lasts_ms = 5 * 60_000 + 30_000;
 /** So that a browser still gets the page that tells how it ended. */
 const farewell_ms = 2000;
 const serverLimits = {
@@ -29,40 +29,46 @@ export function createListener(fetch: (request: Request) => Promise<Response>): 
   const waiting = new Map<string, NodeJS.Timeout>();
   let listening: Promise<Server> | undefined;
 
-  function release(id: string): void {
+  function wait(id: string, milliseconds: number): void {
     clearTimeout(waiting.get(id));
-    waiting.set(id, wait(farewell_ms, id));
-  }
-
-  function wait(milliseconds: number, id: string): NodeJS.Timeout {
-    return setTimeout(() => {
+    const end = () => {
       waiting.delete(id);
       if (waiting.size === 0) close();
-    }, milliseconds).unref();
+    };
+    waiting.set(id, setTimeout(end, milliseconds).unref());
   }
 
   function close(): void {
     for (const timer of waiting.values()) clearTimeout(timer);
     waiting.clear();
-    void listening?.then((server) => {
-      server.close();
-      server.closeAllConnections();
-    });
+    const closing = listening;
     listening = undefined;
+    closing?.then(closeNow, () => undefined);
   }
 
   return {
     open: async (path, id) => {
-      clearTimeout(waiting.get(id));
-      waiting.set(id, wait(lasts_ms, id));
+      // Asking once more for what waits already does not make it wait longer.
+      if (!waiting.has(id)) wait(id, lasts_ms);
       listening ??= listen(fetch);
-      const server = await listening;
-      // A listening TCP server has an address with a port.
-      return `http://${host}:${(server.address() as AddressInfo).port}${path}${id}`;
+      try {
+        // A listening TCP server has an address with a port.
+        const { port } = (await listening).address() as AddressInfo;
+        return `http://${host}:${port}${path}${id}`;
+      } catch (error) {
+        // The next one who asks tries again.
+        close();
+        throw error;
+      }
     },
-    release,
+    release: (id) => wait(id, farewell_ms),
     close,
   };
+}
+
+function closeNow(server: Server): void {
+  server.close();
+  server.closeAllConnections();
 }
 
 async function listen(fetch: (request: Request) => Promise<Response>): Promise<Server> {

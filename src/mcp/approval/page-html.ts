@@ -1,30 +1,17 @@
 import { createHash } from "node:crypto";
+import type { Fact, Preview } from "./act.ts";
+import { style } from "./page-style.ts";
 
-/** How the approval page looks. No script, nothing from elsewhere, no frame around it. */
+/** How the approval page reads. No script, nothing from elsewhere, no frame around it. */
 
 export type Question = {
-  readonly title: string;
-  readonly lines: readonly string[];
+  readonly preview: Preview;
   readonly token: string;
+  /** What was wrong with the last attempt. */
   readonly fault: string | undefined;
   readonly asksPin: boolean;
   readonly expires_at: number;
 };
-
-const style = `
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 38rem; padding: 2rem 1rem; }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; }
-ul { padding-left: 1.2rem; }
-li { overflow-wrap: anywhere; }
-.fault { border-left: 4px solid #c0392b; padding: .25rem .75rem; }
-.small { opacity: .75; font-size: .875rem; }
-label { display: block; margin: 1rem 0; }
-input { font: inherit; padding: .4rem; }
-button { font: inherit; padding: .6rem 1.4rem; margin: .5rem .75rem .5rem 0; border-radius: .4rem;
-  border: 1px solid currentColor; background: none; color: inherit; cursor: pointer; }
-button[value="approve"] { background: #b03020; border-color: #b03020; color: #fff; }
-`;
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
@@ -33,6 +20,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
+    // The empty icon of the page itself, so that no browser asks for another one.
+    "img-src data:",
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -46,27 +35,38 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 export function renderQuestion(question: Question): string {
-  const { title, lines, token, fault, asksPin, expires_at } = question;
+  const { preview, token, fault, asksPin, expires_at } = question;
   const until = `${new Date(expires_at).toISOString().slice(11, 16)} UTC`;
   return renderPage(
     "Approve?",
-    `
-<p>Your assistant asks for this:</p>
-<h1>${escape(title)}</h1>
-<ul>${lines.map((line) => `<li>${escape(line)}</li>`).join("")}</ul>
+    `<p class="lead">Your assistant asks for your approval</p>
+<h1>${escape(preview.title)}</h1>
+<dl>${preview.facts.map(renderFact).join("")}</dl>
 ${fault === undefined ? "" : `<p class="fault" role="alert">${escape(fault)}</p>`}
 <form method="post">
 <input type="hidden" name="token" value="${escape(token)}">
-${asksPin ? '<label>PIN <input type="password" name="pin" autocomplete="off"></label>' : ""}
+${asksPin ? pinField : ""}
+<div class="buttons">
 <button name="decision" value="approve">Approve</button>
-<button name="decision" value="decline">Decline</button>
+<button name="decision" value="decline" formnovalidate>Decline</button>
+</div>
 </form>
-<p class="small">Approving lets exactly this happen, once. It can be answered until ${until}.</p>`,
+<p class="small">Approving lets exactly this happen, once. Answer it until ${until}.</p>`,
   );
 }
 
 export function renderNotice(title: string, text: string): string {
-  return renderPage(title, `<h1>${escape(title)}</h1><p>${escape(text)}</p>`);
+  return renderPage(title, `<h1>${escape(title)}</h1>\n<p>${escape(text)}</p>`);
+}
+
+const pinField = `<label>PIN
+<input type="password" name="pin" autocomplete="off" required>
+</label>`;
+
+function renderFact({ name, text }: Fact): string {
+  const words = name.replaceAll("_", " ").replace(/\b(id|url)\b/g, (word) => word.toUpperCase());
+  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  return `<div><dt>${escape(label)}</dt><dd>${escape(text)}</dd></div>`;
 }
 
 function renderPage(title: string, body: string): string {
@@ -75,11 +75,16 @@ function renderPage(title: string, body: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>${escape(title)} – Waypost</title>
 <style>${style}</style>
 </head>
 <body>
-<main>${body}</main>
+<header>Waypost</header>
+<main>
+${body}
+</main>
 </body>
 </html>
 `;

@@ -28,101 +28,137 @@ const secretName = "approval-pages";
 const bodyBytes = 4096;
 
 export function createApprovalPages(options: PageOptions): ApprovalPages {
-  const { openState, hostnames, checkPin, onDecided, report } = options;
   return {
     fetch: async (request) => {
-      // A page elsewhere that has guessed the way must not get anywhere with it.
-      const refusal =
-        hostHeaderValidationResponse(request, [...hostnames]) ??
-        originValidationResponse(request, [...hostnames]);
-      if (refusal !== undefined) return refusal;
+      if (isFromElsewhere(request, options.hostnames)) return show(403, elsewhere);
       try {
-        return await answer(request);
+        return await answer(request, options);
       } catch (error) {
-        return show(500, renderNotice("Something went wrong", `Reference ${report(error)}.`));
+        const reference = options.report(error);
+        return show(500, renderNotice("Something went wrong", `Reference ${reference}.`));
       }
     },
   };
+}
 
-  async function answer(request: Request): Promise<Response> {
-    const id = new URL(request.url).pathname.slice(approvalPath.length);
-    const { approvals } = await openState();
-    const approval = await approvals.findPage(id);
-    if (approval === undefined) return show(404, gone);
-    if (approval.status !== "waiting") return show(200, describeEnd(approval));
-    if (request.method === "GET" || request.method === "HEAD") return ask(approval);
-    if (request.method !== "POST") return show(405, gone);
-    return decide(approval, request);
-  }
+/** A page elsewhere that has guessed the way must not get anywhere with it. */
+function isFromElsewhere(request: Request, hostnames: readonly string[]): boolean {
+  const names = [...hostnames];
+  const refusal =
+    hostHeaderValidationResponse(request, names) ?? originValidationResponse(request, names);
+  return refusal !== undefined;
+}
 
-  async function ask(approval: Approval, fault?: string): Promise<Response> {
+/** Looking spends nothing, and neither does an attempt that is refused. */
+async function answer(request: Request, options: PageOptions): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  if (!pathname.startsWith(approvalPath)) return show(404, over);
+  const { approvals } = await options.openState();
+  const approval = await approvals.findPage(pathname.slice(approvalPath.length));
+  if (approval === undefined) return show(404, over);
+  if (approval.status !== "waiting") return show(200, ends[approval.status]);
+  if (request.method === "POST") return decide(approval, request, options);
+  return ask(approval, options);
+}
+
+async function ask(approval: Approval, options: PageOptions, fault?: string): Promise<Response> {
+  const page = renderQuestion({
     // We wrote it ourselves, from a Preview (gate.ts).
-    const preview = JSON.parse(approval.preview) as Preview;
-    const token = await signPage(approval.id);
-    const page = renderQuestion({
-      ...preview,
-      token,
-      fault,
-      asksPin: checkPin !== undefined,
-      expires_at: approval.expires_at,
-    });
-    return show(fault === undefined ? 200 : 403, page);
-  }
-
-  async function decide(approval: Approval, request: Request): Promise<Response> {
-    const form = await readForm(request);
-    const token = form?.get("token") ?? "";
-    const isFromPage = isSame(token, await signPage(approval.id));
-    if (form === undefined || !isFromPage) {
-      return ask(approval, "That did not come from this page. Press one of its buttons.");
-    }
-    const decision = form.get("decision");
-    if (decision !== "approve" && decision !== "decline") {
-      return ask(approval, "Press one of the two buttons.");
-    }
-    const { approvals } = await openState();
-    // Anyone may say no; only the yes is worth guarding.
-    if (decision === "approve" && checkPin !== undefined) {
-      if (!(await approvals.takePinTry(approval.id))) {
-        return ask(approval, "There were too many wrong PINs. Nothing can be approved for now.");
-      }
-      if (!(await checkPin(form.get("pin") ?? ""))) return ask(approval, "The PIN is wrong.");
-      await approvals.forgivePins();
-    }
-    const said = decision === "approve" ? "approved" : "declined";
-    const isDecided = await approvals.decidePage(approval.id, said);
-    if (!isDecided) return show(409, gone);
-    onDecided(approval.id);
-    return show(200, describeEnd({ ...approval, status: said }));
-  }
-
-  async function signPage(id: string): Promise<string> {
-    const { readSecret } = await openState();
-    return createHmac("sha256", await readSecret(secretName))
-      .update(id)
-      .digest("base64url");
-  }
+    preview: JSON.parse(approval.preview) as Preview,
+    token: await signPage(approval, options),
+    fault,
+    asksPin: options.checkPin !== undefined,
+    expires_at: approval.expires_at,
+  });
+  return show(fault === undefined ? 200 : 403, page);
 }
 
-const gone = renderNotice(
-  "Nothing to approve here",
-  "This approval is over, or it never was. Ask your assistant to try again.",
+async function decide(
+  approval: Approval,
+  request: Request,
+  options: PageOptions,
+): Promise<Response> {
+  const form = await readForm(request);
+  const isFromPage = isSame(form.get("token") ?? "", await signPage(approval, options));
+  const decision = form.get("decision");
+  if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
+    return ask(approval, options, "That did not come from this page. Press one of its buttons.");
+  }
+  // Anyone may say no; only the yes is worth guarding.
+  const fault =
+    decision === "approve" ? await refusePin(approval, form.get("pin") ?? "", options) : undefined;
+  if (fault !== undefined) return ask(approval, options, fault);
+  const { approvals } = await options.openState();
+  const said = decision === "approve" ? "approved" : "declined";
+  const isFirst = await approvals.decidePage(approval.id, said);
+  if (isFirst) options.onDecided(approval.id);
+  // Of two who press at once, both are shown what the first one said.
+  const decided = await approvals.findPage(approval.id);
+  if (decided === undefined || decided.status === "waiting") return show(404, over);
+  return show(200, ends[decided.status]);
+}
+
+/** Why this PIN lets nothing through; undefined where it is right, or where none is set. */
+async function refusePin(
+  { id }: Approval,
+  pin: string,
+  { openState, checkPin }: PageOptions,
+): Promise<string | undefined> {
+  if (checkPin === undefined) return undefined;
+  if (pin.trim() === "") return "Type the PIN to approve.";
+  const { pinTries } = await openState();
+  if (!(await pinTries.take(id))) {
+    return "There were too many wrong PINs: this can only be declined for now.";
+  }
+  if (!(await checkPin(pin))) return "The PIN is wrong.";
+  await pinTries.forgive();
+  return undefined;
+}
+
+/** What only this page knows: a form that was made elsewhere does not. */
+async function signPage({ id }: Approval, { openState }: PageOptions): Promise<string> {
+  const { readSecret } = await openState();
+  return createHmac("sha256", await readSecret(secretName))
+    .update(id)
+    .digest("base64url");
+}
+
+const elsewhere = renderNotice(
+  "Not from here",
+  "Open the address exactly as your assistant gave it to you.",
 );
+const over = renderNotice(
+  "This approval is over",
+  "It has expired, or it never was. If you still want this, ask your assistant again.",
+);
+const approved = renderNotice(
+  "Approved",
+  "Go back to your assistant and tell it to go on. You can close this page.",
+);
+const declined = renderNotice(
+  "Declined",
+  "Your assistant will not do this. You can close this page.",
+);
+const used = renderNotice("Approved", "Your assistant has gone on, and cannot do it once more.");
 
-function describeEnd({ status }: Pick<Approval, "status">): string {
-  return status === "declined"
-    ? renderNotice("Declined", "Nothing was changed. You can close this page.")
-    : renderNotice("Approved", "Tell your assistant to go on. You can close this page.");
-}
+/** How it ended, for whoever opens the page afterwards. */
+const ends: Readonly<Record<Exclude<Approval["status"], "waiting">, string>> = {
+  approved,
+  used,
+  declined,
+  told: declined,
+};
 
-async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+/** Without fields where it is no form, or longer than ours. */
+async function readForm(request: Request): Promise<URLSearchParams> {
+  const none = new URLSearchParams();
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return none;
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength;
-    if (size > bodyBytes) return undefined;
+    if (size > bodyBytes) return none;
     chunks.push(chunk);
   }
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));

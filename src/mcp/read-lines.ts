@@ -1,0 +1,55 @@
+import type { Readable } from "node:stream";
+
+export type LineReading = {
+  readonly onLine: (line: string) => void;
+  readonly onTooLong: () => void;
+  readonly onEnd: () => void;
+};
+
+const newline = 10;
+
+/**
+ * Cuts a stream into lines of at most so many bytes. A line that is longer is told of once, and
+ * skipped to its end; what stands after the last newline is a line as well.
+ */
+export function readLines(
+  input: Readable,
+  mostBytes: number,
+  { onLine, onTooLong, onEnd }: LineReading,
+): void {
+  let parts: Buffer[] = [];
+  let size = 0;
+
+  function add(part: Buffer): void {
+    const before = size;
+    size += part.length;
+    if (size <= mostBytes) parts.push(part);
+    else parts = [];
+    if (before <= mostBytes && size > mostBytes) onTooLong();
+  }
+
+  function finishLine(): void {
+    const line = size <= mostBytes ? Buffer.concat(parts).toString("utf8") : "";
+    parts = [];
+    size = 0;
+    if (line.trim() !== "") onLine(line);
+  }
+
+  function take(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      add(chunk.subarray(start, end));
+      finishLine();
+      start = end + 1;
+    }
+    if (start < chunk.length) add(chunk.subarray(start));
+  }
+
+  function finish(): void {
+    finishLine();
+    onEnd();
+  }
+
+  // A terminal that hangs up is an error on its stream, and the end of it all the same.
+  input.on("data", take).once("end", finish).once("close", onEnd).on("error", onEnd);
+}

@@ -1,0 +1,141 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bundle } from "../tools/bundle.js";
+import { revisions, startAssistant, type Assistant, type Revision } from "./assistant.ts";
+import { findMedian, joinSamples, summarize, type Sample } from "./measure.ts";
+import type { Row } from "./table.ts";
+
+/**
+ * The MCP server over stdio, embedded, beside a bare server of the same SDK with as many tools
+ * that do nothing. The two take turns; a ratio is the median of the rounds' ratios, for what else
+ * runs on the machine slows both of a round in the same way.
+ */
+
+type Contest = {
+  readonly ours: readonly string[];
+  readonly bare: readonly string[];
+};
+
+/** What one of the two costs in one round. */
+type Measure = (words: readonly string[]) => Promise<Sample>;
+
+type Target = { readonly measure: "ratio"; readonly limit: number };
+
+const startTarget = { measure: "ratio", limit: 1.3 } as const;
+const callTarget = { measure: "ratio", limit: 2 } as const;
+const startRounds = 30;
+const callRounds = 9;
+const calls = 2000;
+const crowd = 32;
+
+export async function measureMcp(say: (text: string) => void): Promise<readonly Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), "waypost-bench-mcp-"));
+  try {
+    const { contest, id } = await prepareContest(folder);
+    const rows: Row[] = [];
+    for (const revision of revisions) {
+      say(`starts, ${revision} …`);
+      const start: Measure = (words) => measureStart(words, revision);
+      rows.push(...(await compete(`start, ${revision}`, contest, start, startRounds, startTarget)));
+    }
+    for (const revision of revisions) {
+      for (const many of [1, crowd]) {
+        const what =
+          many === 1 ? `get_link, ${revision}` : `get_link, ${many} at once, ${revision}`;
+        say(`${what} …`);
+        const call: Measure = (words) => measureCalls(words, { revision, id, many });
+        rows.push(...(await compete(what, contest, call, callRounds, callTarget)));
+      }
+    }
+    return rows;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A store that is there, with one link in it, and a bare server that lists the same names. */
+async function prepareContest(
+  folder: string,
+): Promise<{ readonly contest: Contest; readonly id: string }> {
+  const ours = ["dist/waypost.js", "stdio", "--data", join(folder, "data")];
+  await using assistant = startAssistant(ours, "2025-11-25");
+  await assistant.greet();
+  const { tools } = (await assistant.ask("tools/list")) as {
+    readonly tools: readonly { readonly name: string }[];
+  };
+  const given = { name: "create_link", arguments: { path: "spring", url: "https://example.com" } };
+  const { structuredContent } = (await assistant.ask("tools/call", given)) as {
+    readonly structuredContent: { readonly link: { readonly id: string } };
+  };
+  const outfile = join(folder, "bare.mjs");
+  await bundle({ entryPoints: ["test/bench/bare-mcp.ts"], outfile });
+  const bare = [outfile, ...tools.map(({ name }) => name)];
+  return { contest: { ours, bare }, id: structuredContent.link.id };
+}
+
+async function compete(
+  what: string,
+  { ours, bare }: Contest,
+  measure: Measure,
+  rounds: number,
+  target: Target,
+): Promise<readonly Row[]> {
+  const taken: { readonly ours: Sample; readonly bare: Sample }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    // Neither is always the one that finds the machine warm.
+    if (round % 2 === 0) taken.push({ bare: await measure(bare), ours: await measure(ours) });
+    else taken.push({ ours: await measure(ours), bare: await measure(bare) });
+  }
+  const ratio = findMedian(taken.map((pair) => pair.ours.cpu_us / pair.bare.cpu_us));
+  const describe = (samples: readonly Sample[]) => ({
+    ...summarize(joinSamples(samples)),
+    cpu_us: findMedian(samples.map(({ cpu_us, times_ms }) => cpu_us / times_ms.length)),
+  });
+  return [
+    { what: `bare ${what}`, figures: describe(taken.map((pair) => pair.bare)), ratio: 1 },
+    { what, figures: describe(taken.map((pair) => pair.ours)), ratio, target },
+  ];
+}
+
+/** From the process's start to its first list of tools. */
+async function measureStart(words: readonly string[], revision: Revision): Promise<Sample> {
+  const started = performance.now();
+  await using assistant = startAssistant(words, revision);
+  await assistant.greet();
+  await assistant.ask("tools/list");
+  const elapsed_ms = performance.now() - started;
+  return { times_ms: [elapsed_ms], cpu_us: assistant.readCpu_us() };
+}
+
+type Calls = { readonly revision: Revision; readonly id: string; readonly many: number };
+
+async function measureCalls(
+  words: readonly string[],
+  { revision, id, many }: Calls,
+): Promise<Sample> {
+  await using assistant = startAssistant(words, revision);
+  await assistant.greet();
+  // The first ones are for the compiler.
+  await callAll(assistant, id, many);
+  const before_us = assistant.readCpu_us();
+  const started = performance.now();
+  const times_ms = await callAll(assistant, id, many);
+  const elapsed_ms = performance.now() - started;
+  return { times_ms, cpu_us: assistant.readCpu_us() - before_us, elapsed_ms };
+}
+
+async function callAll({ ask }: Assistant, id: string, many: number): Promise<readonly number[]> {
+  const times_ms: number[] = [];
+  let left = calls;
+  const work = async () => {
+    while (left > 0) {
+      left -= 1;
+      const started = performance.now();
+      await ask("tools/call", { name: "get_link", arguments: { id } });
+      times_ms.push(performance.now() - started);
+    }
+  };
+  await Promise.all(Array.from({ length: many }, work));
+  return times_ms;
+}

@@ -1,0 +1,93 @@
+import type {
+  JSONRPCRequest,
+  RequestMethod,
+  Result,
+  Server,
+  ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Surface } from "../../src/mcp/tool.ts";
+import type { Given } from "./fixture.ts";
+import { prompts } from "./prompts.ts";
+import { readFixture, resources, templates } from "./resources.ts";
+import { tools } from "./tools.ts";
+
+/** A real server that also has what the suite asks for; everything else it answers by itself. */
+export function addFixtures(server: Server, surface: Surface): Server {
+  lengthen(
+    server,
+    "tools/list",
+    "tools",
+    tools.map(({ name, inputSchema }) => ({
+      name,
+      description: "For the conformance suite.",
+      inputSchema: inputSchema ?? { type: "object" },
+    })),
+  );
+  lengthen(
+    server,
+    "prompts/list",
+    "prompts",
+    prompts.map(({ name, takes = [] }) => ({
+      name,
+      description: "For the conformance suite.",
+      arguments: takes.map((argument) => ({ name: argument, required: true })),
+    })),
+  );
+  const description = "For the conformance suite.";
+  const described = resources.map((resource) => ({ ...resource, description }));
+  lengthen(server, "resources/list", "resources", described);
+  lengthen(server, "resources/templates/list", "resourceTemplates", templates);
+
+  extend(server, "tools/call", ({ name, arguments: given = {} }, context) =>
+    tools.find((tool) => tool.name === name)?.run(given as Given, { context, surface }),
+  );
+  extend(server, "prompts/get", ({ name, arguments: given = {} }, context) =>
+    prompts.find((prompt) => prompt.name === name)?.write(given as Given, { context, surface }),
+  );
+  extend(server, "resources/read", ({ uri }) => readFixture(String(uri)));
+  return server;
+}
+
+type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+/** Answers what the fixture knows, and hands the rest to the handler that was there. */
+function extend(
+  server: Server,
+  method: RequestMethod,
+  answer: (params: Given, context: ServerContext) => Result | Promise<Result> | undefined,
+): void {
+  const real = readHandler(server, method);
+  setHandler(server, method, async (request, context) => {
+    return (await answer(request.params ?? {}, context)) ?? real(request, context);
+  });
+}
+
+/** Adds rows to a list, behind those that are there. */
+function lengthen(
+  server: Server,
+  method: RequestMethod,
+  member: string,
+  rows: readonly object[],
+): void {
+  const real = readHandler(server, method);
+  setHandler(server, method, async (request, context) => {
+    const result = await real(request, context);
+    // A list's result has its rows under the one name that the protocol gives them.
+    return { ...result, [member]: [...(result[member] as readonly object[]), ...rows] };
+  });
+}
+
+function readHandler(server: Server, method: string): Handler {
+  // The SDK keeps this from all but its own classes; a fixture has no other way to what was there.
+  const { _getRequestHandler } = server as unknown as {
+    readonly _getRequestHandler: (method: string) => Handler | undefined;
+  };
+  const handler = _getRequestHandler.call(server, method);
+  if (handler === undefined) throw new Error(`the server does not answer ${method}`);
+  return handler;
+}
+
+function setHandler(server: Server, method: RequestMethod, handler: Handler): void {
+  // The SDK types each method's handler by itself, and its own check of the result holds for all.
+  server.setRequestHandler(method, handler as never);
+}

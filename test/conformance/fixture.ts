@@ -1,0 +1,42 @@
+import type {
+  CallToolResult,
+  GetPromptResult,
+  InputRequiredResult,
+  ServerContext,
+  Tool,
+} from "@modelcontextprotocol/server";
+import type { Surface } from "../../src/mcp/tool.ts";
+
+/** What the conformance suite asks a server to have, beside what it is for. */
+
+export type Given = Readonly<Record<string, unknown>>;
+
+/** A request as it reached the real server, and what the key that sent it sees. */
+export type Asked = { readonly context: ServerContext; readonly surface: Surface };
+
+type Made<Result> = Result | InputRequiredResult | Promise<Result | InputRequiredResult>;
+
+export type FixtureTool = {
+  readonly name: string;
+  readonly inputSchema?: Tool["inputSchema"];
+  readonly run: (given: Given, asked: Asked) => Made<CallToolResult>;
+};
+
+export type FixturePrompt = {
+  readonly name: string;
+  readonly takes?: readonly string[];
+  readonly write: (given: Given, asked: Asked) => Made<GetPromptResult>;
+};
+
+/** One pixel. */
+export const picture = {
+  data: [
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+    "AAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==",
+  ].join(""),
+  mimeType: "image/png",
+} as const;
+
+export function say(text: string): CallToolResult {
+  return { content: [{ type: "text", text }] };
+}

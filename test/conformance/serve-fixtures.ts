@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createAssistant, prepareState } from "../../src/commands/assistant.ts";
+import { openDeployment } from "../../src/commands/deployment.ts";
+import { clock } from "../../src/commands/embedded.ts";
+import { attachFront, createHttpServer } from "../../src/commands/front.ts";
+import { readConfig } from "../../src/config.ts";
+import { createMcpHttp } from "../../src/mcp/http.ts";
+import { createFolder } from "../support/command.ts";
+import { addFixtures } from "./add-fixtures.ts";
+
+/** No fixture destroys anything. */
+const openPage = () => Promise.reject(new Error("an approval was asked for"));
+
+/** `waypost serve` in this process, put together of its own parts, with the fixtures on top. */
+export type Serving = {
+  readonly url: string;
+  /** What went wrong inside, which must be nothing. */
+  readonly reported: readonly unknown[];
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export async function serveFixtures(): Promise<Serving> {
+  const folder = await createFolder();
+  const config = readConfig({ WAYPOST_DATA: folder.path }, {});
+  const reported: unknown[] = [];
+  const report = (error: unknown) => `reference-${reported.push(error)}`;
+  const linkOrigin = "http://{subdomain}.localhost:8787";
+  const deployment = await openDeployment({ config, linkOrigin, report });
+  const state = prepareState(config);
+  const version = "0.0.0";
+  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const mcp = createMcpHttp({
+    ...assistant,
+    createServer: (surface) => addFixtures(assistant.createServer(surface), surface),
+    identify: async (token) => {
+      const known = await deployment.findKey(token);
+      return known && { key: token, known };
+    },
+    hostnames: ["127.0.0.1", "localhost"],
+    clock,
+    onError: () => {},
+    report,
+  });
+
+  const server = createHttpServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  // A listening TCP server has an address with a port; only pipes have a path instead.
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const key = readFileSync(deployment.own?.keyFile ?? "", "utf8").trim();
+  // The suite has no way to show a key; nothing else of its requests is touched.
+  server.on("request", ({ rawHeaders }) => rawHeaders.push("authorization", `Bearer ${key}`));
+  attachFront(server, {
+    api: deployment.own?.fetch,
+    mcp: mcp.fetch,
+    approvals: () => Promise.resolve(new Response(null, { status: 404 })),
+    linkOrigin,
+    url,
+    isHealthy: () => Promise.resolve(true),
+  });
+
+  return {
+    url: `${url}/mcp`,
+    reported,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await mcp.close(0);
+      await assistant.close();
+      await deployment.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { setTimeout } from "node:timers/promises";
+import type { KeyFacts } from "../../src/contract/access.ts";
+import { picture, say, type FixtureTool } from "./fixture.ts";
+import { toolsThatAsk } from "./tools-that-ask.ts";
+
+/** The suite's tools, for clients of every revision. */
+
+const sound = {
+  data: "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==",
+  mimeType: "audio/wav",
+} as const;
+
+const simple: readonly FixtureTool[] = [
+  {
+    name: "test_simple_text",
+    run: () => say("This is a simple text response for testing."),
+  },
+  {
+    name: "test_image_content",
+    run: () => ({ content: [{ type: "image", ...picture }] }),
+  },
+  {
+    name: "test_audio_content",
+    run: () => ({ content: [{ type: "audio", ...sound }] }),
+  },
+  {
+    name: "test_embedded_resource",
+    run: () => ({
+      content: [
+        {
+          type: "resource",
+          resource: {
+            uri: "test://embedded-resource",
+            mimeType: "text/plain",
+            text: "This is an embedded resource content.",
+          },
+        },
+      ],
+    }),
+  },
+  {
+    name: "test_multiple_content_types",
+    run: () => ({
+      content: [
+        { type: "text", text: "Multiple content types test:" },
+        { type: "image", ...picture },
+        {
+          type: "resource",
+          resource: {
+            uri: "test://mixed-content-resource",
+            mimeType: "application/json",
+            text: JSON.stringify({ test: "data", value: 123 }),
+          },
+        },
+      ],
+    }),
+  },
+  {
+    name: "test_error_handling",
+    run: () => ({
+      ...say("This tool intentionally returns an error for testing"),
+      isError: true,
+    }),
+  },
+];
+
+const poorer: KeyFacts = {
+  kind: "project",
+  scopes: ["links.show"],
+  role: "owner",
+  plan: "pro",
+  suspended: false,
+};
+
+/** More than an answer: news while they run, and changes of what is listed. */
+const lively: readonly FixtureTool[] = [
+  {
+    name: "test_tool_with_progress",
+    run: async (_given, { context: { mcpReq } }) => {
+      const { _meta: { progressToken } = {} } = mcpReq;
+      for (const progress of [0, 50, 100]) {
+        if (progress > 0) await setTimeout(50);
+        if (progressToken === undefined) continue;
+        const params = { progressToken, progress, total: 100 };
+        await mcpReq.notify({ method: "notifications/progress", params });
+      }
+      return say("Done.");
+    },
+  },
+  {
+    name: "test_logging_tool",
+    run: async (_given, { context }) => {
+      await context.mcpReq.log("info", "Nobody asked for this line.");
+      return say("Done.");
+    },
+  },
+  {
+    name: "test_trigger_tool_change",
+    run: async (_given, { surface }) => {
+      // The key seems to lose scopes; whoever looks next finds them again.
+      await surface.renew();
+      surface.access.setFacts(poorer);
+      return say("The list of tools is another one now.");
+    },
+  },
+];
+
+/** A schema that has to reach the client as it is. */
+const described: readonly FixtureTool[] = [
+  {
+    name: "json_schema_2020_12_tool",
+    inputSchema: {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      $defs: {
+        address: {
+          $anchor: "addressDef",
+          type: "object",
+          properties: { street: { type: "string" }, city: { type: "string" } },
+        },
+      },
+      properties: {
+        name: { type: "string" },
+        address: { $ref: "#/$defs/address" },
+        contactMethod: { type: "string", enum: ["phone", "email"] },
+        phone: { type: "string" },
+        email: { type: "string" },
+      },
+      allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+      if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
+      // A schema is no promise, whatever its keyword is called.
+      // oxlint-disable-next-line unicorn/no-thenable
+      then: { required: ["phone"] },
+      else: { required: ["email"] },
+      additionalProperties: false,
+    },
+    run: () => say("Done."),
+  },
+];
+
+export const tools: readonly FixtureTool[] = [...simple, ...lively, ...described, ...toolsThatAsk];

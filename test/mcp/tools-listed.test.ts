@@ -1,0 +1,127 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import {
+  answering,
+  openStage,
+  ownerFacts,
+  type ShownTool,
+  type Staging,
+} from "../support/stage.ts";
+
+/** What a client is shown of the tools, whole, and what it costs a model to read. */
+
+const linkScopes = [
+  "links.show",
+  "links.index",
+  "links.create",
+  "links.update",
+  "links.destroy",
+] as const;
+
+type Setting = Omit<Staging, "send">;
+const full: Setting = { known: { facts: ownerFacts }, mode: "guarded" };
+const linksOnly: Setting = { ...full, known: { facts: { ...ownerFacts, scopes: linkScopes } } };
+const readOnly: Setting = { ...full, mode: "read-only" };
+const twoStep: Setting = { ...full, mode: "two-step" };
+const noKey: Setting = { key: undefined, mode: "guarded" };
+const master: Setting = { ...full, known: { facts: { ...ownerFacts, kind: "master" } } };
+const unknown: Setting = { mode: "guarded" };
+
+async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
+  await using stage = await openStage({
+    send: answering(500, {}),
+    ...setting,
+    ...(era !== undefined && { era }),
+  });
+  const tools = await stage.listTools();
+  expect(stage.asked).toEqual([]);
+  return tools;
+}
+
+describe("the list of tools", () => {
+  test("of a full key is what it was", async () => {
+    const text = (await list(full)).map((tool) => write(tool, undefined)).join("\n\n");
+    await expect(`${text}\n`).toMatchFileSnapshot("snapshots/full.snap");
+  });
+
+  test.each([
+    ["a key for links alone", linksOnly, "links-only"],
+    ["read-only mode", readOnly, "read-only"],
+    ["two-step mode", twoStep, "two-step"],
+    ["no key", noKey, "no-key"],
+    ["a master key", master, "master-key"],
+    ["a key of which nothing is known", unknown, "unknown-key"],
+  ])("of %s is what it was, and told from the full one's", async (_, setting, name) => {
+    const whole = new Map((await list(full)).map((tool) => [tool.name, tool]));
+    const text = (await list(setting)).map((tool) => write(tool, whole.get(tool.name))).join("\n");
+    await expect(`${text}\n`).toMatchFileSnapshot(`snapshots/${name}.snap`);
+  });
+
+  test("is the same for every client, and stays in its order", async () => {
+    const [first, second, third] = [await list(full), await list(full, "v1"), await list(full)];
+    expect(JSON.stringify(second)).toBe(JSON.stringify(await list(full, "v1")));
+    expect(JSON.stringify(third)).toBe(JSON.stringify(first));
+    expect(second.map(({ name }) => name)).toEqual(first.map(({ name }) => name));
+    for (const [index, tool] of second.entries()) expect(first[index]).toMatchObject(tool);
+    expect((await list(full, "legacy")).map(({ name }) => name)).toEqual(
+      first.map(({ name }) => name),
+    );
+  });
+
+  test.each([
+    ["a full key", full, 4000],
+    ["a remote key of which nothing is known", unknown, 4000],
+    ["two-step mode", { ...unknown, mode: "two-step" } satisfies Setting, 4000],
+    ["a key for links alone", linksOnly, 2400],
+    ["declared scopes of links", { mode: "guarded", scopes: linkScopes } satisfies Setting, 2400],
+    ["read-only mode", readOnly, 1700],
+    ["read-only mode, nothing known", { mode: "read-only" } satisfies Setting, 1700],
+    ["a master key", master, 700],
+    ["no key", noKey, 150],
+  ])("of %s costs a model no more than it may", async (_, setting, most) => {
+    const tools = await list(setting);
+    expect(tools.length).toBeGreaterThan(1);
+    expect(countTokens(tools)).toBeLessThanOrEqual(most);
+  });
+});
+
+describe("every schema that is published", () => {
+  test("is JSON Schema 2020-12, and names no other", async () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+    for (const setting of [full, twoStep, readOnly, unknown]) {
+      for (const { name, inputSchema, outputSchema = {} } of await list(setting)) {
+        for (const schema of [inputSchema, outputSchema]) {
+          expect(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`).toBe(true);
+          expect(ajv.compile(schema), name).toBeTypeOf("function");
+          expect(schema).toHaveProperty("type", "object");
+          expect(JSON.stringify(schema)).not.toMatch(/\$ref|\$schema|\$defs/);
+        }
+      }
+    }
+  });
+
+  test("takes no argument that is not named", async () => {
+    for (const { name, inputSchema } of await list(unknown)) {
+      expect(inputSchema, name).toHaveProperty("additionalProperties", false);
+    }
+  });
+});
+
+/** A line for each part of a tool; what is as in another list is left out. */
+function write(tool: ShownTool, known: ShownTool | undefined): string {
+  const parts = Object.entries(tool).filter(([part, value]) => {
+    const other: unknown = known?.[part as keyof ShownTool];
+    return part !== "name" && JSON.stringify(value) !== JSON.stringify(other);
+  });
+  return [tool.name, ...parts.map(([part, value]) => `  ${part}: ${JSON.stringify(value)}`)].join(
+    "\n",
+  );
+}
+
+/** What a model is shown of a tool, at the customary four bytes a token. */
+function countTokens(tools: readonly ShownTool[]): number {
+  const shown = tools.map(({ name, description, inputSchema }) => {
+    return Buffer.byteLength(JSON.stringify({ name, description, inputSchema }));
+  });
+  return shown.reduce((sum, bytes) => sum + bytes, 0) / 4;
+}

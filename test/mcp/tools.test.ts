@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listEndpoints } from "../../src/contract/index.ts";
+import { descriptions } from "../../src/mcp/descriptions.ts";
+import { describeTools } from "../../src/mcp/server.ts";
+import { createToolbox, UnknownTool } from "../../src/mcp/toolbox.ts";
+import { answering, openStage, type ShownTool, type Stage } from "../support/stage.ts";
+
+/** The tools against the words of design.md, "Tools", copied here by hand. */
+
+const link = [
+  "name",
+  "path",
+  "url",
+  "social_title",
+  "social_description",
+  "social_image_url",
+  "ios_fallback_url",
+  "android_fallback_url",
+  "enable_forced_redirect",
+  "referrer",
+  "ios_deferred_deep_linking_enabled",
+  "provider_token",
+  "campaign_token",
+  "ios_app",
+  "android_app",
+  "options",
+];
+const iosApp = ["bundle_id", "team_id", "app_store_id", "name", "clip_bundle_id", "custom_scheme"];
+const androidApp = ["package_name", "fingerprints", "name", "custom_scheme"];
+const project = ["name", "subdomain", "custom_domain"];
+const filtered = ["filters", "sort", "page", "limit"];
+
+/** readOnly, destructive, idempotent; what every tool works on is one known deployment. */
+const read = [true, false, true];
+const create = [false, false, false];
+const overwrite = [false, true, true];
+const destroy = [false, true, true];
+
+type Line = readonly [
+  tool: string,
+  args: readonly string[],
+  required: readonly string[],
+  result: readonly string[],
+  hints: readonly boolean[],
+];
+
+const design: readonly Line[] = [
+  ["list_links", filtered, [], ["links", "meta", "next"], read],
+  ["create_link", link, [], ["link"], create],
+  ["upsert_link", link, ["path"], ["link"], overwrite],
+  ["get_link", ["id"], ["id"], ["link"], read],
+  ["update_link", ["id", ...link], ["id"], ["link"], overwrite],
+  ["delete_link", ["id"], ["id"], ["deleted"], destroy],
+  ["shorten_link", ["url", "prefix"], ["url"], ["link"], create],
+  ["resolve_short_link", ["url"], ["url"], ["link"], read],
+  ["list_ios_apps", filtered, [], ["ios_apps", "meta", "next"], read],
+  ["get_ios_app", ["id"], ["id"], ["ios_app"], read],
+  ["register_ios_app", iosApp, [], ["ios_app"], create],
+  ["update_ios_app", ["id", ...iosApp], ["id"], ["ios_app"], overwrite],
+  ["delete_ios_app", ["id"], ["id"], ["deleted"], destroy],
+  ["list_android_apps", filtered, [], ["android_apps", "meta", "next"], read],
+  ["get_android_app", ["id"], ["id"], ["android_app"], read],
+  ["register_android_app", androidApp, [], ["android_app"], create],
+  ["update_android_app", ["id", ...androidApp], ["id"], ["android_app"], overwrite],
+  ["delete_android_app", ["id"], ["id"], ["deleted"], destroy],
+  ["list_projects", ["page", "limit"], [], ["projects", "meta", "next"], read],
+  ["create_project", project, [], ["project"], create],
+  ["get_project", ["id"], ["id"], ["project"], read],
+  ["update_project", ["id", ...project], ["id"], ["project"], overwrite],
+  ["delete_project", ["id"], ["id"], ["deleted"], destroy],
+  ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
+  ["explain_access", [], [], ["access"], read],
+];
+
+/** Where a person's approval is asked for, and so where a sealed one can be handed in. */
+const approved = [
+  "delete_link",
+  "update_ios_app",
+  "delete_ios_app",
+  "update_android_app",
+  "delete_android_app",
+  "update_project",
+  "delete_project",
+];
+
+let stage: Stage;
+let tools: readonly ShownTool[];
+
+beforeAll(async () => {
+  stage = await openStage({ send: answering(200, {}), era: "v1" });
+  tools = await stage.listTools();
+});
+
+afterAll(() => stage[Symbol.asyncDispose]());
+
+describe("the tools", () => {
+  test("are those of design.md and no others, in one order for ever", () => {
+    expect(tools.map(({ name }) => name)).toEqual(design.map(([name]) => name));
+  });
+
+  test("are one for each entry of the contract", () => {
+    const entries = listEndpoints().map(({ tool }) => tool);
+    const others = tools.map(({ name }) => name).filter((name) => !entries.includes(name));
+    expect(new Set(entries).size).toBe(entries.length);
+    expect(others).toEqual(["explain_link", "explain_access"]);
+  });
+
+  test.each(design)("%s takes, answers and promises what design.md says", (name, ...line) => {
+    const [args, required, result, [readOnlyHint, destructiveHint, idempotentHint]] = line;
+    const shown = find(name);
+    expect(Object.keys(shown.inputSchema.properties ?? {})).toEqual(args);
+    expect(shown.inputSchema.required ?? []).toEqual(required);
+    expect(Object.keys(shown.outputSchema?.properties ?? {})).toEqual([...result, "error"]);
+    expect(shown.annotations).toEqual({
+      readOnlyHint,
+      destructiveHint,
+      idempotentHint,
+      openWorldHint: false,
+    });
+  });
+
+  test("have a title of their own and one or two lines of description", () => {
+    expect(new Set(tools.map(({ title }) => title)).size).toBe(tools.length);
+    for (const { name, title, description = "" } of tools) {
+      expect(title, name).toMatch(/^[A-Z][^.]+$/);
+      expect(description, name).toMatch(/^[A-Z].*\.$/);
+      expect(description.length, name).toBeLessThanOrEqual(160);
+    }
+  });
+
+  test("speak of no tool that is not there", () => {
+    const words = tools.flatMap(({ description = "" }) => description.match(/\b[a-z]+_[a-z_]+/g));
+    const names = new Set(design.map(([name]) => name));
+    expect(words.filter((word) => word !== null && !names.has(word))).toEqual([]);
+    expect(Object.keys(descriptions)).toHaveLength(listEndpoints().length);
+  });
+
+  test("take a sealed approval in two-step mode alone, where one is asked for", async () => {
+    await using other = await openStage({ send: answering(200, {}), mode: "two-step" });
+    expect(taking(await other.listTools())).toEqual(approved);
+    expect(taking(tools)).toEqual([]);
+  });
+
+  test("are only those that change nothing in read-only mode", async () => {
+    await using other = await openStage({ send: answering(200, {}), mode: "read-only" });
+    const reading = design.filter(([, , , , hints]) => hints === read).map(([name]) => name);
+    expect(await other.listNames()).toEqual(reading);
+  });
+
+  test("are described once and not again for each list", () => {
+    const { tools: all } = createToolbox({ mode: "guarded", selection: [] });
+    const [first, second] = [describeTools(all), describeTools(all)];
+    for (const [index, { inputSchema, outputSchema }] of first.entries()) {
+      expect(second[index]?.inputSchema).toBe(inputSchema);
+      expect(second[index]?.outputSchema).toBe(outputSchema);
+    }
+  });
+
+  test("are listed without asking the deployment anything", () => {
+    expect(stage.asked).toEqual([]);
+  });
+});
+
+describe("a selection", () => {
+  const all = design.map(([name]) => name);
+
+  test.each([
+    ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
+    ["short_links", ["shorten_link", "resolve_short_link", "explain_access"]],
+    ["projects", [...all.filter((name) => /_project/.test(name)), "explain_access"]],
+    ["links", [...all.slice(0, 6), "explain_link", "explain_access"]],
+    ["get_link", ["get_link", "explain_access"]],
+    ["get_link,short_links", ["get_link", ...all.slice(6, 8), "explain_access"]],
+    ["-delete_link", all.filter((name) => name !== "delete_link")],
+    ["links,-delete_link", [...all.slice(0, 5), "explain_link", "explain_access"]],
+    ["-links,-apps,-projects", [...all.slice(6, 8), "explain_access"]],
+    ["-links,get_link", ["get_link", "explain_access"]],
+    ["links,-explain_access", [...all.slice(0, 6), "explain_link"]],
+  ])("%s shows just that", (selection, names) => {
+    expect(choose(selection)).toEqual(names);
+  });
+
+  test.each([
+    ["delete_lnk", 'there is no tool or group "delete_lnk"; did you mean delete_link'],
+    ["-short_link", 'there is no tool or group "short_link"; did you mean short_links'],
+    ["links,Apps", 'there is no tool or group "Apps"; did you mean apps'],
+  ])("%s is refused with the nearest name", (selection, message) => {
+    expect(() => choose(selection)).toThrow(new UnknownTool(message));
+  });
+
+  test("of what is like nothing names all that there is", () => {
+    expect(() => choose("kubernetes")).toThrow(/known are links, short_links, apps, .*list_links/);
+  });
+});
+
+test("a tool that is not there is a broken call, and the nearest name is told", async () => {
+  await expect(stage.callTool("get_lnk", { id: "x" })).rejects.toThrow(
+    'There is no tool "get_lnk" here; did you mean get_link?',
+  );
+});
+
+function find(name: string): ShownTool {
+  const shown = tools.find((tool) => tool.name === name);
+  if (shown === undefined) throw new Error(`there is no ${name}`);
+  return shown;
+}
+
+/** The tools that a sealed approval can be handed to. */
+function taking(shown: readonly ShownTool[]): readonly string[] {
+  const takers = shown.filter(({ inputSchema }) => "approval" in (inputSchema.properties ?? {}));
+  return takers.map(({ name }) => name);
+}
+
+function choose(selection: string): readonly string[] {
+  const { tools } = createToolbox({ mode: "guarded", selection: selection.split(",") });
+  return tools.map(({ name }) => name);
+}

@@ -1,0 +1,238 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import type { StateTables } from "../../src/state/tables.ts";
+
+/** Approvals in the state's own file: each lets its act through once, whichever process asks. */
+
+const minute = 60_000;
+let folder: string;
+/** Two connections, as two processes have them. */
+let state: State;
+let other: State;
+let now: number;
+let elapsed: number;
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 0, 15, 12);
+  elapsed = 0;
+  folder = await mkdtemp(join(tmpdir(), "waypost-state-"));
+  state = await open();
+  other = await open();
+});
+
+afterEach(async () => {
+  await state.close();
+  await other.close();
+  await rm(folder, { recursive: true });
+});
+
+function open(): Promise<State> {
+  return openState(join(folder, "state.db"), {
+    clock: { now: () => now, monotonic: () => elapsed },
+    random: { bytes: (count) => randomBytes(count) },
+  });
+}
+
+function advance(milliseconds: number): void {
+  now += milliseconds;
+  elapsed += milliseconds;
+}
+
+const act = { digest: "an act", preview: "{}" };
+const another = { digest: "another act", preview: "{}" };
+
+async function waitFor({ approvals }: State, wanted = act): Promise<string> {
+  const asked = await approvals.askPage(wanted);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
+  return asked.waits.id;
+}
+
+describe("a sealed approval", () => {
+  test("is taken once, for its own act", async () => {
+    const { id } = await state.approvals.openSealed(act);
+    expect(await state.approvals.takeSealed(id, another.digest)).toBe(false);
+    expect(await state.approvals.takeSealed(`${id}x`, act.digest)).toBe(false);
+    expect(await other.approvals.takeSealed(id, act.digest)).toBe(true);
+    expect(await state.approvals.takeSealed(id, act.digest)).toBe(false);
+    expect(await other.approvals.takeSealed(id, act.digest)).toBe(false);
+  });
+
+  test("is taken by one of many who come at once, in two processes", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { id } = await state.approvals.openSealed(act);
+      const takers = Array.from({ length: 10 }, (_, taker) => (taker % 2 === 0 ? state : other));
+      const taken = await Promise.all(
+        takers.map(({ approvals }) => approvals.takeSealed(id, act.digest)),
+      );
+      expect(taken.filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test("is none that a page could answer, and a page's is none to take", async () => {
+    const { id } = await state.approvals.openSealed(act);
+    expect(await state.approvals.findPage(id)).toBeUndefined();
+    expect(await state.approvals.decidePage(id, "approved")).toBe(false);
+    const page = await waitFor(state);
+    expect(await state.approvals.takeSealed(page, act.digest)).toBe(false);
+    await state.approvals.decidePage(page, "approved");
+    expect(await state.approvals.takeSealed(page, act.digest)).toBe(false);
+  });
+});
+
+describe("an approval's page", () => {
+  test("is the same one for an act as long as it waits, and another one for another", async () => {
+    const id = await waitFor(state);
+    expect(id).toMatch(/^[\w-]{27}$/);
+    expect(await waitFor(other)).toBe(id);
+    expect(await waitFor(state, another)).not.toBe(id);
+  });
+
+  test("is one, however many ask at once in two processes", async () => {
+    const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
+    const ids = await Promise.all(askers.map((asker) => waitFor(asker)));
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test.each(["approved", "declined"] as const)("tells %s once, and is asked anew", async (said) => {
+    const id = await waitFor(state);
+    expect(await other.approvals.decidePage(id, said)).toBe(true);
+    const asked = await Promise.all([
+      state.approvals.askPage(act),
+      other.approvals.askPage(act),
+      state.approvals.askPage(act),
+    ]);
+    expect(asked.filter((answer) => "said" in answer)).toEqual([{ said }]);
+    expect(await waitFor(state)).not.toBe(id);
+  });
+
+  test("is decided once, and by the first", async () => {
+    const id = await waitFor(state);
+    const decided = await Promise.all([
+      state.approvals.decidePage(id, "approved"),
+      other.approvals.decidePage(id, "declined"),
+      state.approvals.decidePage(id, "declined"),
+    ]);
+    expect(decided.filter(Boolean)).toHaveLength(1);
+    const said = decided[0] ? "approved" : "declined";
+    expect(await state.approvals.askPage(act)).toEqual({ said });
+  });
+
+  test("is found as it stands, by nobody who guesses", async () => {
+    const id = await waitFor(state);
+    const found = { id, preview: "{}", expires_at: now + 5 * minute };
+    expect(await state.approvals.findPage(id)).toMatchObject({ ...found, status: "waiting" });
+    await state.approvals.decidePage(id, "approved");
+    expect(await other.approvals.findPage(id)).toMatchObject({ ...found, status: "approved" });
+    await state.approvals.askPage(act);
+    expect(await other.approvals.findPage(id)).toMatchObject({ ...found, status: "used" });
+    expect(await state.approvals.findPage(id.toLowerCase())).toBeUndefined();
+    expect(await state.approvals.findPage("%")).toBeUndefined();
+  });
+});
+
+/** Whether this process still takes an approval for one. */
+async function isGood({ approvals }: State, id: string): Promise<boolean> {
+  return (await approvals.findPage(id)) !== undefined;
+}
+
+describe("five minutes", () => {
+  test("are the life of an approval, to the millisecond", async () => {
+    const page = await waitFor(state);
+    const sealed = await state.approvals.openSealed(act);
+    const late = await state.approvals.openSealed(another);
+    advance(5 * minute - 1);
+    expect(await isGood(state, page)).toBe(true);
+    expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(true);
+    advance(1);
+    expect(await isGood(state, page)).toBe(false);
+    expect(await isGood(other, page)).toBe(false);
+    expect(await state.approvals.decidePage(page, "approved")).toBe(false);
+    expect(await state.approvals.takeSealed(late.id, another.digest)).toBe(false);
+  });
+
+  test("are not made longer by setting the clock back", async () => {
+    const page = await waitFor(state);
+    const sealed = await state.approvals.openSealed(act);
+    advance(4 * minute);
+    now -= 3 * minute;
+    expect(await isGood(state, page)).toBe(true);
+    advance(minute);
+    expect(await isGood(state, page)).toBe(false);
+    expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(false);
+    // What is over stays over when the process forgets it, for the others as well.
+    expect(await waitFor(state)).not.toBe(page);
+    await waitFor(state, another);
+    expect(await isGood(state, page)).toBe(false);
+    expect(await isGood(other, page)).toBe(false);
+  });
+
+  test("do not begin before they began, for a clock that was set back further", async () => {
+    const page = await waitFor(state);
+    await state.approvals.decidePage(page, "approved");
+    now -= minute;
+    expect(await isGood(state, page)).toBe(false);
+    expect(await isGood(other, page)).toBe(false);
+    expect(await waitFor(other)).not.toBe(page);
+  });
+
+  test("are over after a sleep, in which the other clock stood still", async () => {
+    const page = await waitFor(state);
+    now += 5 * minute;
+    expect(await isGood(state, page)).toBe(false);
+  });
+
+  test("leave no rows behind for long", async () => {
+    for (const digest of ["a", "b", "c"]) await state.approvals.openSealed({ ...act, digest });
+    await waitFor(other);
+    advance(5 * minute);
+    const { id } = await state.approvals.openSealed(act);
+
+    const options = { applicationId: 0x57415953 };
+    const file = await openSqlite<StateTables>(join(folder, "state.db"), options);
+    const rows = await file.db.selectFrom("approvals").select("id").execute();
+    await file.close();
+    expect(rows).toEqual([{ id }]);
+  });
+});
+
+test("approvals outlive the process that made them", async () => {
+  const page = await waitFor(state);
+  const sealed = await state.approvals.openSealed(act);
+  await state.approvals.decidePage(page, "approved");
+  await state.close();
+  state = await open();
+  expect(await state.approvals.askPage(act)).toEqual({ said: "approved" });
+  expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(true);
+});
+
+describe("the tries of a PIN", () => {
+  test("are five for one approval, however they come", async () => {
+    const id = await waitFor(state);
+    const tries = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? state : other));
+    const taken = await Promise.all(tries.map(({ pinTries }) => pinTries.take(id)));
+    expect(taken.filter(Boolean)).toHaveLength(5);
+  });
+
+  test("are none for an approval that is not there", async () => {
+    expect(await state.pinTries.take("x")).toBe(false);
+  });
+
+  test("are twenty in an hour for the folder, until one was right", async () => {
+    const ids = await Promise.all(
+      ["a", "b", "c", "d", "e"].map((digest) => waitFor(state, { ...act, digest })),
+    );
+    for (const id of ids.slice(0, 4)) {
+      for (let tries = 0; tries < 5; tries += 1) expect(await state.pinTries.take(id)).toBe(true);
+    }
+    expect(await other.pinTries.take(ids[4] ?? "")).toBe(false);
+    await state.pinTries.forgive();
+    expect(await other.pinTries.take(ids[4] ?? "")).toBe(true);
+    // Each approval keeps its own count.
+    expect(await other.pinTries.take(ids[0] ?? "")).toBe(false);
+  });
+});

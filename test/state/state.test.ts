@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openState, type State } from "../../src/state/state.ts";
+
+/** The file of what Waypost itself remembers: private, its own, shared by every process. */
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waypost-state-"));
+  path = join(folder, "state.db");
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+function open(): Promise<State> {
+  return openState(path, {
+    clock: { now: () => Date.now(), monotonic: () => performance.now() },
+    random: { bytes: (count) => randomBytes(count) },
+  });
+}
+
+test("is private to its owner, and says whose it is", async () => {
+  const state = await open();
+  await state.readSecret("a");
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    expect((await stat(file)).mode & 0o777, file).toBe(0o600);
+  }
+  await state.close();
+  expect((await readFile(path)).subarray(68, 72).toString("latin1")).toBe("WAYS");
+});
+
+test("is no other database, and a strange file is left as it is", async () => {
+  await writeFile(path, "not a database, but somebody's notes".repeat(10));
+  const before = await readFile(path);
+  await expect(open()).rejects.toThrow(/is not a Waypost database/);
+  expect(await readFile(path)).toEqual(before);
+});
+
+test("keeps each secret for good, and one for every process that asks at once", async () => {
+  const states = await Promise.all([open(), open(), open()]);
+  const secrets = await Promise.all(states.map(({ readSecret }) => readSecret("a")));
+  const [first] = secrets;
+  expect(first).toHaveLength(32);
+  for (const secret of secrets) expect(secret).toEqual(first);
+  expect(await states[0]?.readSecret("b")).not.toEqual(first);
+  await Promise.all(states.map(({ close }) => close()));
+
+  const later = await open();
+  expect(await later.readSecret("a")).toEqual(first);
+  await later.close();
+});
+
+test("is made whole by two first starts at once", async () => {
+  const states = await Promise.all([open(), open()]);
+  const opened = await Promise.all(
+    states.map(({ approvals }) => approvals.openSealed({ digest: "x", preview: "{}" })),
+  );
+  expect(new Set(opened.map(({ id }) => id)).size).toBe(2);
+  await Promise.all(states.map(({ close }) => close()));
+});

@@ -1,0 +1,323 @@
+import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import { createClient } from "../../src/client/client.ts";
+import { openPin } from "../../src/commands/pin-file.ts";
+import { createGate } from "../../src/mcp/approval/gate.ts";
+import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
+import type { Mode } from "../../src/mcp/mode.ts";
+import { createServer } from "../../src/mcp/server.ts";
+import { createSurface } from "../../src/mcp/surface.ts";
+import { createToolbox } from "../../src/mcp/toolbox.ts";
+import { createService } from "../../src/service/service.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
+import { createWorld, linkOrigin, type World } from "./world.ts";
+
+/**
+ * An assistant before a real service: our server over the service's own seam, its memory in a real
+ * file, official clients over an in-memory transport, and clocks that the test moves.
+ */
+export type AssistantWorld = {
+  readonly world: World;
+  readonly state: State;
+  /** What was let through to the API: every request that could change something. */
+  readonly writes: readonly string[];
+  /** What was reported as unexpected; a test that expects none looks here. */
+  readonly reported: readonly unknown[];
+  /** Another client: another key, person or era than the first one's. */
+  readonly connect: (given?: Connecting) => Promise<AssistantClient>;
+  /** The first client. */
+  readonly callTool: AssistantClient["callTool"];
+  readonly listTools: AssistantClient["listTools"];
+  /** JSON-RPC by hand, of 2026-07-28: what no honest client would send. */
+  readonly callRaw: (call: RawCall) => Promise<RawResult>;
+  /** Makes what the assistant will act on, straight through the API. */
+  readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
+  /** The approval page, as a browser asks for it. */
+  readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
+  /** The pages' own door. */
+  readonly fetchPage: (request: Request) => Promise<Response>;
+  /** Answers a page as a person does: opens it and presses a button. */
+  readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
+  /** Moves both clocks forward. */
+  readonly advance: (milliseconds: number) => void;
+  /** Moves the time of day alone: forward, or back where it is negative. */
+  readonly setClock: (milliseconds: number) => void;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Era = "modern" | "legacy" | "v1";
+
+/** The person in front of a client; it may also never answer, or fail. */
+export type Elicit = (message: string) => Reply | Promise<Reply>;
+
+export type Connecting = {
+  readonly era?: Era;
+  readonly key?: string | undefined;
+  /** A client without a person has no form to show. */
+  readonly elicit?: Elicit | undefined;
+  /** What the client says that it can do, in place of what `elicit` means. */
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+};
+
+export type AssistantClient = {
+  readonly callTool: (
+    name: string,
+    args?: Record<string, unknown>,
+    /** Members of the request that no honest client sends by itself. */
+    extra?: Record<string, unknown>,
+  ) => Promise<ToolResult>;
+  readonly listTools: () => Promise<readonly ListedTool[]>;
+};
+
+type ListedTool = {
+  readonly name: string;
+  readonly inputSchema: { readonly properties?: Readonly<Record<string, unknown>> };
+};
+
+export type RawCall = {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly key?: string;
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly inputResponses?: unknown;
+  readonly requestState?: unknown;
+};
+
+// Tests read replies as freely as a client in any language would.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type RawResult = any;
+
+type Plant = "link" | "ios_app" | "android_app";
+export type Planted = { readonly id: string };
+
+export type Page = { readonly status: number; readonly html: string; readonly headers: Headers };
+export type Form = Readonly<Record<string, string>> | string;
+type Headed = Readonly<Record<string, string>>;
+
+export type AssistantOptions = Connecting & {
+  readonly mode?: Mode;
+  /** The operator's PIN for approval pages, or what is asked about one. */
+  readonly pin?: string | ((pin: string) => Promise<boolean>);
+  /** Where a page is to be found, for a test that opens it in a browser. */
+  readonly openPage?: (id: string) => Promise<string>;
+  /** Beside this world, on the same service and memory: another process, another mode. */
+  readonly beside?: World;
+};
+
+/** Where approval pages are; nothing listens there. */
+const pageOrigin = "http://127.0.0.1:8787";
+const self = { name: "waypost-tests", version: "1.0.0" };
+
+export async function createAssistantWorld(
+  options: AssistantOptions = {},
+): Promise<AssistantWorld> {
+  const { mode = "guarded", pin, beside, openPage = describePage, ...first } = options;
+  const world = beside ?? (await createWorld());
+  let now = Date.UTC(2026, 0, 15, 12);
+  let monotonic = 0;
+  const clock = { now: () => now, monotonic: () => monotonic };
+  const advance = (milliseconds: number) => {
+    now += milliseconds;
+    monotonic += milliseconds;
+  };
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const reported: unknown[] = [];
+  const report = (error: unknown) => `reference-${reported.push(error)}`;
+  const folder = dirname(world.file);
+  const state = await openState(join(folder, "state.db"), { clock, random });
+  const openTheState = () => Promise.resolve(state);
+  const service = createService({ store: world.store, clock, random, linkOrigin, report });
+  const writes: string[] = [];
+  const send = (request: Request) => {
+    const { pathname } = new URL(request.url);
+    if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
+    return service.fetch(request);
+  };
+
+  const toolbox = createToolbox({ mode, selection: [] });
+  const gate = createGate({ mode, openState: openTheState, openPage, clock });
+  const pages = createApprovalPages({
+    openState: openTheState,
+    hostnames: ["127.0.0.1", "localhost"],
+    checkPin: typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin,
+    onDecided: () => {},
+    report,
+  });
+
+  const closing: (() => Promise<void>)[] = [];
+  /** Our server at one end of a pair; what comes back is the other end. */
+  const serve = async (key: string | undefined) => {
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    const findKey = async () => (key === undefined ? undefined : service.findKey(key));
+    const known = (await findKey()) ?? {
+      facts: undefined,
+      linkHost: undefined,
+      linkInReferrer: false,
+    };
+    const surface = createSurface({
+      client: createClient({
+        target: { origin: "http://waypost.invalid", key },
+        send,
+        clock,
+        random,
+        sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
+      }),
+      key,
+      scopes: undefined,
+      known,
+      lookUp: findKey,
+      onChange: () => {},
+    });
+    const create = () => createServer({ toolbox, surface, gate, version: "0", report });
+    const handle = serveStdio(create, { transport: near });
+    closing.push(() => handle.close());
+    return far;
+  };
+
+  const keyOf = (given: Connecting) => ("key" in given ? given.key : world.key);
+  const connect = async (given: Connecting = first) => {
+    const transport = await serve(keyOf(given));
+    const client = await connectClient(transport, given);
+    closing.push(() => client.close());
+    return presentClient(client);
+  };
+  const raws = new Map<string, Promise<ReturnType<typeof speakRaw>>>();
+  const callRaw = async ({ key = keyOf(first) ?? "", ...call }: RawCall) => {
+    const raw = raws.get(key) ?? serve(key).then(speakRaw);
+    raws.set(key, raw);
+    return (await raw)(call);
+  };
+
+  const fetchPage = (request: Request) => pages.fetch(request);
+  const visit: AssistantWorld["visit"] = async (url, form, headers = {}) => {
+    const response = await fetchPage(
+      new Request(url, {
+        method: form === undefined ? "GET" : "POST",
+        headers: { host: new URL(url).host, ...headers },
+        ...(form !== undefined && { body: new URLSearchParams(form) }),
+      }),
+    );
+    return { status: response.status, html: await response.text(), headers: response.headers };
+  };
+  const client = await connect();
+
+  return {
+    world,
+    state,
+    writes,
+    reported,
+    connect,
+    ...client,
+    callRaw,
+    plant: async (kind, fields) => {
+      const body = kind === "link" ? fields : { [kind]: fields };
+      const reply = await world.call("POST", `/${kind}s`, { body });
+      expect(reply.status, reply.text).toBe(201);
+      return reply.body;
+    },
+    visit,
+    fetchPage,
+    press: async (url, decision, pin) => {
+      const token = readToken((await visit(url)).html);
+      return visit(url, { token, decision, ...(pin !== undefined && { pin }) });
+    },
+    advance,
+    setClock: (milliseconds) => {
+      now += milliseconds;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const close of closing) await close();
+      await state.close();
+      if (beside === undefined) await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function describePage(id: string): Promise<string> {
+  return Promise.resolve(pageOrigin + approvalPath + id);
+}
+
+/** The token in a page, which only whoever has seen the page knows. */
+export function readToken(html: string): string {
+  return /name="token" value="([^"]*)"/.exec(html)?.[1] ?? "";
+}
+
+async function writePin(folder: string, pin: string): Promise<string> {
+  const path = join(folder, "pin");
+  await writeFile(path, `${pin}\n`, { mode: 0o600 });
+  return path;
+}
+
+async function connectClient(
+  transport: InMemoryTransport,
+  { era = "modern", elicit, capabilities }: Connecting,
+): Promise<ClientV1 | ClientV2> {
+  const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
+  const options = { capabilities: capabilities ?? meant };
+  if (era === "v1") {
+    const client = new ClientV1(self, options);
+    if (elicit !== undefined) {
+      client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
+    }
+    await client.connect(transport);
+    return client;
+  }
+  const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
+  const client = new ClientV2(self, { ...options, versionNegotiation: { mode } });
+  if (elicit !== undefined) {
+    client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
+  }
+  await client.connect(transport);
+  return client;
+}
+
+/** A person may take longer than any client waits by itself. */
+const patience = { timeout: 20 * 60_000 };
+
+function presentClient(client: ClientV1 | ClientV2): AssistantClient {
+  return {
+    callTool: async (name, args = {}, extra = {}) => {
+      const call = { name, arguments: args, ...extra };
+      const result =
+        client instanceof ClientV1
+          ? await client.callTool(call, undefined, patience)
+          : await client.callTool(call, patience);
+      return readResult(result);
+    },
+    // Each client has types of its own for what travels as the same JSON.
+    listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
+  };
+}
+
+function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
+  const waiting = new Map<unknown, (message: RawResult) => void>();
+  let calls = 0;
+  // A transport of the protocol is no event target: it has this one listener.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
+  const started = transport.start();
+  return async ({ capabilities = { elicitation: { form: {} } }, ...params }) => {
+    await started;
+    const id = (calls += 1);
+    const answered = new Promise<RawResult>((resolve) => waiting.set(id, resolve));
+    const envelope = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": self,
+      "io.modelcontextprotocol/clientCapabilities": capabilities,
+    };
+    const asked = { ...params, ["_meta"]: envelope };
+    // Whatever a test wants to send is sent, whether it is a message of the protocol or not.
+    const message = { jsonrpc: "2.0", id, method: "tools/call", params: asked };
+    await transport.send(message as unknown as Parameters<InMemoryTransport["send"]>[0]);
+    const { result, error } = await answered;
+    waiting.delete(id);
+    return result ?? { protocolError: error };
+  };
+}

@@ -1,0 +1,45 @@
+import chromium from "@sparticuz/chromium";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium as playwright, type Browser } from "playwright-core";
+
+/** The real Chromium that comes inside its package: nothing is downloaded. */
+
+/** They let pages do what a person's browser forbids, or crowd all of it into one process. */
+const careless = new Set([
+  "--disable-web-security",
+  "--allow-running-insecure-content",
+  "--single-process",
+]);
+
+const manifest = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/package.json");
+
+export async function launchBrowser(): Promise<Browser> {
+  return playwright.launch({
+    executablePath: await unpack(),
+    args: chromium.args.filter((word) => !careless.has(word)),
+    headless: true,
+  });
+}
+
+/** Unpacked once for all runs on this machine, and whole from the first moment. */
+async function unpack(): Promise<string> {
+  const { version } = JSON.parse(await readFile(manifest, "utf8"));
+  const folder = join(tmpdir(), `waypost-chromium-${version}`);
+  const program = join(folder, "chromium");
+  if (existsSync(program)) return program;
+  const outer = tmpdir();
+  const draft = await mkdtemp(join(outer, "waypost-chromium-"));
+  try {
+    // The package unpacks into whatever folder is the temporary one.
+    process.env["TMPDIR"] = draft;
+    await chromium.executablePath();
+  } finally {
+    process.env["TMPDIR"] = outer;
+  }
+  // Another run may have been faster.
+  await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
+  return program;
+}

@@ -1,0 +1,249 @@
+import { Client as ClientV2, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import * as httpV1 from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { ChildProcess } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
+import { bundle } from "./command.ts";
+
+/**
+ * The official clients of both lines, connected to the built command. Closing one that speaks over
+ * stdio proves that its process said nothing but JSON-RPC on stdout.
+ */
+
+/** A command of its own on a data folder, or a server that is there. */
+type Way = Stdio | Http;
+
+type Stdio = {
+  readonly transport: "stdio";
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+} & (
+  | { readonly data: string }
+  /** Another program than ours, with words of its own. */
+  | { readonly program: string }
+);
+
+type Http = { readonly transport: "http"; readonly url: string; readonly token?: string };
+
+export type Reply = {
+  readonly action: "accept" | "decline" | "cancel";
+  readonly content?: Record<string, boolean>;
+};
+
+export type Connecting = Way & {
+  /** The person in front of the client; a client without one has no form to show. */
+  readonly elicit?: (message: string) => Reply | Promise<Reply>;
+  /** Whether the client listens for another list of tools. */
+  readonly watches?: boolean;
+};
+
+export type ToolResult = {
+  readonly isError: boolean;
+  // Tests read results as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly structured: any;
+  readonly text: string;
+};
+
+export type Connected = {
+  /** Names, in the order of the list. */
+  readonly listNames: () => Promise<readonly string[]>;
+  readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
+  /** Resolves when the list of tools was said to be another one, so many times in all. */
+  readonly untilChanged: (times?: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+  /** Its process; over HTTP there is none. */
+  readonly process: Spoken | undefined;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** A process that speaks over stdio. */
+export type Spoken = {
+  readonly pid: number;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Its exit code; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+};
+
+export const approve = (): Reply => ({ action: "accept", content: { approve: true } });
+
+const self = { name: "waypost-tests", version: "1.0.0" };
+
+/** The 1.x client: it speaks the protocol's earlier revisions. */
+export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
+  const { elicit } = given;
+  const changes = countChanges();
+  const client = new ClientV1(self, {
+    capabilities: elicit === undefined ? {} : { elicitation: {} },
+    ...(given.watches === true && { listChanged: { tools: changes.handler } }),
+  });
+  if (elicit !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
+  }
+  const transport =
+    given.transport === "stdio"
+      ? new StdioV1(describeCommand(given))
+      : new httpV1.StreamableHTTPClientTransport(new URL(given.url), {
+          requestInit: { headers: describeHeaders(given) },
+        });
+  const readProcess = given.transport === "stdio" ? record(transport) : undefined;
+  await client.connect(transport);
+  return { client, ...present(client, changes, readProcess?.()) };
+}
+
+/** The 2.x client: `modern` is 2026-07-28 alone, `auto` finds out, `legacy` is what came before. */
+export async function connectV2(
+  given: Connecting & { readonly era?: "modern" | "auto" | "legacy" },
+): Promise<Connected & { client: ClientV2 }> {
+  const { elicit, era = "modern" } = given;
+  const changes = countChanges();
+  const client = new ClientV2(self, {
+    capabilities: elicit === undefined ? {} : { elicitation: { form: {} } },
+    versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : era },
+    ...(given.watches === true && { listChanged: { tools: changes.handler } }),
+  });
+  if (elicit !== undefined) {
+    client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
+  }
+  const transport =
+    given.transport === "stdio"
+      ? new StdioClientTransport(describeCommand(given))
+      : new StreamableHTTPClientTransport(new URL(given.url), {
+          requestInit: { headers: describeHeaders(given) },
+        });
+  const readProcess = given.transport === "stdio" ? record(transport) : undefined;
+  await client.connect(transport);
+  return { client, ...present(client, changes, readProcess?.()) };
+}
+
+/** Every line must be a JSON-RPC message, and the last one whole. */
+export function findStrayLines(stdout: string): readonly string[] {
+  return stdout.split("\n").filter((line, index, lines) => {
+    return !(line === "" && index === lines.length - 1) && !isJsonRpc(line);
+  });
+}
+
+function isJsonRpc(line: string): boolean {
+  try {
+    return JSON.parse(line).jsonrpc === "2.0";
+  } catch {
+    return false;
+  }
+}
+
+type Changes = ReturnType<typeof countChanges>;
+
+function countChanges() {
+  let seen = 0;
+  const onChanged = () => {
+    seen += 1;
+  };
+  return {
+    handler: { autoRefresh: false, debounceMs: 0, onChanged },
+    until: async (times = 1) => {
+      while (seen < times) await setTimeout(10);
+    },
+  };
+}
+
+function present(
+  client: ClientV1 | ClientV2,
+  changes: Changes,
+  process: Spoken | undefined,
+): Connected {
+  const close = closeCleanly(client, process);
+  return {
+    listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    callTool: async (name, args = {}) =>
+      readResult(await client.callTool({ name, arguments: args })),
+    untilChanged: changes.until,
+    process,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Closes once, waits for the process, and looks at all that it said. */
+export function closeCleanly(
+  client: { readonly close: () => Promise<void> },
+  process: Spoken | undefined,
+): () => Promise<void> {
+  let isOpen = true;
+  return async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    await client.close();
+    await process?.ended;
+    const strays = findStrayLines(process?.stdout() ?? "");
+    if (strays.length > 0) throw new Error(`not JSON-RPC on stdout: ${strays.join("\n")}`);
+  };
+}
+
+/** What any client hands out as a result. */
+export function readResult(result: object): ToolResult {
+  // Each client has types of its own for what travels as the same JSON.
+  const { isError, structuredContent, content } = result as {
+    readonly isError?: boolean;
+    readonly structuredContent?: unknown;
+    readonly content?: readonly { readonly text?: string }[];
+  };
+  const text = content?.[0]?.text ?? "";
+  return { isError: isError === true, structured: structuredContent, text };
+}
+
+/** What starts the process, in the form that every client takes. */
+export function describeCommand({ words = [], env = {}, ...given }: Stdio) {
+  const start = "data" in given ? [bundle, "stdio", "--data", given.data] : [given.program];
+  return {
+    command: process.execPath,
+    args: [...start, ...words],
+    env: { ...env },
+    stderr: "pipe" as const,
+  };
+}
+
+export function describeHeaders({ token }: Http): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+/**
+ * Listens to the process that a transport is going to start, before it can say anything. The
+ * clients keep it to themselves, in a member of that name.
+ */
+export function record(
+  transport: { start: () => Promise<void> },
+  member = "_process",
+): () => Spoken {
+  const start = transport.start.bind(transport);
+  let spoken: Spoken | undefined;
+  transport.start = async () => {
+    await start();
+    const child = Reflect.get(transport, member) as ChildProcess | undefined;
+    if (child === undefined) return;
+    spoken = listen(child);
+    // Their own copy of stderr would fill up unread; without it the stream stands still.
+    child.stderr?.unpipe();
+    child.stderr?.resume();
+  };
+  return () => {
+    if (spoken === undefined) throw new Error("no process was started");
+    return spoken;
+  };
+}
+
+export function listen(child: ChildProcess): Spoken {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString("utf8")));
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended: new Promise((resolve) => child.once("close", resolve)),
+  };
+}

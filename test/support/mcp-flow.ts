@@ -1,0 +1,178 @@
+import { expect } from "vitest";
+import type { Scope } from "../../src/contract/policy.ts";
+import type { Reply, ToolResult } from "./mcp-clients.ts";
+import { decideOnPage, type Ground, type Tenant } from "./mcp-ground.ts";
+
+/** What every client must be able to do (issue 3, "Accept when"), whatever carries its calls. */
+
+export type Seat = {
+  readonly listNames: () => Promise<readonly string[]>;
+  readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
+};
+
+/** Whoever approves: in the client's own form, or on the page where the client has none. */
+export type Person = {
+  readonly elicit: ((message: string) => Reply) | undefined;
+  /** What the form's message said, each time. */
+  readonly asked: readonly string[];
+  /** Where the page is opened, if the process that named it is gone by then. */
+  readonly pageOrigin?: string | undefined;
+  decision: "approve" | "decline";
+};
+
+const scopes: readonly Scope[] = [
+  "links.index",
+  "links.show",
+  "links.create",
+  "links.destroy",
+  "ios_apps.index",
+  "ios_apps.create",
+];
+
+export function createPerson(given: {
+  readonly hasForm: boolean;
+  readonly pageOrigin?: string;
+}): Person {
+  const { hasForm, pageOrigin } = given;
+  const asked: string[] = [];
+  const person: Person = {
+    asked,
+    pageOrigin,
+    decision: "decline",
+    elicit: hasForm
+      ? (message) => {
+          asked.push(message);
+          return person.decision === "approve"
+            ? { action: "accept", content: { approve: true } }
+            : { action: "decline" };
+        }
+      : undefined,
+  };
+  return person;
+}
+
+/** A key that is refused for every reason but its own invalidity. */
+export function addLimitedTenant({ addTenant }: Ground): Promise<Tenant> {
+  return addTenant({ plan: "free", role: "viewer", scopes });
+}
+
+export async function runAcceptance(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
+  await runOnce(seat, tenant, person);
+  await isNotFooled(seat, person);
+}
+
+/** The same without what only a client that keeps a connection can find out cheaply. */
+export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
+  await lists(seat);
+  await createsAndReads(seat);
+  await isRefused(seat);
+  await isToldWhyTheKeyIsRefused(seat, tenant);
+  await deletesWhatAPersonApproves(seat, person);
+}
+
+async function lists({ listNames }: Seat): Promise<void> {
+  expect((await listNames()).toSorted()).toEqual([
+    "create_link",
+    "delete_link",
+    "explain_access",
+    "explain_link",
+    "get_link",
+    "list_ios_apps",
+    "list_links",
+    "resolve_short_link",
+    "upsert_link",
+  ]);
+}
+
+async function createsAndReads({ callTool }: Seat): Promise<void> {
+  const created = await callTool("create_link", { path: "spring", url: "https://example.com/a" });
+  expect(created.structured).toMatchObject({ link: { path: "spring" } });
+  expect(JSON.parse(created.text)).toEqual(created.structured);
+  const { id } = created.structured.link;
+  expect((await callTool("get_link", { id: "spring" })).structured.link.id).toBe(id);
+}
+
+async function isRefused(seat: Seat): Promise<void> {
+  await expectFailure(seat, "create_link", { path: "spring" }, "validation_failed", {
+    status: 422,
+    problems: [{ field: "path" }],
+  });
+  const nobody = "00000000-0000-4000-8000-000000000000";
+  await expectFailure(seat, "get_link", { id: nobody }, "not_found", { status: 404 });
+}
+
+async function isToldWhyTheKeyIsRefused(seat: Seat, tenant: Tenant): Promise<void> {
+  await expectFailure(seat, "list_android_apps", {}, "scope_missing", { status: 401 });
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  await expectFailure(seat, "register_ios_app", app, "role_required", { status: 401 });
+  const pro = { provider_token: "one", campaign_token: "spring" };
+  await expectFailure(seat, "create_link", pro, "plan_required", { status: 401 });
+  await tenant.suspend(true);
+  await expectFailure(seat, "list_links", {}, "account_suspended", { status: 401 });
+  await tenant.suspend(false);
+}
+
+async function deletesWhatAPersonApproves(seat: Seat, person: Person): Promise<void> {
+  await tryToDelete(seat, person, "decline");
+  const { structured } = await tryToDelete(seat, person, "approve");
+  expect(structured).toMatchObject({ deleted: { path: "spring" } });
+}
+
+/** Around an approval: what changes nothing, and that it counts once. */
+async function isNotFooled(seat: Seat, person: Person): Promise<void> {
+  const remove = { id: "spring" };
+  await expectFailure(seat, "get_link", remove, "not_found");
+  await expectFailure(seat, "delete_link", remove, "not_found");
+  // The approval was for the link that was there before, and is used up.
+  await seat.callTool("create_link", { path: "spring" });
+  if (person.elicit === undefined) {
+    const asked = await expectFailure(seat, "delete_link", remove, "approval_required");
+    const again = await expectFailure(seat, "delete_link", remove, "approval_required");
+    expect(readUrl(again)).toEqual(readUrl(asked));
+  } else {
+    person.decision = "decline";
+    await expectFailure(seat, "delete_link", remove, "approval_declined");
+    expect(person.asked).toHaveLength(3);
+    expect(person.asked.every((message) => message.includes("spring"))).toBe(true);
+  }
+  expect((await seat.callTool("list_links")).structured).toMatchObject({
+    links: [{ path: "spring" }],
+  });
+}
+
+async function tryToDelete(
+  seat: Seat,
+  person: Person,
+  decision: Person["decision"],
+): Promise<ToolResult> {
+  person.decision = decision;
+  const remove = { id: "spring" };
+  if (person.elicit === undefined) {
+    const asking = { effect: "none", retry: "later", approval: { url: expect.any(String) } };
+    const asked = await expectFailure(seat, "delete_link", remove, "approval_required", asking);
+    const { origin, pathname } = readUrl(asked);
+    await decideOnPage((person.pageOrigin ?? origin) + pathname, decision);
+  }
+  if (decision === "approve") return seat.callTool("delete_link", remove);
+  return expectFailure(seat, "delete_link", remove, "approval_declined");
+}
+
+function readUrl({ structured }: ToolResult): URL {
+  return new URL(structured.error.approval.url);
+}
+
+/** A failure as design.md, "Results", has it: the same in both places. */
+export async function expectFailure(
+  { callTool }: Seat,
+  name: string,
+  args: Record<string, unknown>,
+  code: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<ToolResult> {
+  const result = await callTool(name, args);
+  const parts = { effect: expect.any(String), retry: expect.any(String), ...more };
+  const error = { code, message: expect.any(String), next: expect.any(String), ...parts };
+  expect(result).toMatchObject({ isError: true, structured: { error } });
+  expect(JSON.parse(result.text)).toEqual(result.structured);
+  return result;
+}

@@ -1,0 +1,62 @@
+import { request as httpRequest, type Agent, type OutgoingHttpHeaders } from "node:http";
+import { callOf } from "./mcp-raw.ts";
+
+/** Requests to `/mcp` as no client library would send them: any header, any body. */
+export type Posted = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+};
+
+export type Posting = {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** A text travels as it is; several are sent one after another, without a length. */
+  readonly body?: string | readonly string[];
+  readonly agent?: Agent;
+};
+
+const revision = "2026-07-28";
+
+export async function post(url: string, given: Posting): Promise<Posted> {
+  const { method = "POST", headers = {}, body = "", agent } = given;
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers, ...(agent && { agent }) });
+    request.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      });
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    if (typeof body === "string") {
+      request.end(body);
+    } else {
+      for (const part of body) request.write(part);
+      request.end();
+    }
+  });
+}
+
+/** One call in 2026-07-28: nothing comes before it and nothing stays after it. */
+export function modernCall(token: string, id: number | string, name: string, args: object = {}) {
+  const call = callOf(id, name, args);
+  const envelope = {
+    "io.modelcontextprotocol/protocolVersion": revision,
+    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return {
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": revision,
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+    },
+    body: JSON.stringify({ ...call, params: { ...call.params, _meta: envelope } }),
+  };
+}

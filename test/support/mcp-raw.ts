@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { describeCommand, findStrayLines, listen, type Spoken } from "./mcp-clients.ts";
+import { waitUntil } from "./mcp-ground.ts";
+
+/** Our command over stdio without a client between: lines go in as they are written. */
+export type RawSession = Spoken & {
+  /** An object travels as JSON; every line gets its end. */
+  readonly send: (...lines: readonly unknown[]) => void;
+  /** Resolves with the message that has this id, null for those that answer nobody. */
+  readonly answer: (id: number | string | null) => Promise<Message>;
+  /** How many messages came with this id. */
+  readonly count: (id: number | string | null) => number;
+  readonly handshake: () => Promise<void>;
+  readonly child: ChildProcess;
+  /** Ends it by force, whatever it does, and looks at what it said. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Message = {
+  readonly id?: number | string | null;
+  // Tests read messages as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly result?: any;
+  readonly error?: { readonly code: number; readonly message: string };
+};
+
+type Options = {
+  readonly data: string;
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+export function startRaw(options: Options): RawSession {
+  const { command, args, env } = describeCommand({ transport: "stdio", ...options });
+  const child = spawn(command, args, { env: { PATH: process.env["PATH"], ...env } });
+  const spoken = listen(child);
+  const messages: Message[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => messages.push(JSON.parse(line)));
+  // A process that is gone has no input; what it said tells the rest.
+  child.stdin.on("error", () => undefined);
+
+  const find = (id: Message["id"]) => messages.filter((message) => message.id === id);
+  const send: RawSession["send"] = (...lines) => {
+    const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+    child.stdin.write(texts.map((text) => `${text}\n`).join(""));
+  };
+  const answer: RawSession["answer"] = async (id) => {
+    await waitUntil(() => find(id).length > 0);
+    // There is one, for that was waited for.
+    return find(id)[0] as Message;
+  };
+  return {
+    ...spoken,
+    child,
+    send,
+    answer,
+    count: (id) => find(id).length,
+    handshake: async () => {
+      send(...handshake);
+      await answer("handshake");
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await spoken.ended;
+      const strays = findStrayLines(spoken.stdout());
+      if (strays.length > 0) throw new Error(`not JSON-RPC on stdout: ${strays.join("\n")}`);
+    },
+  };
+}
+
+/** How a session of the earlier revisions begins. */
+export const handshake = [
+  {
+    jsonrpc: "2.0",
+    id: "handshake",
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    },
+  },
+  { jsonrpc: "2.0", method: "notifications/initialized" },
+];
+
+export function callOf(id: number | string, name: string, args: object = {}) {
+  return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } };
+}

@@ -1,0 +1,173 @@
+import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { randomBytes } from "node:crypto";
+import { createClient, type SetTimer } from "../../src/client/client.ts";
+import type { KeyFacts } from "../../src/contract/access.ts";
+import type { Scope } from "../../src/contract/policy.ts";
+import type { Clock } from "../../src/contract/world.ts";
+import { createGate } from "../../src/mcp/approval/gate.ts";
+import type { Mode } from "../../src/mcp/mode.ts";
+import { createServer } from "../../src/mcp/server.ts";
+import { createSurface, type KnownKey } from "../../src/mcp/surface.ts";
+import { createToolbox, watchVisible } from "../../src/mcp/toolbox.ts";
+import type { State } from "../../src/state/state.ts";
+import { readResult, type ToolResult } from "./mcp-clients.ts";
+
+/**
+ * Our server before any deployment at all, of whose key nothing is known unless it is said here,
+ * with an official client at the other end: what remote use looks like, without a socket.
+ */
+export type Stage = {
+  /** What was asked of the deployment: "GET /links?limit=1", and the body after it if any. */
+  readonly asked: readonly string[];
+  readonly listTools: () => Promise<readonly ShownTool[]>;
+  readonly listNames: () => Promise<readonly string[]>;
+  readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
+  readonly client: ClientV1 | ClientV2;
+  /** How often the client would have been told of another list. */
+  readonly countChanges: () => number;
+  /** Waits until nothing that was found out beside a call is under way. */
+  readonly settle: () => Promise<void>;
+  readonly reported: readonly unknown[];
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type ShownTool = {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+};
+
+export type JsonSchema = {
+  readonly type: "object";
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly required?: readonly string[];
+};
+
+export type Deployment = (request: Request) => Promise<Response>;
+
+export type Staging = {
+  readonly send: Deployment;
+  readonly key?: string | undefined;
+  readonly scopes?: readonly Scope[];
+  readonly known?: Partial<KnownKey>;
+  readonly mode?: Mode;
+  readonly selection?: readonly string[];
+  readonly era?: Era;
+  /** How the time of one try is taken: a real timer, unless a test rings itself. */
+  readonly setTimer?: SetTimer;
+  /** The client's clock; the real one, unless a test holds it still. */
+  readonly clock?: Clock;
+};
+
+export type Era = "v1" | "legacy" | "modern";
+
+/** A key that may do everything in its project. */
+export const ownerFacts: KeyFacts = {
+  kind: "project",
+  scopes: [],
+  role: "owner",
+  plan: "pro",
+  suspended: false,
+};
+
+const self = { name: "waypost-tests", version: "1.0.0" };
+const origin = "http://deployment.example";
+
+export async function openStage(staging: Staging): Promise<Stage> {
+  const { send, mode = "full", selection = [], scopes, era = "modern" } = staging;
+  const key = "key" in staging ? staging.key : "a-key";
+  const asked: string[] = [];
+  const reported: unknown[] = [];
+  const clock = staging.clock ?? { now: Date.now, monotonic: () => performance.now() };
+  const known = { facts: undefined, linkHost: undefined, linkInReferrer: false, ...staging.known };
+  let changes = 0;
+  const surface = createSurface({
+    client: createClient({
+      target: { origin, key },
+      send: async (request) => {
+        asked.push(await describeRequest(request));
+        return send(request);
+      },
+      clock,
+      random: { bytes: (count) => randomBytes(count) },
+      sleep: () => Promise.resolve(),
+      ...(staging.setTimer !== undefined && { setTimer: staging.setTimer }),
+    }),
+    key,
+    scopes,
+    known,
+    lookUp: () => Promise.resolve(undefined),
+    onChange: () => onChange(),
+  });
+  const toolbox = createToolbox({ mode, selection });
+  const onChange = watchVisible(toolbox, surface, () => {
+    changes += 1;
+  });
+  const gate = createGate({
+    mode,
+    openState: () => Promise.reject<State>(new Error("nobody is asked here")),
+    openPage: () => Promise.reject<string>(new Error("there are no pages here")),
+    clock,
+  });
+  const report = (error: unknown) => `reference-${reported.push(error)}`;
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const create = () => createServer({ toolbox, surface, gate, version: "0", report });
+  const handle = serveStdio(create, { transport: near });
+  const client = await connect(far, era);
+  const listTools = async () => {
+    const { tools } = await client.listTools();
+    // Each client has types of its own for what travels as the same JSON.
+    return tools as readonly ShownTool[];
+  };
+  return {
+    asked,
+    reported,
+    client,
+    listTools,
+    listNames: async () => (await listTools()).map(({ name }) => name),
+    callTool: async (name, args = {}) =>
+      readResult(await client.callTool({ name, arguments: args })),
+    countChanges: () => changes,
+    settle: () => surface.explore(),
+    [Symbol.asyncDispose]: async () => {
+      await client.close();
+      await handle.close();
+    },
+  };
+}
+
+async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | ClientV2> {
+  if (era === "v1") {
+    const client = new ClientV1(self);
+    // The pair of the 2.x package is the 1.x client's interface as well.
+    await client.connect(far);
+    return client;
+  }
+  const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
+  const client = new ClientV2(self, { versionNegotiation: { mode } });
+  await client.connect(far);
+  return client;
+}
+
+async function describeRequest(request: Request): Promise<string> {
+  const { pathname, search } = new URL(request.url);
+  const body = await request.clone().text();
+  const path = decodeURIComponent(pathname.replace("/api/v1", "") + search);
+  return [request.method, path, ...(body === "" ? [] : [body])].join(" ");
+}
+
+/** The time of a try is up as soon as it was waited for. */
+export function ringAtOnce(ring: () => void): () => void {
+  const timer = setImmediate(ring);
+  return () => clearImmediate(timer);
+}
+
+/** A deployment that answers everything alike: a body of its own, or a refusal. */
+export function answering(status: number, body: unknown): Deployment {
+  return () => Promise.resolve(Response.json(body, { status }));
+}

@@ -1,0 +1,19 @@
+import { build } from "esbuild";
+
+/** Bundles a program for the command line into one file. */
+export async function bundle(options) {
+  await build({
+    bundle: true,
+    platform: "node",
+    target: "node20.18",
+    format: "esm",
+    // Bundled CommonJS packages ask for Node's own modules with require.
+    banner: {
+      js: `#!/usr/bin/env node
+import { createRequire as createBundleRequire } from "node:module";
+const require = createBundleRequire(import.meta.url);`,
+    },
+    logLevel: "warning",
+    ...options,
+  });
+}
