@@ -1,14 +1,20 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { Problem } from "../contract/problem.ts";
+import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
+import type { Patience } from "./patience.ts";
 import { ReplyTooLarge, readJson } from "./read-reply.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 
-/**
- * The way to a deployment. The signal comes beside the request: a Request forgets the signal that
- * it was made with when it is collected, and nothing would end the try.
- */
-export type Send = (request: Request, signal: AbortSignal) => Promise<Response>;
+/** The way to a deployment: over the network, or to the service in this process. */
+export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<Reply>;
+
+/** A reply whose status is there; its body may still be on the way, and may never arrive. */
+export type Reply = Omit<ApiReply, "text"> & {
+  readonly readText: () => Promise<string>;
+  /** For a body that nobody wants. */
+  readonly discard: () => void;
+};
 
 /** Thrown by a `Send` that knows that no byte of the request left. */
 export class NotSent extends Error {
@@ -38,10 +44,9 @@ export type Doubt = {
 
 type Try = {
   readonly endpoint: Endpoint;
-  readonly request: Request;
+  readonly request: ApiRequest;
   readonly send: Send;
-  /** Aborted when the time of this try is up, or nobody wants its answer any more. */
-  readonly signal: AbortSignal;
+  readonly patience: Patience;
   /** The key: a deployment may repeat it, and its words go on to whoever reads them. */
   readonly secret: string | undefined;
 };
@@ -49,39 +54,34 @@ type Try = {
 const wordsLength = 4000;
 
 export async function attempt(asked: Try): Promise<Outcome> {
-  const { endpoint, request, send, signal } = asked;
-  let response: Response;
+  const { endpoint, request, send, patience } = asked;
+  let response: Reply;
   try {
-    response = await Promise.race([send(request, signal), failWhenAborted(signal)]);
+    response = await Promise.race([send(request, patience.readSignal), patience.ended]);
   } catch (error) {
-    return explainThrown(error, signal);
+    return explainThrown(error, patience);
   }
   if (response.status >= 300 && response.status < 400) {
-    void response.body?.cancel().catch(() => undefined);
+    response.discard();
     return strange(`a redirect (status ${response.status}), which is not followed`);
   }
   try {
-    return judge(asked, response, await readJson(response));
+    return judge(asked, response, readJson(await response.readText()));
   } catch (error) {
-    if (endpoint.effect !== "read" && response.ok) return replyLost;
+    if (endpoint.effect !== "read" && isOk(response)) return replyLost;
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
-    return explainThrown(error, signal);
+    return explainThrown(error, patience);
   }
 }
 
-/** Not every way to a deployment heeds the signal; the caller is let go all the same. */
-function failWhenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () => reject(new Error("the time of this try is up"));
-    if (signal.aborted) fail();
-    signal.addEventListener("abort", fail, { once: true });
-  });
+function isOk({ status }: Reply): boolean {
+  return status >= 200 && status < 300;
 }
 
-function judge({ endpoint, secret }: Try, response: Response, body: unknown): Outcome {
+function judge({ endpoint, secret }: Try, response: Reply, body: unknown): Outcome {
   const { status } = response;
   if (status === 429) return { kind: "limited" };
-  if (response.ok) return judgeSuccess(endpoint, body);
+  if (isOk(response)) return judgeSuccess(endpoint, body);
   const words = readWords(body, secret);
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
@@ -134,16 +134,16 @@ const leastPatience_ms = 1000;
 const mostPatience_ms = 30_000;
 
 /** A 503 asks for patience, whether it says for how long or not. */
-function readPatience({ status, headers }: Response): { readonly wait_ms?: number } {
+function readPatience({ status, headers }: Reply): { readonly wait_ms?: number } {
   if (status !== 503) return {};
-  const asked_ms = Number(headers.get("retry-after")) * 1000;
+  const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
   const wait_ms = Number.isNaN(asked_ms) ? leastPatience_ms : asked_ms;
   return { wait_ms: Math.min(Math.max(wait_ms, leastPatience_ms), mostPatience_ms) };
 }
 
-function explainThrown(error: unknown, signal: AbortSignal): Outcome {
+function explainThrown(error: unknown, { isOver }: Patience): Outcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
-  if (signal.aborted) {
+  if (isOver()) {
     return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };
   }
   // The error itself may carry bytes that the deployment sent, so only its code is kept.

@@ -4,6 +4,7 @@ import { createAllowance, type Allowance } from "./allowance.ts";
 import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
 import { createPacer, type Pacer } from "./pace.ts";
 import type { Ask } from "./read-back.ts";
+import { createPatience } from "./patience.ts";
 import { buildRequest, type FlatInput, type Target } from "./request.ts";
 import { settle } from "./settle.ts";
 import { failCancelled, failLimited, type End } from "./verdict.ts";
@@ -127,15 +128,14 @@ async function tryOnce(gear: Gear, trip: Trip, end: End): Promise<Outcome> {
   const { endpoint, input, signal, deadline } = trip;
   if (signal.aborted) throw failCancelled(end);
   const request = buildRequest(endpoint, input, target);
-  const late = new AbortController();
-  const stop = () => late.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  const stopTimer = setTimer(stop, Math.min(tryDeadline_ms, deadline - clock.monotonic()));
+  const patience = createPatience();
+  signal.addEventListener("abort", patience.end, { once: true });
+  const stopTimer = setTimer(patience.end, Math.min(tryDeadline_ms, deadline - clock.monotonic()));
   try {
-    return await attempt({ endpoint, request, send, signal: late.signal, secret: target.key });
+    return await attempt({ endpoint, request, send, patience, secret: target.key });
   } finally {
     stopTimer();
-    signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", patience.end);
   }
 }
 

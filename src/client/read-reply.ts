@@ -1,5 +1,3 @@
-import { readKeptText } from "../contract/kept-text.ts";
-
 /** A reply's body, but never more of it than any answer of the API needs. */
 
 const replyBytes = 8 * 1024 * 1024;
@@ -8,24 +6,23 @@ export class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }
 
+export async function readStream(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > replyBytes) throw new ReplyTooLarge("its answer is larger than 8 MiB");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
 /** The JSON of a reply: null for an empty body, undefined for anything that is no JSON. */
-export async function readJson(response: Response): Promise<unknown> {
-  const text = readKeptText(response) ?? (await readText(response));
+export function readJson(text: string): unknown {
   if (text === "") return null;
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-async function readText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    if (size > replyBytes) throw new ReplyTooLarge("its answer is larger than 8 MiB");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

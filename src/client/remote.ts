@@ -1,5 +1,6 @@
 import { Agent, buildConnector } from "undici";
 import { NotSent, type Send } from "./attempt.ts";
+import { readStream } from "./read-reply.ts";
 
 /** The way to a deployment elsewhere. Its connections stay open between calls. */
 export type Remote = {
@@ -11,9 +12,6 @@ const connectTimeout_ms = 10_000;
 /** More calls than that wait for each other: a deployment is not flooded by its own assistant. */
 const mostConnections = 64;
 
-/** Statuses with which a Response can have no body. */
-const bodiless = new Set([204, 205, 304]);
-
 /**
  * Speaks through `request`, not `fetch`: fetch would send a call again after a 421, and whether a
  * call may be repeated is decided in one place only.
@@ -24,23 +22,21 @@ export function openRemote(): Remote {
     connections: mostConnections,
     pipelining: 1,
   });
-  const send: Send = async (request, signal) => {
-    const { origin, pathname, search } = new URL(request.url);
-    const { statusCode, headers, body } = await dispatcher.request({
-      origin,
-      path: pathname + search,
-      method: request.method,
-      headers: Object.fromEntries(request.headers),
-      body: request.body === null ? null : await request.text(),
-      signal,
-    });
-    const isBodiless = bodiless.has(statusCode);
-    if (isBodiless) await body.dump();
-    return new Response(isBodiless ? null : ReadableStream.from(body), {
-      // Beyond 599 a Response refuses; such a server is failing all the same.
-      status: Math.min(statusCode, 599),
-      headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
-    });
+  const send: Send = async ({ url, method, headers, body }, readSignal) => {
+    const { origin, pathname, search } = new URL(url);
+    const path = pathname + search;
+    const sent = { origin, path, method, headers, body: body ?? null, signal: readSignal() };
+    const reply = await dispatcher.request(sent);
+    const named = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
+    return {
+      status: reply.statusCode,
+      headers: Object.fromEntries(named),
+      readText: () => readStream(reply.body),
+      discard: () => {
+        // An error of a body that nobody wants is nobody's.
+        reply.body.on("error", () => undefined).destroy();
+      },
+    };
   };
   return { send, close: () => dispatcher.destroy() };
 }

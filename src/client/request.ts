@@ -1,10 +1,11 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { ApiRequest } from "../contract/exchange.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 
-/** From an entry and its flat input to the Request that asks for it. */
+/** From an entry and its flat input to the request that asks for it. */
 
 /** Where requests go and whose they are. */
 export type Target = {
@@ -16,20 +17,20 @@ export type Target = {
 export type FlatInput = Readonly<Record<string, unknown>>;
 
 /** Refuses in the API's own words what no request can carry to it. */
-export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Target): Request {
-  const url = new URL(target.origin + apiPrefix + fillPath(endpoint, input));
-  if (endpoint.list !== undefined) url.search = String(buildQuery(input));
+export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Target): ApiRequest {
+  const query = endpoint.list === undefined ? "" : `?${String(buildQuery(input))}`;
   const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const key = endpoint.auth === "none" ? undefined : target.key;
-  return new Request(url, {
+  return {
     method: endpoint.method,
+    url: target.origin + apiPrefix + fillPath(endpoint, input) + query,
     headers: {
       accept: "application/json",
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
     },
-    ...(body !== undefined && { body }),
-  });
+    body,
+  };
 }
 
 /** The fields of an input that travel in the body. */

@@ -37,7 +37,13 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { config, deployment, version, state, openPage, report } = options;
   const { mode, tools: selection, scopes } = config;
   const toolbox = chooseTools({ mode, selection });
-  const gate = createGate({ mode, openState: state.open, openPage, clock });
+  const gate = createGate({
+    mode,
+    hasPin: config.secrets.approval_pin_file !== undefined,
+    openState: state.open,
+    openPage,
+    clock,
+  });
   const life = new AbortController();
   return {
     toolbox,
@@ -47,6 +53,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         key,
         scopes,
         known,
+        isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         lookUp: () => lookUp(deployment, key, report),
         onChange,
       }),

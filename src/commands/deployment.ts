@@ -1,4 +1,5 @@
 import type { Send } from "../client/attempt.ts";
+import { sendWithin } from "../client/within.ts";
 import { openRemote } from "../client/remote.ts";
 import type { Config } from "../config.ts";
 import { createService, type KnownKey, type Service } from "../service/service.ts";
@@ -36,7 +37,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
   const service = createService({ store, clock, random, linkOrigin, report });
   return {
     origin: embeddedOrigin,
-    send: service.fetch,
+    send: sendWithin(service.answer),
     findKey: service.findKey,
     own: { ...embedded, fetch: service.fetch },
     close: store.close,

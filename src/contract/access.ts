@@ -1,6 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
-import { roles, type Plan, type Role, type Scope } from "./policy.ts";
+import { roles, scopes, type Plan, type Role, type Scope } from "./policy.ts";
 
 /** What a key may do, and how its refusals are told apart: api-spec.md, "Authentication". */
 
@@ -68,6 +68,12 @@ export function hasRole(key: Pick<KeyFacts, "role">, role: Role): boolean {
 export function readCause(message: string): Cause {
   const [cause] = causes.find(([, pattern]) => pattern.test(message)) ?? ["unauthorized"];
   return cause;
+}
+
+/** The scopes that a refusal names, whole: `short_links.create` names no `links.create`. */
+export function listNamedScopes(message: string): readonly Scope[] {
+  const words: ReadonlySet<string> = new Set(message.match(/\w+\.\w+/g));
+  return scopes.filter((scope) => words.has(scope));
 }
 
 const keys = "keys?|tokens?|credentials";

@@ -1,7 +1,14 @@
-import { findRefusal, hasScope, readCause, type Cause, type KeyFacts } from "../contract/access.ts";
+import {
+  findRefusal,
+  hasScope,
+  listNamedScopes,
+  readCause,
+  type Cause,
+  type KeyFacts,
+} from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import { scopes as everyScope, type Scope } from "../contract/policy.ts";
+import type { Scope } from "../contract/policy.ts";
 
 /** What a key may do, endpoint by endpoint, as far as it is known by now. */
 
@@ -102,7 +109,7 @@ const lackings: ReadonlySet<Cause> = new Set(["scope_missing", "role_required", 
 function isLasting({ scope, role, plan }: Endpoint, cause: Cause, message: string): boolean {
   switch (cause) {
     case "scope_missing": {
-      const named = everyScope.filter((name) => message.includes(name));
+      const named = listNamedScopes(message);
       return named.length === 0 || named.some((name) => name === scope);
     }
     case "role_required":

@@ -1,3 +1,4 @@
+import { listNamedScopes } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Code } from "./failure.ts";
 
@@ -7,6 +8,8 @@ type Context = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
   readonly effect?: "none" | "unknown" | "done";
+  /** What a refusal said. */
+  readonly message?: string;
 };
 
 const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = {
@@ -17,9 +20,8 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
   key_invalid: "Ask the user for another API key; explain_access tells what this one may do.",
   account_suspended:
     "Tell the user that the account is suspended; no call will work until it is not.",
-  scope_missing: ({ endpoint }) =>
-    `Ask the user for a key with the scope ${endpoint?.scope ?? "that the message names"}; ` +
-    "do not try again with this one.",
+  scope_missing: (context) =>
+    `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
     "Tell the user that the key's owner lacks the role; do not try again with this key.",
   plan_required: "Tell the user what needs a better plan, or call again without those fields.",
@@ -49,6 +51,12 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
 export function advise(code: Code, context: Context): string {
   const sentence = advice[code];
   return typeof sentence === "string" ? sentence : sentence(context);
+}
+
+/** The one that the refusal names may be asked for besides the endpoint's own. */
+function nameScope({ endpoint, message = "" }: Context): string {
+  const [named = endpoint?.scope] = listNamedScopes(message);
+  return named ?? "for this";
 }
 
 function adviseNotFound(endpoint: Endpoint | undefined): string {

@@ -32,9 +32,10 @@ function decode(value: unknown, schema: z.core.$ZodType): unknown {
     return typeof decoded === "string" ? value : decode(decoded, schema);
   }
   if (wanted instanceof z.ZodObject && isRecord(value)) {
-    const members = Object.entries(value).map(([name, member]) => {
+    const members = Object.entries(value).flatMap(([name, member]) => {
       const field = findMember(wanted, name);
-      return [name, field === undefined ? member : decode(member, field)] as const;
+      if (member === null && isLeftOut(field)) return [];
+      return [[name, field === undefined ? member : decode(member, field)] as const];
     });
     return Object.fromEntries(members);
   }
@@ -42,6 +43,11 @@ function decode(value: unknown, schema: z.core.$ZodType): unknown {
     return value.map((item) => decode(item, wanted.element));
   }
   return value;
+}
+
+/** Null means nothing here, and some clients write it for what they leave out. */
+function isLeftOut(field: z.core.$ZodType | undefined): boolean {
+  return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
 }
 
 function takesText(schema: z.core.$ZodType): boolean {

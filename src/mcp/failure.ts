@@ -93,7 +93,7 @@ export function explainProblem(asked: Asked, { status, message }: Problem): Fail
     ...(status === 422 && { problems: splitSentence(asked.endpoint, message) }),
     effect: "none",
     retry: isMendable ? "now" : "never",
-    next: advise(code, asked),
+    next: advise(code, { ...asked, message }),
   };
 }
 

@@ -2,7 +2,6 @@ import {
   hostHeaderValidationResponse,
   INTERNAL_ERROR,
   INVALID_REQUEST,
-  isJsonContentType,
   isLegacyRequest,
   originValidationResponse,
   PARSE_ERROR,
@@ -108,9 +107,6 @@ async function track(running: Running<object>, answer: () => Promise<Response>):
 
 /** The body is read and parsed here alone, however many look at it afterwards. */
 async function readMessage(request: Request): Promise<{ readonly body: unknown } | Response> {
-  if (!isJsonContentType(request.headers.get("content-type"))) {
-    return refuse(415, INVALID_REQUEST, "Content-Type must be application/json.");
-  }
   try {
     const read = await readRequestBody(request, messageBytes);
     if (read.tooLarge) return refuse(413, INVALID_REQUEST, "The body is longer than 4 MiB.");

@@ -13,8 +13,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
 function normalize(name: string): string {
   return name
     .slice(0, 64)
-    .replace(/[A-Z]/g, (letter) => `_${letter}`)
-    .replace(/[-\s.]+/g, "_")
+    .replace(/[-_\s.]+/g, "")
     .toLowerCase();
 }
 

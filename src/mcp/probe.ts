@@ -6,17 +6,27 @@ import { contract, listEndpoints } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
 import type { Access } from "./access.ts";
 
+type Probing = {
+  readonly client: Client;
+  readonly access: Access;
+  /** What no tool of this configuration does is not worth asking. */
+  readonly isOffered: (endpoint: Endpoint) => boolean;
+};
+
 /**
  * Finds out what a key of a remote deployment may do, by calls that cannot change anything: lists
  * of one, a look at an id that nobody has, and writes of apps without their wrapper, which are
  * refused for that after the key was judged. Nothing else is ever tried.
  */
-export async function probe(client: Client, access: Access): Promise<void> {
+export async function probe({ client, access, isOffered }: Probing): Promise<void> {
   const { projects, links } = contract;
   // What kind of key it is settles half of the questions.
   const first: readonly Endpoint[] = [projects.index, links.index];
-  for (const endpoint of [...first, ...listEndpoints().filter(isHarmless)]) {
-    if (access.read(endpoint).state === "unknown") await probeOne(endpoint, client, access);
+  for (const endpoint of [...first, ...listEndpoints()]) {
+    const isWanted = isHarmless(endpoint) && isOffered(endpoint);
+    if (isWanted && access.read(endpoint).state === "unknown") {
+      await probeOne(endpoint, client, access);
+    }
   }
 }
 

@@ -20,8 +20,7 @@ export type CallProblem = z.output<typeof problemSchema>;
  */
 export function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const labels = listLabels(endpoint);
-  // The longest first, for "Name" begins no part that "Name of the app" begins.
-  const names = [...labels.keys()].toSorted((one, other) => other.length - one.length);
+  const names = [...labels.keys()];
   if (names.length === 0) return [{ message: sentence }];
   const joint = new RegExp(`(?:, and |, | and )(?=(?:${names.join("|")}) )`);
   return sentence.split(joint).map((message) => {

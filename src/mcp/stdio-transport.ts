@@ -11,6 +11,7 @@ import type { Readable, Writable } from "node:stream";
 import { messageBytes } from "./message-bytes.ts";
 import { readLines } from "./read-lines.ts";
 import { createRunning } from "./running.ts";
+import { createLineWriter } from "./write-lines.ts";
 
 /**
  * JSON-RPC over lines. The SDK's own transport drops what it cannot read in silence, ends at a
@@ -40,6 +41,7 @@ const tooLong: Refusal = { code: INVALID_REQUEST, message: "The line is longer t
 
 export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
   const running = createRunning<Id>();
+  const writeLine = createLineWriter(output);
   let finish: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (finish = resolve));
   const onEnd = () => finish?.();
@@ -97,16 +99,8 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
   }
 
   function write(message: object): Promise<void> {
-    return new Promise((resolve) => {
-      if (isClosed || output.destroyed || output.writableEnded) return resolve();
-      // Answers that are ready together leave together.
-      if (output.writableCorked === 0) {
-        output.cork();
-        process.nextTick(() => output.uncork());
-      }
-      // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
-      output.write(serializeMessage(message as JSONRPCMessage), () => resolve());
-    });
+    // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
+    return isClosed ? Promise.resolve() : writeLine(serializeMessage(message as JSONRPCMessage));
   }
 }
 

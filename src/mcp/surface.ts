@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Client } from "../client/client.ts";
 import type { KeyFacts } from "../contract/access.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import type { Scope } from "../contract/policy.ts";
 import { createAccess } from "./access.ts";
 import { probe } from "./probe.ts";
@@ -18,6 +19,8 @@ export type SurfaceOptions = {
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
   readonly known: KnownKey;
+  /** Whether this configuration has the endpoint's tool. */
+  readonly isOffered: (endpoint: Endpoint) => boolean;
   /** Asks the embedded service again; undefined for a key that is no more. */
   readonly lookUp: () => Promise<KnownKey | undefined>;
   readonly onChange: () => void;
@@ -25,7 +28,7 @@ export type SurfaceOptions = {
 
 /** What one key sees: made once for each key, and shared by all who show it. */
 export function createSurface(options: SurfaceOptions): Surface {
-  const { client, key, scopes, known, lookUp, onChange } = options;
+  const { client, key, scopes, known, isOffered, lookUp, onChange } = options;
   const { facts } = known;
   let latest = known;
   const access = createAccess({ hasKey: key !== undefined, scopes, facts, onChange });
@@ -43,7 +46,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     },
     explore: async () => {
       if (access.hasFacts() || access.readKind() === "none") return;
-      exploring ??= probe(client, access).catch(() => {
+      exploring ??= probe({ client, access, isOffered }).catch(() => {
         // A deployment out of reach teaches nothing; the next one who asks tries again.
         exploring = undefined;
       });

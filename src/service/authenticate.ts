@@ -2,16 +2,17 @@ import { timingSafeEqual } from "node:crypto";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
+import type { Incoming } from "./http-exchange.ts";
 import { hashToken } from "./ids.ts";
 import type { Keyring } from "./keyring.ts";
 
 /** Who is asking: the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export async function authenticate(
-  request: Request,
+  request: Incoming,
   query: URLSearchParams,
   keyring: Keyring,
 ): Promise<KeyHolder> {
-  const token = readToken(request.headers.get("authorization"), query.getAll("api_key"));
+  const token = readToken(request.header("authorization"), query.getAll("api_key"));
   const hash = hashToken(token);
   const holder = await keyring.find(hash);
   if (holder === undefined || !isSame(holder.token_hash, hash)) {

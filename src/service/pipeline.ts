@@ -1,3 +1,4 @@
+import type { ApiReply } from "../contract/exchange.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import type { Waiter } from "../contract/world.ts";
@@ -6,6 +7,7 @@ import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
 import type { BudgetBook } from "./budgets.ts";
 import type { Services } from "./handler.ts";
+import type { Incoming } from "./http-exchange.ts";
 import type { Keyring } from "./keyring.ts";
 import { readListQuery } from "./list-query.ts";
 import { readBody } from "./read-body.ts";
@@ -24,7 +26,7 @@ export type AnyHandler = (call: {
 type Asked = {
   readonly endpoint: Endpoint;
   readonly handler: AnyHandler;
-  readonly request: Request;
+  readonly request: Incoming;
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
   readonly keyring: Keyring;
@@ -36,7 +38,7 @@ type Asked = {
  * One request from its key to its answer. The order is a promise: key, scope, role, plan, budget,
  * then the body, so nothing that a stranger sends is parsed.
  */
-export async function answer(asked: Asked): Promise<Response> {
+export async function answer(asked: Asked): Promise<ApiReply> {
   const { endpoint, handler, request, params, services, signal } = asked;
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? null : await admit(asked, query);

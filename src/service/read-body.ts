@@ -1,15 +1,15 @@
 import type { z } from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import { limits } from "../contract/policy.ts";
-import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import { badRequest, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
+import type { Incoming } from "./http-exchange.ts";
 
 /**
  * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
  * wrapper, required parameters, then types. Rules of content come later, in the handlers.
  */
-export async function readBody(request: Request, endpoint: Endpoint): Promise<unknown> {
+export async function readBody(request: Incoming, endpoint: Endpoint): Promise<unknown> {
   if (endpoint.body === undefined) return {};
   const json = parseJson(await readText(request));
   const fields = unwrap(json, endpoint.wrapper);
@@ -21,32 +21,10 @@ export async function readBody(request: Request, endpoint: Endpoint): Promise<un
   throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
 }
 
-async function readText(request: Request): Promise<string> {
-  const type = request.headers.get("content-type") ?? "";
+async function readText(request: Incoming): Promise<string> {
+  const type = request.header("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) throw badRequest(messages.content_type);
-  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes) throw tooLarge();
-  try {
-    const bytes = await readBytes(request);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw error instanceof Problem ? error : badRequest(messages.body_invalid);
-  }
-}
-
-/** Counts what arrives: a declared length may lie, and there may be none. */
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limits.body_bytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function tooLarge(): Problem {
-  return new Problem(413, messages.body_too_large);
+  return request.readText();
 }
 
 function parseJson(text: string): Record<string, unknown> {

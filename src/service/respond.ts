@@ -1,4 +1,4 @@
-import { respondWithText } from "../contract/kept-text.ts";
+import type { ApiReply } from "../contract/exchange.ts";
 import { messages } from "../contract/messages.ts";
 import {
   overloaded,
@@ -18,17 +18,18 @@ const headers = {
   "x-content-type-options": "nosniff",
 } as const;
 
-export function respondWith(status: number, body: unknown): Response {
+export function respondWith(status: number, body: unknown): ApiReply {
   return body === null
-    ? new Response(null, { status, headers: { "cache-control": "no-store" } })
-    : respondWithText(JSON.stringify(body), { status, headers });
+    ? { status, headers: { "cache-control": "no-store" }, text: "" }
+    : { status, headers, text: JSON.stringify(body) };
 }
 
-export function respondWithProblem(problem: Problem): Response {
-  return respondWithText(JSON.stringify({ [problem.key]: problem.message }), {
+export function respondWithProblem(problem: Problem): ApiReply {
+  return {
     status: problem.status,
     headers: { ...headers, ...problem.headers },
-  });
+    text: JSON.stringify({ [problem.key]: problem.message }),
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
-import { Hono } from "hono";
 import type { KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { apiPrefix, contract } from "../contract/index.ts";
+import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
+import { contract } from "../contract/index.ts";
 import { fillLinkOrigin } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
@@ -15,6 +15,8 @@ import { createKeyring } from "./keyring.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 import type { Handlers, Services } from "./handler.ts";
+import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-exchange.ts";
+import { createRouter } from "./router.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
 import { projectHandlers } from "./handlers/projects.ts";
@@ -22,6 +24,8 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 
 export type Service = {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** The same, for whoever asks from within this process. */
+  readonly answer: (request: ApiRequest) => Promise<ApiReply>;
   /** What is known of a token's key, for whoever shapes what is shown by it. */
   readonly findKey: (token: string) => Promise<KnownKey | undefined>;
 };
@@ -56,35 +60,24 @@ export function createService(options: ServiceOptions): Service {
   const budgets = createBudgetBook(services.clock);
   const keyring = createKeyring(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
-  const app = new Hono();
+  const route = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
 
-  for (const [endpoint, handler] of pairHandlers()) {
-    const methods = endpoint.also === undefined ? [endpoint.method] : [endpoint.method, "PUT"];
-    app.on(methods, apiPrefix + endpoint.path, (context) =>
-      guard((signal) => {
-        const request = context.req.raw;
-        if (request.url.length > limits.address_characters) {
-          throw new Problem(414, messages.address_too_long);
-        }
-        const params = context.req.param();
-        return answer({
-          endpoint,
-          handler,
-          request,
-          params,
-          services,
-          keyring,
-          budgets,
-          signal,
-        });
-      }),
-    );
+  function receive(request: Incoming): Promise<ApiReply> {
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    return guard((signal) => {
+      const found = route(method, request.url);
+      if (found === undefined) throw notFound(messages.route_unknown);
+      if (request.url.length > limits.address_characters) {
+        throw new Problem(414, messages.address_too_long);
+      }
+      const { target, params } = found;
+      const [endpoint, handler] = target;
+      return answer({ endpoint, handler, request, params, services, keyring, budgets, signal });
+    });
   }
-  app.notFound(() => respondWithProblem(notFound(messages.route_unknown)));
-  app.onError((error) => respondWithProblem(toProblem(error, report)));
 
   /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
-  async function guard(work: (signal: Waiter) => Promise<Response>): Promise<Response> {
+  async function guard(work: (signal: Waiter) => Promise<ApiReply>): Promise<ApiReply> {
     // A plain object: an AbortController costs more than everything else around a request.
     const waiter = { aborted: false };
     let timer: NodeJS.Timeout | undefined;
@@ -104,7 +97,8 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
-    fetch: async (request) => app.fetch(request),
+    fetch: async (request) => toResponse(await receive(receiveRequest(request)), request.method),
+    answer: (request) => receive(receiveData(request)),
     findKey: async (token) => {
       const holder = await keyring.find(hashToken(token));
       return holder && describeHolder(holder);

@@ -11,7 +11,7 @@ type Row = StateTables["approvals"];
 
 export type Approval = Readonly<Pick<Row, "id" | "status" | "preview" | "expires_at">>;
 
-export type Wanted = { readonly digest: string; readonly preview: string };
+type Wanted = { readonly digest: string; readonly preview: string };
 
 export type Approvals = {
   /** A new approval that travels sealed through the client. */
@@ -28,7 +28,7 @@ export type Approvals = {
   readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
 };
 
-export type Said = { readonly said: "approved" | "declined" };
+type Said = { readonly said: "approved" | "declined" };
 
 /** design.md, "Approval". */
 const lasts_ms = 5 * 60_000;

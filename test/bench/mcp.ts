@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundle } from "../tools/bundle.js";
-import { revisions, startAssistant, type Assistant, type Revision } from "./assistant.ts";
-import { findMedian, joinSamples, summarize, type Sample } from "./measure.ts";
+import { findMedian, joinSamples, summarize, type Figures, type Sample } from "./measure.ts";
+import { revisions, startStdio, type Reply, type Revision, type StdioServer } from "./stdio.ts";
 import type { Row } from "./table.ts";
 
 /**
@@ -59,13 +59,12 @@ async function prepareContest(
   folder: string,
 ): Promise<{ readonly contest: Contest; readonly id: string }> {
   const ours = ["dist/waypost.js", "stdio", "--data", join(folder, "data")];
-  await using assistant = startAssistant(ours, "2025-11-25");
-  await assistant.greet();
-  const { tools } = (await assistant.ask("tools/list")) as {
+  await using waypost = await startStdio(ours);
+  const { tools } = readResult(await waypost.ask("tools/list")) as {
     readonly tools: readonly { readonly name: string }[];
   };
   const given = { name: "create_link", arguments: { path: "spring", url: "https://example.com" } };
-  const { structuredContent } = (await assistant.ask("tools/call", given)) as {
+  const { structuredContent } = readResult(await waypost.ask("tools/call", given)) as {
     readonly structuredContent: { readonly link: { readonly id: string } };
   };
   const outfile = join(folder, "bare.mjs");
@@ -88,24 +87,24 @@ async function compete(
     else taken.push({ ours: await measure(ours), bare: await measure(bare) });
   }
   const ratio = findMedian(taken.map((pair) => pair.ours.cpu_us / pair.bare.cpu_us));
-  const describe = (samples: readonly Sample[]) => ({
-    ...summarize(joinSamples(samples)),
-    cpu_us: findMedian(samples.map(({ cpu_us, times_ms }) => cpu_us / times_ms.length)),
-  });
   return [
     { what: `bare ${what}`, figures: describe(taken.map((pair) => pair.bare)), ratio: 1 },
     { what, figures: describe(taken.map((pair) => pair.ours)), ratio, target },
   ];
 }
 
+function describe(samples: readonly Sample[]): Figures {
+  const cpu_us = findMedian(samples.map((sample) => sample.cpu_us / sample.times_ms.length));
+  return { ...summarize(joinSamples(samples)), cpu_us };
+}
+
 /** From the process's start to its first list of tools. */
 async function measureStart(words: readonly string[], revision: Revision): Promise<Sample> {
   const started = performance.now();
-  await using assistant = startAssistant(words, revision);
-  await assistant.greet();
-  await assistant.ask("tools/list");
-  const elapsed_ms = performance.now() - started;
-  return { times_ms: [elapsed_ms], cpu_us: assistant.readCpu_us() };
+  await using server = await startStdio(words, revision);
+  readResult(await server.ask("tools/list"));
+  const cpu_us = server.readCpu_us();
+  return { times_ms: [performance.now() - started], cpu_us };
 }
 
 type Calls = { readonly revision: Revision; readonly id: string; readonly many: number };
@@ -114,28 +113,35 @@ async function measureCalls(
   words: readonly string[],
   { revision, id, many }: Calls,
 ): Promise<Sample> {
-  await using assistant = startAssistant(words, revision);
-  await assistant.greet();
+  await using server = await startStdio(words, revision);
   // The first ones are for the compiler.
-  await callAll(assistant, id, many);
-  const before_us = assistant.readCpu_us();
+  await callAll(server, id, many);
+  const before_us = server.readCpu_us();
   const started = performance.now();
-  const times_ms = await callAll(assistant, id, many);
+  const times_ms = await callAll(server, id, many);
   const elapsed_ms = performance.now() - started;
-  return { times_ms, cpu_us: assistant.readCpu_us() - before_us, elapsed_ms };
+  return { times_ms, cpu_us: server.readCpu_us() - before_us, elapsed_ms };
 }
 
-async function callAll({ ask }: Assistant, id: string, many: number): Promise<readonly number[]> {
+async function callAll({ ask }: StdioServer, id: string, many: number): Promise<readonly number[]> {
   const times_ms: number[] = [];
   let left = calls;
   const work = async () => {
     while (left > 0) {
       left -= 1;
       const started = performance.now();
-      await ask("tools/call", { name: "get_link", arguments: { id } });
+      readResult(await ask("tools/call", { name: "get_link", arguments: { id } }));
       times_ms.push(performance.now() - started);
     }
   };
   await Promise.all(Array.from({ length: many }, work));
   return times_ms;
+}
+
+/** A refusal costs less than an answer, so there must be none. */
+function readResult({ result, error }: Reply): Readonly<Record<string, unknown>> {
+  if (result === undefined || result["isError"] === true) {
+    throw new Error(`a call failed: ${JSON.stringify(error ?? result)}`);
+  }
+  return result;
 }

@@ -11,17 +11,29 @@ export type StdioServer = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Reply = { readonly result?: Readonly<Record<string, unknown>>; readonly error?: unknown };
+export type Reply = {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: unknown;
+};
+
+export const revisions = ["2025-11-25", "2026-07-28"] as const;
+export type Revision = (typeof revisions)[number];
 
 const clientInfo = { name: "bench", version: "1.0.0" };
 
-/** Spawns a server and shakes hands as clients of the revision 2025-11-25 do. */
-export async function startStdio(words: readonly string[]): Promise<StdioServer> {
+/** Spawns a server and opens the conversation as clients of the revision do. */
+export async function startStdio(
+  words: readonly string[],
+  revision: Revision = "2025-11-25",
+): Promise<StdioServer> {
   const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
-  const { send, ask } = converse(child);
-  const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-  await ask("initialize", initialize);
-  send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  const { send, ask } = converse(child, describeClient(revision));
+  if (revision === "2025-11-25") {
+    await ask("initialize", { protocolVersion: revision, capabilities: {}, clientInfo });
+    send({ method: "notifications/initialized" });
+  } else {
+    await ask("server/discover");
+  }
   return {
     ask,
     readCpu_us: () => readThreads_us(child.pid),
@@ -33,29 +45,49 @@ export async function startStdio(words: readonly string[]): Promise<StdioServer>
   };
 }
 
-function converse(child: ChildProcess) {
-  const { stdin, stdout } = child;
+/** What every request carries: since 2026-07-28 the client, before it nothing. */
+function describeClient(revision: Revision): object {
+  if (revision === "2025-11-25") return {};
+  const prefix = "io.modelcontextprotocol/";
+  return {
+    _meta: {
+      [`${prefix}protocolVersion`]: revision,
+      [`${prefix}clientInfo`]: clientInfo,
+      [`${prefix}clientCapabilities`]: {},
+    },
+  };
+}
+
+function converse({ stdin, stdout }: ChildProcess, always: object) {
   if (stdin === null || stdout === null) throw new Error("a server has no pipes");
   const waiting = new Map<number, (reply: Reply) => void>();
   let last = 0;
-  createInterface(stdout).on("line", (line) => {
+  const lines = createInterface(stdout).on("line", (line) => {
     const message = JSON.parse(line);
     waiting.get(message.id)?.(message);
     waiting.delete(message.id);
   });
-  const send = (message: object) => stdin.write(`${JSON.stringify(message)}\n`);
+  lines.once("close", () => {
+    for (const answer of waiting.values()) answer({ error: "the server ended" });
+  });
+  const send = (message: object) => {
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  };
   return {
     send,
     ask: (method: string, params: object = {}) => {
       last += 1;
       const id = last;
-      send({ jsonrpc: "2.0", id, method, params });
+      send({ id, method, params: { ...params, ...always } });
       return new Promise<Reply>((resolve) => waiting.set(id, resolve));
     },
   };
 }
 
-/** Linux counts each thread's time in nanoseconds; elsewhere there is nothing to read. */
+/**
+ * Linux counts each thread's time in nanoseconds, and a process's in ticks of 10 ms; elsewhere
+ * there is nothing to read.
+ */
 function readThreads_us(pid: number | undefined): number {
   const folder = `/proc/${pid}/task`;
   const times = readdirSync(folder).map((thread) => {

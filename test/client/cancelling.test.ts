@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemote } from "../../src/client/remote.ts";
 import { contract } from "../../src/contract/index.ts";
+import { sendByFetch } from "../support/by-fetch.ts";
 import type { Misdeed } from "../support/hostile.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
@@ -113,10 +114,10 @@ test("left while a look is under way, a create is cancelled with its effect unkn
 test("an answer that is there counts, even for a caller who is leaving", async () => {
   const { client } = createTraveller({
     world: at.world,
-    send: async (request) => {
-      const response = await at.world.fetch(request);
+    send: async (request, readSignal) => {
+      const reply = await sendByFetch(at.world.fetch)(request, readSignal);
       queueMicrotask(() => caller.abort());
-      return response;
+      return reply;
     },
   });
   const call = client.call(links.create, { path: "spring" }, caller.signal);

@@ -26,7 +26,7 @@ beforeEach(async () => {
   onRequest = () => Promise.resolve();
   traveller = createTraveller({
     world,
-    send: async (request) => {
+    fetch: async (request) => {
       await onRequest();
       const response = await world.fetch(request);
       statuses.push(response.status);
@@ -261,7 +261,7 @@ describe("somebody else on the same key", () => {
 
 test("two clients with different keys do not wait for each other", async () => {
   await writeMany(600);
-  const other = createTraveller({ world, send: world.fetch, key: await world.addKey() });
+  const other = createTraveller({ world, fetch: world.fetch, key: await world.addKey() });
   await other.client.call(links.create, { path: "other" });
   expect(other.waits).toEqual([]);
 });

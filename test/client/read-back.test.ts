@@ -158,7 +158,7 @@ test("a deployment that ignores filters cannot pass off another row", async () =
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({
     world,
-    send: async (request) => {
+    fetch: async (request) => {
       if (request.method === "POST") throw new Error("lost");
       return world.fetch(new Request(request.url.replace(/\?.*/, ""), request));
     },

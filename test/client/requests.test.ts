@@ -27,8 +27,8 @@ const called = new Set<string>();
 
 beforeAll(async () => {
   world = await createWorld();
-  client = createTraveller({ world, send: record }).client;
-  master = createTraveller({ world, send: record, key: world.master }).client;
+  client = createTraveller({ world, fetch: record }).client;
+  master = createTraveller({ world, fetch: record, key: world.master }).client;
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -219,7 +219,7 @@ describe("refusals", () => {
   });
 
   test("without a key the deployment says what is missing", async () => {
-    const keyless = createTraveller({ world, send: record, key: undefined }).client;
+    const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
     await expect(keyless.call(links.index, {})).rejects.toMatchObject({
       status: 401,
       message: messages.key_missing,
@@ -231,7 +231,7 @@ describe("refusals", () => {
     "the key %j, which no header can carry, is never sent and never told",
     async (key) => {
       const before = sent.length;
-      const odd = createTraveller({ world, send: record, key }).client;
+      const odd = createTraveller({ world, fetch: record, key }).client;
       const error = await odd.call(links.index, {}).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ status: 401, message: messages.key_malformed });
       expect(sent.length).toBe(before);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createClient, type Client, type SetTimer, type Sleep } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/attempt.ts";
 import { openRemote } from "../../src/client/remote.ts";
+import { sendByFetch, type Fetch } from "../support/by-fetch.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
@@ -22,14 +23,16 @@ export type Traveller = {
 
 type Wanted = {
   readonly world: World;
-  readonly send: Send;
+  /** One of the two ways: to whatever a test makes of Requests, or out of this process. */
+  readonly fetch?: Fetch;
+  readonly send?: Send;
   readonly origin?: string;
   readonly key?: string | undefined;
   readonly sleep?: Sleep;
 };
 
 export function createTraveller(wanted: Wanted): Traveller {
-  const { world, send } = wanted;
+  const { world, fetch = world.fetch, send = sendByFetch(fetch) } = wanted;
   const waits: number[] = [];
   const timers = new Map<() => void, number>();
   // The world's clock begins here too, and both are moved together.
@@ -93,9 +96,9 @@ export async function createExpedition(options: ExpeditionOptions = {}): Promise
   const remote = openRemote();
   const traveller = createTraveller({
     world,
-    send: async (request, signal) => {
-      const response = await remote.send(request, signal);
-      if (response.headers.has(stallHeader)) setImmediate(stall);
+    send: async (request, readSignal) => {
+      const response = await remote.send(request, readSignal);
+      if (response.headers[stallHeader] !== undefined) setImmediate(stall);
       return response;
     },
     origin: hostile.origin,

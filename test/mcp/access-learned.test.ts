@@ -63,6 +63,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
     [messages.app_role_required, "create_link", { ios_app: {} }, /^POST .*links$/],
     [messages.scope_missing("ios_apps.create"), "create_link", { ios_app: {} }, /^POST .*links$/],
+    [messages.scope_missing("short_links.create"), "create_link", {}, /^POST .*links$/],
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
     [messages.key_invalid, "list_links", {}, /^GET .*links$/],
     [messages.account_suspended, "list_links", {}, /^GET .*links$/],
@@ -100,6 +101,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     expect(structured.error).toMatchObject({
       code: "scope_missing",
       message: messages.scope_missing("links.update"),
+      next: expect.stringContaining("the scope links.update;"),
     });
     await stage.settle();
     expect((await stage.callTool("upsert_link", { path: "summer" })).isError).toBe(false);

@@ -2,7 +2,14 @@ import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
-import { answering, openStage, ringAtOnce, type Deployment, type Stage } from "../support/stage.ts";
+import {
+  answering,
+  openStage,
+  ringAtOnce,
+  type Deployment,
+  type Stage,
+  type Staging,
+} from "../support/stage.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** What is found out of a remote key, by which requests, and that none of them changes anything. */
@@ -116,6 +123,18 @@ describe("what is asked", () => {
     const open = ["explain_access", "explain_link", "resolve_short_link"];
     expect(found.filter((tool) => ![...open, ...granted].includes(tool))).toEqual([]);
     expect(denied).toEqual(expect.arrayContaining(["list_projects", "delete_project"]));
+  });
+
+  test.each<readonly [string, Partial<Staging>, readonly string[]]>([
+    ["in read-only mode reads and nothing else", { mode: "read-only" }, []],
+    ["is about the tools that the operator left in", { selection: ["links"] }, appProbes],
+  ])("%s", async (_, staging, never) => {
+    await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
+    await explain(stage);
+    const asked = readAsked(stage);
+    expect(asked).toContain("GET /links?limit=1");
+    expect(asked.filter((line) => never.includes(line))).toEqual([]);
+    if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
   test("of a master key leaves the projects' tools", async () => {

@@ -208,7 +208,7 @@ describe.each(["two-step", "guarded"] as const)("in %s mode a sealed approval", 
         expect(result.structuredContent?.deleted).toBeUndefined();
         expect(assistant.writes).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
     await rename("Spring");
     expect(await recall(assistant)).toEqual(rows);
@@ -304,7 +304,7 @@ describe("an approval page", () => {
         expect(page.html).not.toContain("<h1>Approved");
         expect((await call()).structured.error.approval.url).toBe(url);
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
 
     expect(assistant.writes).toEqual([]);

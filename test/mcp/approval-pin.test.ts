@@ -193,3 +193,21 @@ test("the PIN in its file is the one that the page asks for", async () => {
   await assistant.press(url, "approve", "correct horse");
   expect((await call()).deleted).toBeDefined();
 });
+
+test.each(["modern", "legacy", "v1"] as const)(
+  "where a PIN is set, the form of a %s client approves of nothing",
+  async (era) => {
+    let questions = 0;
+    const elicit = () => {
+      questions += 1;
+      return { action: "accept", content: { approve: true } } as const;
+    };
+    await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
+    await assistant.plant("link", { path: "a" });
+    const { structured } = await assistant.callTool("delete_link", { id: "a" });
+    expect(structured.error).toMatchObject({ code: "approval_required" });
+    expect(structured.error.approval.url).toMatch(/\/approve\//);
+    expect(questions).toBe(0);
+    expect(assistant.writes).toEqual([]);
+  },
+);

@@ -289,6 +289,11 @@ describe("arguments that nobody means", () => {
     }
   });
 
+  test("that are null where null means nothing are left out", async () => {
+    await accept("list_links", { filters: null, sort: null, page: null, limit: null });
+    await accept("explain_link", { id: null, name: "Spring" });
+  });
+
   test("that are left out are none", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);

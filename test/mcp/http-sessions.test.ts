@@ -52,15 +52,17 @@ describe("the sessions of a key", () => {
 
   test("are a hundred at most: who is silent the longest gives way, who listens last", async () => {
     const { sessions, send, listen, advance } = openSessions();
-    const ids: string[] = [];
-    for (let opened = 0; opened < 100; opened += 1) {
-      ids.push((await send(undefined, handshake[0])).id ?? "");
+    const open = async () => {
       advance(1);
-    }
-    const [listening = "", silent = "", used = ""] = ids;
+      return (await send(undefined, handshake[0])).id ?? "";
+    };
+    const listening = await open();
     await listen(listening);
+    const [used, silent] = [await open(), await open()];
+    for (let others = 0; others < 97; others += 1) await open();
     await send(used, listTools);
-    await send(undefined, handshake[0]);
+    expect(sessions.count()).toBe(100);
+    await open();
     expect(sessions.count()).toBe(100);
     const statuses = [listening, silent, used].map(
       async (id) => (await send(id, listTools)).status,
@@ -73,7 +75,7 @@ describe("the sessions of a key", () => {
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
     expect((await send(id, undefined, "DELETE")).status).toBe(200);
-    expect(await stream.text()).toBe("");
+    expect([await stream.text(), sessions.count()]).toEqual(["", 0]);
     expect((await send(id, listTools)).status).toBe(404);
     const other = await send(undefined, handshake[0]);
     const open = await listen(other.id ?? "");

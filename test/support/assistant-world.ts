@@ -6,7 +6,9 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
+import type { Send } from "../../src/client/attempt.ts";
 import { createClient } from "../../src/client/client.ts";
+import { sendWithin } from "../../src/client/within.ts";
 import { openPin } from "../../src/commands/pin-file.ts";
 import { createGate } from "../../src/mcp/approval/gate.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
@@ -57,7 +59,7 @@ export type Era = "modern" | "legacy" | "v1";
 /** The person in front of a client; it may also never answer, or fail. */
 export type Elicit = (message: string) => Reply | Promise<Reply>;
 
-export type Connecting = {
+type Connecting = {
   readonly era?: Era;
   readonly key?: string | undefined;
   /** A client without a person has no form to show. */
@@ -95,10 +97,10 @@ export type RawCall = {
 export type RawResult = any;
 
 type Plant = "link" | "ios_app" | "android_app";
-export type Planted = { readonly id: string };
+type Planted = { readonly id: string };
 
 export type Page = { readonly status: number; readonly html: string; readonly headers: Headers };
-export type Form = Readonly<Record<string, string>> | string;
+type Form = Readonly<Record<string, string>> | string;
 type Headed = Readonly<Record<string, string>>;
 
 export type AssistantOptions = Connecting & {
@@ -135,14 +137,21 @@ export async function createAssistantWorld(
   const openTheState = () => Promise.resolve(state);
   const service = createService({ store: world.store, clock, random, linkOrigin, report });
   const writes: string[] = [];
-  const send = (request: Request) => {
+  const answer = sendWithin(service.answer);
+  const send: Send = (request, signal) => {
     const { pathname } = new URL(request.url);
     if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
-    return service.fetch(request);
+    return answer(request, signal);
   };
 
   const toolbox = createToolbox({ mode, selection: [] });
-  const gate = createGate({ mode, openState: openTheState, openPage, clock });
+  const gate = createGate({
+    mode,
+    hasPin: pin !== undefined,
+    openState: openTheState,
+    openPage,
+    clock,
+  });
   const pages = createApprovalPages({
     openState: openTheState,
     hostnames: ["127.0.0.1", "localhost"],
@@ -172,6 +181,7 @@ export async function createAssistantWorld(
       key,
       scopes: undefined,
       known,
+      isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       lookUp: findKey,
       onChange: () => {},
     });

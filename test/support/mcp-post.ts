@@ -1,4 +1,4 @@
-import { request as httpRequest, type Agent, type OutgoingHttpHeaders } from "node:http";
+import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
 import { callOf } from "./mcp-raw.ts";
 
 /** Requests to `/mcp` as no client library would send them: any header, any body. */
@@ -19,9 +19,16 @@ export type Posting = {
 const revision = "2026-07-28";
 
 export async function post(url: string, given: Posting): Promise<Posted> {
-  const { method = "POST", headers = {}, body = "", agent } = given;
+  if (given.agent !== undefined) return postOver(given.agent, url, given);
+  // After a refusal in the middle of a body, its connection is of no use to the next request.
+  const own = new Agent({ keepAlive: true });
+  return postOver(own, url, given).finally(() => own.destroy());
+}
+
+function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
+  const { method = "POST", headers = {}, body = "" } = given;
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers, ...(agent && { agent }) });
+    const request = httpRequest(url, { method, headers, agent });
     request.on("response", (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

@@ -2,6 +2,7 @@ import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/cli
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { randomBytes } from "node:crypto";
+import { sendByFetch } from "./by-fetch.ts";
 import { createClient, type SetTimer } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { Scope } from "../../src/contract/policy.ts";
@@ -86,13 +87,14 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const clock = staging.clock ?? { now: Date.now, monotonic: () => performance.now() };
   const known = { facts: undefined, linkHost: undefined, linkInReferrer: false, ...staging.known };
   let changes = 0;
+  const toolbox = createToolbox({ mode, selection });
   const surface = createSurface({
     client: createClient({
       target: { origin, key },
-      send: async (request) => {
+      send: sendByFetch(async (request) => {
         asked.push(await describeRequest(request));
         return send(request);
-      },
+      }),
       clock,
       random: { bytes: (count) => randomBytes(count) },
       sleep: () => Promise.resolve(),
@@ -101,14 +103,15 @@ export async function openStage(staging: Staging): Promise<Stage> {
     key,
     scopes,
     known,
+    isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
     lookUp: () => Promise.resolve(undefined),
     onChange: () => onChange(),
   });
-  const toolbox = createToolbox({ mode, selection });
   const onChange = watchVisible(toolbox, surface, () => {
     changes += 1;
   });
   const gate = createGate({
+    hasPin: false,
     mode,
     openState: () => Promise.reject<State>(new Error("nobody is asked here")),
     openPage: () => Promise.reject<string>(new Error("there are no pages here")),

@@ -5,8 +5,6 @@
 
 export { default as process } from "node:process";
 
-export class DefaultJsonSchemaValidator {
-  constructor() {
-    throw new Error("the bundle has no validator of JSON Schema of its own");
-  }
+export function DefaultJsonSchemaValidator() {
+  throw new Error("the bundle has no validator of JSON Schema of its own");
 }

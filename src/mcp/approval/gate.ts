@@ -13,6 +13,11 @@ export type Gate = {
 
 type GateOptions = {
   readonly mode: Mode;
+  /**
+   * Whether the page asks for a PIN. Then the page alone counts: a form's yes may come from a
+   * client that the assistant itself has started.
+   */
+  readonly hasPin: boolean;
   /** Opened by the first approval: most sessions destroy nothing. */
   readonly openState: () => Promise<State>;
   /** The address of an approval's page, which is open from now on. */
@@ -20,13 +25,15 @@ type GateOptions = {
   readonly clock: Clock;
 };
 
-export function createGate({ mode, openState, openPage, clock }: GateOptions): Gate {
+export function createGate(options: GateOptions): Gate {
+  const { mode, hasPin, openState, openPage, clock } = options;
   const seals = createSeals(openState);
   return {
     pass: async (act, keyPrint, person) => {
       if (mode === "full") return;
       const digest = digestAct(act, keyPrint);
       if (mode === "two-step") return passToken(act, digest, person);
+      if (hasPin) return passPage(act, digest);
       if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
       if (person.canAnswer) throw await askClient(act, digest);
       return passPage(act, digest);

@@ -1,0 +1,30 @@
+/** How long one try is waited for: until its time is up, or nobody wants its answer any more. */
+export type Patience = {
+  readonly isOver: () => boolean;
+  /** Rejects when it is over; not every way to a deployment heeds a signal. */
+  readonly ended: Promise<never>;
+  /** Made when it is asked for: a signal costs more than a call that stays in this process. */
+  readonly readSignal: () => AbortSignal;
+  readonly end: () => void;
+};
+
+export function createPatience(): Patience {
+  let isOver = false;
+  let controller: AbortController | undefined;
+  let fail: ((error: Error) => void) | undefined;
+  const ended = new Promise<never>((_, reject) => (fail = reject));
+  return {
+    isOver: () => isOver,
+    ended,
+    readSignal: () => {
+      controller ??= new AbortController();
+      if (isOver) controller.abort();
+      return controller.signal;
+    },
+    end: () => {
+      isOver = true;
+      controller?.abort();
+      fail?.(new Error("the time of this try is up"));
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import type { Send } from "../../src/client/attempt.ts";
+
+/** A deployment that a test writes as a function of the platform's own Request and Response. */
+export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
+
+export function sendByFetch(fetch: Fetch): Send {
+  return async ({ url, method, headers, body }, readSignal) => {
+    const content = body === undefined ? {} : { body };
+    const request = new Request(url, { method, headers, ...content });
+    const response = await fetch(request, readSignal());
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      readText: () => response.text(),
+      discard: () => void response.body?.cancel(),
+    };
+  };
+}
