@@ -25,7 +25,7 @@ export type Config = {
 };
 
 /** What has no flag, for a flag would show it to every other process. */
-export type Secrets = {
+type Secrets = {
   readonly api_key: string | undefined;
   readonly api_key_file: string | undefined;
   readonly http_token: string | undefined;
@@ -111,7 +111,8 @@ export function readConfig(environment: Values, flags: Values): Config {
     tools: "",
     ...readSettings(environment, flags),
   };
-  const parsed = schema.safeParse(given);
+  // To compile a schema for one use costs more than the use.
+  const parsed = schema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     // The first key of every issue is a setting: the schema's keys are the settings'.

@@ -10,7 +10,7 @@ import { ReplyTooLarge, readJson } from "./read-reply.ts";
 export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<Reply>;
 
 /** A reply whose status is there; its body may still be on the way, and may never arrive. */
-export type Reply = Omit<ApiReply, "text"> & {
+type Reply = Omit<ApiReply, "text"> & {
   readonly readText: () => Promise<string>;
   /** For a body that nobody wants. */
   readonly discard: () => void;

@@ -18,7 +18,7 @@ export type Reading =
   /** The reason is the last refusal, where it was none that meets every call. */
   | { readonly state: "unknown"; readonly reason?: string };
 
-export type KeyKind = "project" | "master" | "none";
+type KeyKind = "project" | "master" | "none";
 
 export type Access = {
   /** `project` as long as nothing else is known of a key. */

@@ -56,7 +56,7 @@ export function createServer(options: ServerOptions): Server {
       },
       // Earlier revisions are asked by `askLegacy`, for a failed question must come out as a no.
       inputRequired: { legacyShim: false },
-      // Nothing but one ticked box is a yes (`isYes`), whatever the form's schema would let through.
+      // Nothing but one ticked box is a yes (`isYes`), whatever the form's schema would let in.
       jsonSchemaValidator: { getValidator: () => acceptAll },
     },
   );

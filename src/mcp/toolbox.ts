@@ -4,6 +4,7 @@ import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
 import { quote } from "./inert.ts";
 import { findNearest } from "./nearest.ts";
+import { takePublished } from "./published.ts";
 import { groups, type Surface, type Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
@@ -26,11 +27,12 @@ export class UnknownTool extends Error {
 }
 
 export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
-  const all: readonly Tool[] = [
+  const made: readonly Tool[] = [
     ...deriveTools(mode),
     createExplainLink(),
     createExplainAccess(() => tools),
   ];
+  const all = takePublished(made, mode);
   const isChosen = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { bundle } from "../tools/bundle.js";
 import { findMedian, joinSamples, summarize, type Figures, type Sample } from "./measure.ts";
 import { revisions, startStdio, type Reply, type Revision, type StdioServer } from "./stdio.ts";
@@ -68,7 +69,8 @@ async function prepareContest(
     readonly structuredContent: { readonly link: { readonly id: string } };
   };
   const outfile = join(folder, "bare.mjs");
-  await bundle({ entryPoints: ["test/bench/bare-mcp.ts"], outfile });
+  const entry = fileURLToPath(new URL("./bare-mcp.ts", import.meta.url));
+  await bundle({ entryPoints: [entry], outfile });
   const bare = [outfile, ...tools.map(({ name }) => name)];
   return { contest: { ours, bare }, id: structuredContent.link.id };
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fetchNode } from "../tools/fetch-node.js";
@@ -33,7 +34,11 @@ export async function runSuite(url: string, revision: Revision): Promise<readonl
   }
 }
 
-const suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+const require = createRequire(import.meta.url);
+const suite = join(
+  require.resolve("@modelcontextprotocol/conformance/package.json"),
+  "../dist/index.js",
+);
 
 /** It does not start on a Node before 22. */
 function findNode(): string {

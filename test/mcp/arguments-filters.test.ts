@@ -194,6 +194,17 @@ const lists: readonly Endpoint[] = [
   contract.androidApps.index,
 ];
 
+/** A value that is likely to be what the filter needs. */
+function imagineValue(field: string, condition: string): fc.Arbitrary<unknown> {
+  const items: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+    clicks: fc.integer(),
+    created_at: fc.constant("2026-03-01"),
+  };
+  const item = items[field] ?? fc.string({ minLength: 1, maxLength: 9 });
+  if (condition === "in") return fc.array(item, { minLength: 1, maxLength: 3 });
+  return condition === "null" || condition === "present" ? fc.boolean() : item;
+}
+
 test(
   "whatever filters are sent, the API reads every one of them",
   { timeout: 60_000 },
@@ -214,7 +225,14 @@ test(
     const scene = fc.constantFrom(...lists).chain((endpoint) => {
       const fields = Object.keys(endpoint.list?.filters ?? {});
       const field = fc.constantFrom(...fields);
-      const filter = fc.record({ field, condition: fc.constantFrom(...conditions), value });
+      const filter = fc.tuple(field, fc.constantFrom(...conditions)).chain(([name, condition]) => {
+        const meant = imagineValue(name, condition);
+        return fc.record({
+          field: fc.constant(name),
+          condition: fc.constant(condition),
+          value: fc.oneof({ weight: 2, arbitrary: meant }, { weight: 1, arbitrary: value }),
+        });
+      });
       return fc.tuple(fc.constant(endpoint), fc.array(filter, { minLength: 1, maxLength: 3 }));
     });
     await fc.assert(

@@ -43,7 +43,7 @@ export type ShownTool = {
   readonly outputSchema?: JsonSchema;
 };
 
-export type JsonSchema = {
+type JsonSchema = {
   readonly type: "object";
   readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];

@@ -1,4 +1,6 @@
+import { build } from "esbuild";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
 import { deferred } from "./deferred.js";
 
@@ -10,7 +12,10 @@ await bundle({
   entryPoints: ["src/main.ts"],
   outfile: "dist/waypost.js",
   external: ["@photostructure/sqlite"],
-  define: { WAYPOST_VERSION: JSON.stringify(version) },
+  define: {
+    WAYPOST_VERSION: JSON.stringify(version),
+    WAYPOST_SCHEMAS: JSON.stringify(await writeSchemas()),
+  },
   // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
   alias: { "@modelcontextprotocol/server/_shims": "./test/tools/sdk-shims.js" },
   plugins: [
@@ -22,3 +27,16 @@ await bundle({
     }),
   ],
 });
+
+/** The source itself is run for them. */
+async function writeSchemas() {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("./published-schemas.ts", import.meta.url))],
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "esm",
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  return (await import(`data:text/javascript;base64,${code}`)).schemas;
+}

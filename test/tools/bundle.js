@@ -13,6 +13,9 @@ export async function bundle(options) {
 import { createRequire as createBundleRequire } from "node:module";
 const require = createBundleRequire(import.meta.url);`,
     },
+    // The names stay, for an operator's log shows where an error came from.
+    minifyWhitespace: true,
+    minifySyntax: true,
     logLevel: "warning",
     ...options,
   });
