@@ -35,11 +35,11 @@ test("the README's table of tools is what an assistant is shown", () => {
   expect(readTable("tools")).toEqual(rows);
 });
 
-test("manifest.json has the tools of a live tools/list and the version of package.json", async () => {
+test("manifest.json has the tools of a live tools/list and the package's version", async () => {
   expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
 });
 
-test("manifest.json sets known variables alone, each from a field that the user may fill in", () => {
+test("manifest.json sets known variables alone, each from a field that the user fills in", () => {
   const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
   const help = readFileSync("src/commands/help.ts", "utf8");
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {

@@ -64,13 +64,13 @@ const simple: readonly FixtureTool[] = [
   },
 ];
 
-const poorer: KeyFacts = {
-  kind: "project",
-  scopes: ["links.show"],
-  role: "owner",
-  plan: "pro",
-  suspended: false,
-};
+const owner = { kind: "project", role: "owner", plan: "pro", suspended: false } as const;
+
+/** Other tools are seen with each. */
+const turns: readonly KeyFacts[] = [
+  { ...owner, scopes: ["links.show"] },
+  { ...owner, scopes: ["links.index"] },
+];
 
 /** More than an answer: news while they run, and changes of what is listed. */
 const lively: readonly FixtureTool[] = [
@@ -96,10 +96,9 @@ const lively: readonly FixtureTool[] = [
   },
   {
     name: "test_trigger_tool_change",
-    run: async (_given, { surface }) => {
-      // The key seems to lose scopes; whoever looks next finds them again.
-      await surface.renew();
-      surface.access.setFacts(poorer);
+    run: (_given, { surface }) => {
+      // The one that was set last is set last again, so that each call changes something.
+      for (const facts of turns) surface.access.setFacts(facts);
       return say("The list of tools is another one now.");
     },
   },

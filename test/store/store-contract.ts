@@ -283,7 +283,9 @@ function describeApps(both: Both): void {
 function describeKeys(both: Both): void {
   test("of a key only the hash is kept, and it leads to its project's settings", async () => {
     const { store, other } = both();
+    const custom = { custom_domain: null, custom_domain_verified: false, link_in_referrer: false };
     const project_id = await addProject(store, { plan: "free", max_links: 7 });
+    const settings = { id: project_id, plan: "free", suspended: false, max_links: 7, ...custom };
     const scopes = ["links.show", "links.index"] as const;
     const wanted = { project_id, scopes, role: "viewer" as const };
     const { token, id } = await store.write((db) => issueKey(db, maker, wanted));
@@ -296,7 +298,7 @@ function describeKeys(both: Both): void {
       token_hash: hashToken(token),
       scopes,
       role: "viewer",
-      project: { id: project_id, plan: "free", suspended: false, max_links: 7 },
+      project: { ...settings, subdomain: expect.stringMatching(/^p-[0-9a-f]{12}$/) },
     });
     const [listed] = await listKeys(other.db, project_id);
     expect(listed).toEqual({ id, project_id, scopes, role: "viewer", created_at: now });
