@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { Problem } from "../contract/problem.ts";
 import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
 import type { Patience } from "./patience.ts";
-import { ReplyTooLarge, readJson } from "./read-reply.ts";
+import { ReplyTooLarge } from "./read-reply.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 
@@ -10,8 +10,9 @@ import { ReplyTooLarge, readJson } from "./read-reply.ts";
 export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<Reply>;
 
 /** A reply whose status is there; its body may still be on the way, and may never arrive. */
-type Reply = Omit<ApiReply, "text"> & {
-  readonly readText: () => Promise<string>;
+type Reply = Omit<ApiReply, "body"> & {
+  /** Undefined where it is no JSON. */
+  readonly readBody: () => Promise<unknown>;
   /** For a body that nobody wants. */
   readonly discard: () => void;
 };
@@ -66,7 +67,7 @@ export async function attempt(asked: Try): Promise<Outcome> {
     return strange(`a redirect (status ${response.status}), which is not followed`);
   }
   try {
-    return judge(asked, response, readJson(await response.readText()));
+    return judge(asked, response, await response.readBody());
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return replyLost;
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);

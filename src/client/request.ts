@@ -1,4 +1,4 @@
-import type { Endpoint } from "../contract/endpoint.ts";
+import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import type { ApiRequest } from "../contract/exchange.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
@@ -51,12 +51,11 @@ function buildBody(endpoint: Endpoint, input: FlatInput): FlatInput {
 }
 
 function fillPath({ path }: Endpoint, input: FlatInput): string {
-  return path.replace(/:(\w+)/g, (_, name: string) => {
-    const segment = encodeURIComponent(String(input[name]).toWellFormed());
-    // These would name another endpoint, and no resource has such an id.
-    if (["", ".", ".."].includes(segment)) throw notFound(messages.route_unknown);
-    return segment;
-  });
+  if (!path.includes(idParameter)) return path;
+  const id = encodeURIComponent(String(input["id"]).toWellFormed());
+  // These would name another endpoint, and no resource has such an id.
+  if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
+  return path.replace(idParameter, () => id);
 }
 
 function buildQuery({ page, limit, filters = [], sort }: ListInput): URLSearchParams {

@@ -4,8 +4,8 @@ import type { Send } from "./attempt.ts";
 /** The way to a service in this process: its replies are there at once, and whole. */
 export function sendWithin(answer: (request: ApiRequest) => Promise<ApiReply>): Send {
   return async (request) => {
-    const { status, headers, text } = await answer(request);
-    return { status, headers, readText: () => Promise.resolve(text), discard };
+    const { status, headers, body } = await answer(request);
+    return { status, headers, readBody: () => Promise.resolve(body), discard };
   };
 }
 

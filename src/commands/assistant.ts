@@ -54,7 +54,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         scopes,
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
-        lookUp: () => lookUp(deployment, key, report),
+        lookUp: prepareLookUp(deployment, key, report),
         onChange,
       }),
     createServer: (surface) => createServer({ toolbox, surface, gate, version, report }),
@@ -66,16 +66,18 @@ export function createAssistant(options: AssistantOptions): Assistant {
 }
 
 /** A store that cannot be asked teaches nothing new; the call itself tells what is wrong. */
-async function lookUp(
-  { findKey }: Deployment,
+function prepareLookUp(
+  { followKey }: Deployment,
   key: string | undefined,
   report: (error: unknown) => string,
-): Promise<KnownKey | undefined> {
-  if (key === undefined) return undefined;
-  return findKey(key).catch((error: unknown) => {
-    report(error);
-    return undefined;
-  });
+): () => Promise<KnownKey | undefined> {
+  if (key === undefined) return () => Promise.resolve(undefined);
+  const look = followKey(key);
+  return () =>
+    look().catch((error: unknown) => {
+      report(error);
+      return undefined;
+    });
 }
 
 /** What nobody in particular has asked for ends with the assistant. */
@@ -99,10 +101,10 @@ function openClient(
 /** What is known of the configured key, or of any that a caller shows. */
 export async function learnKey(
   { base_url, link_origin }: Config,
-  { findKey }: Deployment,
+  { followKey }: Deployment,
   key: string | undefined,
 ): Promise<KnownKey> {
-  const known = key === undefined ? undefined : await findKey(key);
+  const known = key === undefined ? undefined : await followKey(key)();
   // A deployment elsewhere tells nobody where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
   return known ?? { facts: undefined, linkHost, linkInReferrer: false };

@@ -2,7 +2,7 @@ import type { Send } from "../client/attempt.ts";
 import { sendWithin } from "../client/within.ts";
 import { openRemote } from "../client/remote.ts";
 import type { Config } from "../config.ts";
-import { createService, type KnownKey, type Service } from "../service/service.ts";
+import { createService, type Service } from "../service/service.ts";
 import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
@@ -10,7 +10,7 @@ export type Deployment = {
   readonly origin: string;
   readonly send: Send;
   /** What is known of a key without asking; of a remote deployment's keys nothing is. */
-  readonly findKey: (token: string) => Promise<KnownKey | undefined>;
+  readonly followKey: Service["followKey"];
   /** Our own store and the API upon it; undefined where the deployment is remote. */
   readonly own: (Embedded & { readonly fetch: Service["fetch"] }) | undefined;
   readonly close: () => Promise<void>;
@@ -38,7 +38,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
   return {
     origin: embeddedOrigin,
     send: sendWithin(service.answer),
-    findKey: service.findKey,
+    followKey: service.followKey,
     own: { ...embedded, fetch: service.fetch },
     close: store.close,
   };
@@ -46,5 +46,9 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
 
 function openElsewhere(origin: string): Deployment {
   const { send, close } = openRemote();
-  return { origin, send, findKey: () => Promise.resolve(undefined), own: undefined, close };
+  return { origin, send, followKey: () => knowNothing, own: undefined, close };
+}
+
+function knowNothing(): Promise<undefined> {
+  return Promise.resolve(undefined);
 }

@@ -114,7 +114,7 @@ async function createIdentify(
 ): Promise<(token: string) => Promise<Caller | undefined>> {
   if (deployment.own !== undefined) {
     return async (token) => {
-      const known = await deployment.findKey(token);
+      const known = await deployment.followKey(token)();
       return known && { key: token, known };
     };
   }

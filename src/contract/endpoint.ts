@@ -10,7 +10,7 @@ export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** A second method that does the same: PUT is accepted as PATCH. */
   readonly also?: "PUT";
-  /** Below the versioned prefix; `:id` is always the UUID. */
+  /** Below the versioned prefix; `idParameter` in it is always the UUID. */
   readonly path: `/${string}`;
   readonly tool: string;
   readonly title: string;
@@ -50,6 +50,9 @@ export type Endpoint = {
   /** Fields on which so much hangs that a person approves their change. */
   readonly approval_fields?: readonly string[];
 };
+
+/** The only parameter that a path may have, in one place at most. */
+export const idParameter = ":id";
 
 export type Params<E extends Endpoint> = E["params"] extends z.ZodType
   ? z.output<E["params"]>

@@ -14,6 +14,6 @@ export type ApiRequest = {
 export type ApiReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty where there is no body. */
-  readonly text: string;
+  /** Plain data; null where there is no body. */
+  readonly body: unknown;
 };

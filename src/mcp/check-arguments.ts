@@ -12,6 +12,9 @@ const mostProblems = 20;
 
 /** Names, types and enums of a tool's arguments; what the fields mean is the API's to judge. */
 export function checkArguments(tool: string, schema: z.ZodObject, given: unknown): Arguments {
+  // What fits as it is has nothing in it that `decode` would change.
+  const plain = schema.safeParse(given ?? {});
+  if (plain.success) return plain.data;
   const decoded = decode(given ?? {}, schema);
   const parsed = schema.safeParse(decoded);
   if (parsed.success) return parsed.data;

@@ -15,6 +15,9 @@ const hiddenRanges = [
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
+/** Most texts, told apart sooner than by all that Unicode has. */
+const plain = /^[\x20-\x7e]*$/;
+
 const symbol = String.raw`\p{Extended_Pictographic}`;
 const joiner = String.raw`(?<=[${symbol}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=${symbol})`;
 const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
@@ -22,7 +25,7 @@ const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
 const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
-  if (text.search(hidden) < 0) return text;
+  if (isShown(text)) return text;
   const kept = new Set([...text.matchAll(emojiJoint)].map((match) => match.index));
   return text.replace(hidden, (character, index: number) => {
     const isKept = character === "\n" || character === "\t" || kept.has(index);
@@ -30,18 +33,35 @@ export function showHidden(text: string): string {
   });
 }
 
+function isShown(text: string): boolean {
+  return plain.test(text) || text.search(hidden) < 0;
+}
+
 /** Deeper than anything that the API answers; what a deployment adds may be as deep as it likes. */
 const mostLevels = 32;
 
 /** As `showHidden`, for every text inside a value, the names of its members included. */
-export function makeInert(value: unknown, levels = mostLevels): unknown {
+export function makeInert(value: unknown): unknown {
+  // Most values hide nothing, and to look is cheaper than to copy.
+  return isInert(value, mostLevels) ? value : copyInert(value, mostLevels);
+}
+
+function isInert(value: unknown, levels: number): boolean {
+  if (typeof value === "string") return isShown(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (levels === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => isInert(item, levels - 1));
+  return Object.keys(value).every(isShown) && isInert(Object.values(value), levels);
+}
+
+function copyInert(value: unknown, levels: number): unknown {
   if (typeof value === "string") return showHidden(value);
   if (typeof value !== "object" || value === null) return value;
   if (levels === 0) return "…";
-  if (Array.isArray(value)) return value.map((item) => makeInert(item, levels - 1));
+  if (Array.isArray(value)) return value.map((item) => copyInert(item, levels - 1));
   const members = Object.entries(value);
   return Object.fromEntries(
-    members.map(([name, member]) => [showHidden(name), makeInert(member, levels - 1)]),
+    members.map(([name, member]) => [showHidden(name), copyInert(member, levels - 1)]),
   );
 }
 

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { budgets, limits, paging } from "../contract/policy.ts";
 import { callTool } from "./call-tool.ts";
@@ -49,7 +49,7 @@ export function listShown({ toolbox, surface }: ServerOptions): readonly Endpoin
 }
 
 export function writeTemplate({ path }: Endpoint): string {
-  return `waypost:/${path.replace(":id", "{id}")}`;
+  return `waypost:/${path.replace(idParameter, "{id}")}`;
 }
 
 export function serveResources(server: Server, options: ServerOptions): void {
@@ -85,7 +85,7 @@ async function readResource(
   if (uri === accessUri) return { access: describeAccess(surface, toolbox.tools) };
   if (uri === limitsUri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];
-  const endpoint = shown.find(({ path }) => path === `/${folder}/:id`);
+  const endpoint = shown.find(({ path }) => path === `/${folder}/${idParameter}`);
   const tool = endpoint && toolbox.find(endpoint.tool);
   const id = decode(name);
   if (tool === undefined || id === undefined) throw refuseUnknown(uri);

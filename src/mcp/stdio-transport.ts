@@ -1,6 +1,5 @@
 import {
   INVALID_REQUEST,
-  isJSONRPCRequest,
   PARSE_ERROR,
   parseJSONRPCMessage,
   serializeMessage,
@@ -83,11 +82,10 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
   }
 
   function note(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
     // A subscription has no answer before the end, so that waiting for it would be in vain.
-    if (isJSONRPCRequest(message) && message.method !== "subscriptions/listen") {
-      running.begin(message.id);
-    }
-    if ("method" in message && message.method === "notifications/cancelled") {
+    if ("id" in message && message.method !== "subscriptions/listen") running.begin(message.id);
+    if (message.method === "notifications/cancelled") {
       const { requestId } = message.params ?? {};
       if (isId(requestId)) running.end(requestId);
     }

@@ -35,9 +35,9 @@ export function receiveData({ method, url, headers, body = "" }: ApiRequest): In
 }
 
 /** HEAD is GET without its body. */
-export function toResponse({ status, headers, text }: ApiReply, method: string): Response {
-  const body = text === "" || method === "HEAD" ? null : text;
-  return new Response(body, { status, headers });
+export function toResponse({ status, headers, body }: ApiReply, method: string): Response {
+  const text = body === null || method === "HEAD" ? null : JSON.stringify(body);
+  return new Response(text, { status, headers });
 }
 
 async function readText(request: Request): Promise<string> {

@@ -22,10 +22,13 @@ export function createKeyring(store: Store, { monotonic }: Pick<Clock, "monotoni
   let writes = -1;
   let askedAt = -Infinity;
 
+  function isTrusted(): boolean {
+    return monotonic() - askedAt < trusted_ms && writes === store.countWrites();
+  }
+
   async function refresh(): Promise<void> {
     const now = monotonic();
     const written = store.countWrites();
-    if (now - askedAt < trusted_ms && writes === written) return;
     const current = await store.readVersion();
     writes = written;
     askedAt = now;
@@ -36,7 +39,7 @@ export function createKeyring(store: Store, { monotonic }: Pick<Clock, "monotoni
 
   return {
     find: async (tokenHash) => {
-      await refresh();
+      if (!isTrusted()) await refresh();
       const known = kept.get(tokenHash);
       if (known !== undefined) return known;
       const before = version;

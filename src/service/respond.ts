@@ -20,15 +20,15 @@ const headers = {
 
 export function respondWith(status: number, body: unknown): ApiReply {
   return body === null
-    ? { status, headers: { "cache-control": "no-store" }, text: "" }
-    : { status, headers, text: JSON.stringify(body) };
+    ? { status, headers: { "cache-control": "no-store" }, body }
+    : { status, headers, body };
 }
 
 export function respondWithProblem(problem: Problem): ApiReply {
   return {
     status: problem.status,
     headers: { ...headers, ...problem.headers },
-    text: JSON.stringify({ [problem.key]: problem.message }),
+    body: { [problem.key]: problem.message },
   };
 }
 

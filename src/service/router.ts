@@ -1,4 +1,4 @@
-import type { Endpoint } from "../contract/endpoint.ts";
+import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import { apiPrefix } from "../contract/index.ts";
 
 /** Which endpoint a request is for, by its method and path. */
@@ -9,9 +9,6 @@ export type Route<Target> = {
 };
 
 type Entry = Pick<Endpoint, "method" | "also" | "path">;
-
-/** Paths have at most one parameter, `:id`, so a request can only be for two patterns. */
-const parameter = ":id";
 
 export function createRouter<Target>(
   entries: readonly (readonly [Entry, Target])[],
@@ -27,21 +24,26 @@ export function createRouter<Target>(
     const path = decode(readPath(url));
     const exact = known.get(`${method} ${path}`);
     if (exact !== undefined) return { target: exact, params: {} };
-    for (const [pattern, id] of listPatterns(path)) {
-      const target = known.get(`${method} ${pattern}`);
-      if (target !== undefined) return { target, params: { id } };
-    }
-    return undefined;
+    // The last part may be the parameter, or the one before it.
+    const last = path.lastIndexOf("/");
+    return (
+      find(method, path, last, path.length) ??
+      find(method, path, path.lastIndexOf("/", last - 1), last)
+    );
   };
-}
 
-/** The path with one of its parts as the parameter: the third or the fourth after the prefix. */
-function* listPatterns(path: string): Generator<readonly [pattern: string, id: string]> {
-  const parts = path.split("/");
-  for (let index = parts.length - 1; index > 2; index -= 1) {
-    const id = parts[index] ?? "";
-    if (id === "" || id === parameter) continue;
-    yield [parts.with(index, parameter).join("/"), id];
+  /** What the path names when what stands between its two places is the parameter. */
+  function find(
+    method: string,
+    path: string,
+    slash: number,
+    end: number,
+  ): Route<Target> | undefined {
+    const id = path.slice(slash + 1, end);
+    if (slash < 0 || id === "" || id === idParameter) return undefined;
+    const pattern = path.slice(0, slash + 1) + idParameter + path.slice(end);
+    const target = known.get(`${method} ${pattern}`);
+    return target && { target, params: { id } };
   }
 }
 

@@ -26,16 +26,19 @@ export type Service = {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same, for whoever asks from within this process. */
   readonly answer: (request: ApiRequest) => Promise<ApiReply>;
-  /** What is known of a token's key, for whoever shapes what is shown by it. */
-  readonly findKey: (token: string) => Promise<KnownKey | undefined>;
+  /** What is known of a token's key at each look, for whoever shapes what is shown by it. */
+  readonly followKey: (token: string) => LookUp;
 };
 
 /** A key and where its project's links live. */
-export type KnownKey = {
+type KnownKey = {
   readonly facts: KeyFacts;
   readonly linkHost: string | undefined;
   readonly linkInReferrer: boolean;
 };
+
+/** Undefined for a key that does not exist, or does no more. */
+type LookUp = () => Promise<KnownKey | undefined>;
 
 export type ServiceOptions = Services & {
   /** Notes an unexpected error where the operator looks, and answers its reference. */
@@ -99,9 +102,12 @@ export function createService(options: ServiceOptions): Service {
   return {
     fetch: async (request) => toResponse(await receive(receiveRequest(request)), request.method),
     answer: (request) => receive(receiveData(request)),
-    findKey: async (token) => {
-      const holder = await keyring.find(hashToken(token));
-      return holder && describeHolder(holder);
+    followKey: (token) => {
+      const hash = hashToken(token);
+      return async () => {
+        const holder = await keyring.find(hash);
+        return holder && describeHolder(holder);
+      };
     },
   };
 

@@ -34,7 +34,7 @@ export async function serveFixtures(): Promise<Serving> {
     ...assistant,
     createServer: (surface) => addFixtures(assistant.createServer(surface), surface),
     identify: async (token) => {
-      const known = await deployment.findKey(token);
+      const known = await deployment.followKey(token)();
       return known && { key: token, known };
     },
     hostnames: ["127.0.0.1", "localhost"],

@@ -164,8 +164,8 @@ export async function createAssistantWorld(
   /** Our server at one end of a pair; what comes back is the other end. */
   const serve = async (key: string | undefined) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
-    const findKey = async () => (key === undefined ? undefined : service.findKey(key));
-    const known = (await findKey()) ?? {
+    const lookUp = key === undefined ? () => Promise.resolve(undefined) : service.followKey(key);
+    const known = (await lookUp()) ?? {
       facts: undefined,
       linkHost: undefined,
       linkInReferrer: false,
@@ -182,7 +182,7 @@ export async function createAssistantWorld(
       scopes: undefined,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
-      lookUp: findKey,
+      lookUp,
       onChange: () => {},
     });
     const create = () => createServer({ toolbox, surface, gate, version: "0", report });

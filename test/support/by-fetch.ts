@@ -1,4 +1,5 @@
 import type { Send } from "../../src/client/attempt.ts";
+import { readJson } from "../../src/client/read-reply.ts";
 
 /** A deployment that a test writes as a function of the platform's own Request and Response. */
 export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
@@ -11,7 +12,7 @@ export function sendByFetch(fetch: Fetch): Send {
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      readText: () => response.text(),
+      readBody: async () => readJson(await response.text()),
       discard: () => void response.body?.cancel(),
     };
   };
