@@ -83,11 +83,16 @@ const readCodes = {
 
 /** A read that was in doubt changed nothing, so only the reason is worth telling. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
-  return new CallFailure(readCodes[reason], `The deployment gave no answer: ${said}.`, {
+  return new CallFailure(readCodes[reason], endSentence(`The deployment gave no answer: ${said}`), {
     effect: "none",
     retry: "later",
     ...(wait_ms !== undefined && { retry_after_s: Math.ceil(wait_ms / 1000) }),
   });
+}
+
+/** What the deployment said may have an end of its own. */
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 type Learned = {
@@ -102,8 +107,8 @@ function failUnknown(
   { checked, words }: Learned,
 ): CallFailure {
   const message = [
-    `It is not known whether this happened: ${said}.`,
-    ...(words === undefined ? [] : [`Asked again, the deployment refused: ${words}.`]),
+    endSentence(`It is not known whether this happened: ${said}`),
+    ...(words === undefined ? [] : [endSentence(`Asked again, the deployment refused: ${words}`)]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
   const retry = readRepeat(endpoint, input) === "never" ? "never" : "later";

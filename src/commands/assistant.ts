@@ -14,7 +14,6 @@ import { clock, random } from "./embedded.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
-  readonly toolbox: Toolbox;
   readonly createSurface: (
     caller: { readonly key: string | undefined; readonly known: KnownKey },
     onChange: () => void,
@@ -25,6 +24,7 @@ export type Assistant = {
 
 type AssistantOptions = {
   readonly config: Config;
+  readonly toolbox: Toolbox;
   readonly deployment: Deployment;
   readonly version: string;
   readonly state: LazyState;
@@ -34,9 +34,8 @@ type AssistantOptions = {
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
-  const { config, deployment, version, state, openPage, report } = options;
-  const { mode, tools: selection, scopes } = config;
-  const toolbox = chooseTools({ mode, selection });
+  const { config, toolbox, deployment, version, state, openPage, report } = options;
+  const { mode, scopes } = config;
   const gate = createGate({
     mode,
     hasPin: config.secrets.approval_pin_file !== undefined,
@@ -46,7 +45,6 @@ export function createAssistant(options: AssistantOptions): Assistant {
   });
   const life = new AbortController();
   return {
-    toolbox,
     createSurface: ({ key, known }, onChange) =>
       createSurface({
         client: openClient(deployment, key, life.signal),
@@ -110,9 +108,10 @@ export async function learnKey(
   return known ?? { facts: undefined, linkHost, linkInReferrer: false };
 }
 
-function chooseTools(options: Parameters<typeof createToolbox>[0]): Toolbox {
+/** A wrong choice is refused before anything is opened, or made for the first time. */
+export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   try {
-    return createToolbox(options);
+    return createToolbox({ mode, selection });
   } catch (error) {
     if (!(error instanceof UnknownTool)) throw error;
     throw new UsageFault(`--tools (WAYPOST_TOOLS): ${error.message}`, { cause: error });

@@ -51,7 +51,7 @@ function describeConfiguration({ base_url, mode, tools, data }: Config, version:
 
 function isPlainElsewhere(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127\.|\[::1\])/.test(hostname);
+  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 async function tryOpen(config: Config, note: Note): Promise<Deployment | undefined> {

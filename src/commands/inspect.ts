@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import type { Toolbox } from "../mcp/toolbox.ts";
 import type { Surface } from "../mcp/tool.ts";
-import { createAssistant, learnKey, prepareState } from "./assistant.ts";
+import { chooseTools, createAssistant, learnKey, prepareState } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 
 /** What an assistant would be shown with this configuration, for whoever only wants to look. */
@@ -17,8 +17,10 @@ export async function inspectTools(
   { config, version, key }: InspectOptions,
   deployment: Deployment,
 ): Promise<Inspection> {
-  const { toolbox, createSurface } = createAssistant({
+  const toolbox = chooseTools(config);
+  const { createSurface } = createAssistant({
     config,
+    toolbox,
     deployment,
     version,
     state: prepareState(config),

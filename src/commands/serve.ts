@@ -6,8 +6,10 @@ import { UsageFault, type Config } from "../config.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import type { Caller } from "../mcp/doors.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/http.ts";
+import type { Toolbox } from "../mcp/toolbox.ts";
 import { createToken } from "../service/ids.ts";
 import {
+  chooseTools,
   createAssistant,
   learnKey,
   prepareState,
@@ -42,12 +44,13 @@ export type ServeOptions = {
 export async function serve(options: ServeOptions): Promise<void> {
   const { config, version } = options;
   claimStdout();
+  const toolbox = chooseTools(config);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const places = describePlaces(config, await listen(server, config));
   const log = createLog(config);
   const report = createReport(log);
-  const serving: Serving = { config, version, places, log, report };
+  const serving: Serving = { config, version, toolbox, places, log, report };
   try {
     const linkOrigin = places.links ?? "";
     const deployment = await openDeployment({ config, linkOrigin, report });
@@ -64,6 +67,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 type Serving = {
   readonly config: Config;
   readonly version: string;
+  readonly toolbox: Toolbox;
   readonly places: Places;
   readonly log: Log;
   readonly report: (error: unknown) => string;
@@ -75,10 +79,10 @@ async function run(
   deployment: Deployment,
   { json, stopped }: ServeOptions,
 ): Promise<void> {
-  const { config, version, places, report } = serving;
-  const state = prepareState(config);
+  const { places } = serving;
+  const state = prepareState(serving.config);
   const openPage = (id: string) => Promise.resolve(places.url + approvalPath + id);
-  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const assistant = createAssistant({ ...serving, deployment, state, openPage });
   const mcp = await openMcp(serving, deployment, assistant);
   await attach(server, serving, deployment, { mcp, state });
   announce(serving, deployment, json);
@@ -88,9 +92,9 @@ async function run(
 }
 
 async function openMcp(
-  { config, places, log, report }: Serving,
+  { config, toolbox, places, log, report }: Serving,
   deployment: Deployment,
-  { toolbox, createSurface, createServer }: Assistant,
+  { createSurface, createServer }: Assistant,
 ): Promise<McpHttp> {
   return createMcpHttp({
     toolbox,

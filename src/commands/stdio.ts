@@ -4,8 +4,14 @@ import type { Config } from "../config.ts";
 import { createListener, type Listener } from "../mcp/approval/listener.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import { serveOverStdio } from "../mcp/stdio.ts";
-import { watchVisible } from "../mcp/toolbox.ts";
-import { createAssistant, learnKey, prepareState, type LazyState } from "./assistant.ts";
+import { watchVisible, type Toolbox } from "../mcp/toolbox.ts";
+import {
+  chooseTools,
+  createAssistant,
+  learnKey,
+  prepareState,
+  type LazyState,
+} from "./assistant.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 import { createLog, createReport, type Log } from "./log.ts";
 import { claimStdout } from "./output.ts";
@@ -25,12 +31,13 @@ type StdioOptions = {
 export async function runStdio(options: StdioOptions): Promise<void> {
   const { config } = options;
   const output = claimStdout();
+  const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
   const linkOrigin = describeLinkOrigin(config, config.port);
   const deployment = await openDeployment({ config, linkOrigin, report });
   try {
-    await serve(options, deployment, { output, log, report });
+    await serve(options, deployment, { output, toolbox, log, report });
   } finally {
     await deployment.close();
   }
@@ -38,6 +45,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 
 type Ways = {
   readonly output: Writable;
+  readonly toolbox: Toolbox;
   readonly log: Log;
   readonly report: (error: unknown) => string;
 };
@@ -45,18 +53,19 @@ type Ways = {
 async function serve(
   { config, version, input, stopped }: StdioOptions,
   deployment: Deployment,
-  { output, log, report }: Ways,
+  { output, toolbox, log, report }: Ways,
 ): Promise<void> {
   const state = prepareState(config);
   const listener = await openPages(config, state, report);
   const openPage = (id: string) => listener.open(approvalPath, id);
-  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const parts = { config, toolbox, deployment, version, state, openPage, report };
+  const assistant = createAssistant(parts);
   const onError = (error: unknown) => log.debug({ error: String(error) }, "protocol error");
   const key = readApiKey(config);
   const known = await learnKey(config, deployment, key);
   let connected: Server | undefined;
   const surface = assistant.createSurface({ key, known }, () => onChange());
-  const onChange = watchVisible(assistant.toolbox, surface, () => {
+  const onChange = watchVisible(toolbox, surface, () => {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });

@@ -8,6 +8,7 @@ type Context = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
   readonly effect?: "none" | "unknown" | "done";
+  readonly retry?: "now" | "later" | "never";
   /** What a refusal said. */
   readonly message?: string;
 };
@@ -32,7 +33,7 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
   overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
   unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
   timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
-  outcome_unknown: ({ endpoint, tool }) => adviseUnknown(endpoint, tool),
+  outcome_unknown: adviseUnknown,
   bad_response: ({ effect }) =>
     effect === "unknown"
       ? "Look whether it happened, and tell the user to check the deployment's base address."
@@ -66,7 +67,8 @@ function adviseNotFound(endpoint: Endpoint | undefined): string {
 }
 
 /** How to find out, before anything is done twice. */
-function adviseUnknown(endpoint: Endpoint | undefined, tool: string): string {
+function adviseUnknown({ endpoint, tool, retry }: Context): string {
+  if (retry === "later") return `Call ${tool} again later: to repeat it does no harm.`;
   const listTool = endpoint === undefined ? undefined : findListTool(endpoint);
   if (listTool === undefined || endpoint?.path.startsWith("/page_template") === true) {
     return `Do not call ${tool} again before the user has looked whether it happened.`;

@@ -6,6 +6,7 @@ import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
 import { explainCallFailure, explainProblem, ToolFailure, type Failure } from "./failure.ts";
+import { describeFault } from "./guard.ts";
 import { makeInert } from "./inert.ts";
 import type { JsonObject, Surface, Tool } from "./tool.ts";
 
@@ -35,10 +36,9 @@ export async function callTool(
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
-    const reference = context.report(error);
     return fail({
       code: "internal",
-      message: `Something went wrong inside Waypost (reference ${reference}).`,
+      message: describeFault(context.report(error)),
       effect: "unknown",
       retry: "now",
       next: advise("internal", { tool: tool.name }),

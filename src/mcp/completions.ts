@@ -1,6 +1,7 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
+import type { Guard } from "./guard.ts";
 import { showHidden } from "./inert.ts";
 import { readRows } from "./present.ts";
 import { findKind } from "./resource-kind.ts";
@@ -18,15 +19,18 @@ const appArguments: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ["package_name", contract.androidApps.index],
 ]);
 
-export function serveCompletions(server: Server, options: ServerOptions): void {
+export function serveCompletions(server: Server, options: ServerOptions, guard: Guard): void {
   const { access, client } = options.surface;
-  server.setRequestHandler("completion/complete", async (request, { mcpReq }) => {
-    const { ref, argument } = request.params;
-    const index =
-      ref.type === "ref/resource" ? findIndex(ref.uri) : appArguments.get(argument.name);
-    const values = index === undefined ? [] : await complete(index, argument.value, mcpReq.signal);
-    return { completion: { values, hasMore: values.length === mostValues } };
-  });
+  server.setRequestHandler(
+    "completion/complete",
+    guard(async (request, { mcpReq: { signal } }) => {
+      const { ref, argument } = request.params;
+      const index =
+        ref.type === "ref/resource" ? findIndex(ref.uri) : appArguments.get(argument.name);
+      const values = index === undefined ? [] : await complete(index, argument.value, signal);
+      return { completion: { values, hasMore: values.length === mostValues } };
+    }),
+  );
 
   function findIndex(uri: string): Endpoint | undefined {
     const show = listShown(options).find((endpoint) => writeTemplate(endpoint) === uri);

@@ -99,7 +99,7 @@ export function explainProblem(asked: Asked, { status, message }: Problem): Fail
 
 /** What went wrong on the way to it. */
 export function explainCallFailure(asked: Asked, { code, message, facts }: CallFailure): Failure {
-  return { code, message, ...facts, next: advise(code, { ...asked, effect: facts.effect }) };
+  return { code, message, ...facts, next: advise(code, { ...asked, ...facts }) };
 }
 
 function readCode(status: number, message: string): Code {

@@ -8,6 +8,7 @@ import {
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import { createDoors, type Caller, type Door, type DoorOptions } from "./doors.ts";
+import { describeFault } from "./guard.ts";
 import { messageBytes } from "./message-bytes.ts";
 import type { Running } from "./running.ts";
 import { watchEnd } from "./watch-end.ts";
@@ -45,8 +46,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
       try {
         return await admit(request);
       } catch (error) {
-        const message = `Something went wrong inside Waypost (reference ${report(error)}).`;
-        return refuse(500, INTERNAL_ERROR, message);
+        return refuse(500, INTERNAL_ERROR, describeFault(report(error)));
       }
     },
     close: async (patience_ms) => {

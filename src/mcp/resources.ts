@@ -5,6 +5,7 @@ import { budgets, limits, paging } from "../contract/policy.ts";
 import { callTool } from "./call-tool.ts";
 import { describeAccess } from "./explain-access.ts";
 import type { Failure } from "./failure.ts";
+import type { Guard } from "./guard.ts";
 import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
 import type { ServerOptions } from "./server.ts";
@@ -52,16 +53,19 @@ export function writeTemplate({ path }: Endpoint): string {
   return `waypost:/${path.replace(idParameter, "{id}")}`;
 }
 
-export function serveResources(server: Server, options: ServerOptions): void {
+export function serveResources(server: Server, options: ServerOptions, guard: Guard): void {
   server.setRequestHandler("resources/list", () => ({ resources: fixed }));
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: listShown(options).map(describeTemplate),
   }));
-  server.setRequestHandler("resources/read", async (request, { mcpReq }) => {
-    const { uri } = request.params;
-    const value = await readResource(uri, options, mcpReq.signal);
-    return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
-  });
+  server.setRequestHandler(
+    "resources/read",
+    guard(async (request, { mcpReq }) => {
+      const { uri } = request.params;
+      const value = await readResource(uri, options, mcpReq.signal);
+      return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
+    }),
+  );
 }
 
 function describeTemplate(endpoint: Endpoint) {

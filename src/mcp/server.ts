@@ -14,6 +14,7 @@ import {
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Answer } from "./approval/person.ts";
 import { callTool } from "./call-tool.ts";
+import { createGuard } from "./guard.ts";
 import { quote } from "./inert.ts";
 import { serveCompletions } from "./completions.ts";
 import { servePrompts } from "./prompts.ts";
@@ -60,23 +61,28 @@ export function createServer(options: ServerOptions): Server {
       jsonSchemaValidator: { getValidator: () => acceptAll },
     },
   );
-  server.setRequestHandler("tools/list", async () => {
+  const guard = createGuard(options.report);
+  const listTools = async () => {
     await surface.renew();
     return { tools: describeTools(listVisible(toolbox, surface)) };
-  });
-  server.setRequestHandler("tools/call", async (request, context) => {
-    const { name, arguments: given } = request.params;
-    const tool = toolbox.find(name);
-    if (tool === undefined) throw refuseUnknown(toolbox, name);
-    await surface.renew();
-    const answered = answerCall(server, tool, given, context, options);
-    // Beside the first call, never before it.
-    void surface.explore();
-    return answered;
-  });
-  serveResources(server, options);
+  };
+  server.setRequestHandler("tools/list", guard(listTools));
+  server.setRequestHandler(
+    "tools/call",
+    guard(async (request, context) => {
+      const { name, arguments: given } = request.params;
+      const tool = toolbox.find(name);
+      if (tool === undefined) throw refuseUnknown(toolbox, name);
+      await surface.renew();
+      const answered = answerCall(server, tool, given, context, options);
+      // Beside the first call, never before it.
+      void surface.explore();
+      return answered;
+    }),
+  );
+  serveResources(server, options, guard);
   servePrompts(server);
-  serveCompletions(server, options);
+  serveCompletions(server, options, guard);
   return server;
 }
 

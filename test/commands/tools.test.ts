@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 
@@ -50,6 +52,15 @@ test("a name that there is not is refused with the one that was meant", async ()
     'waypost: --tools (WAYPOST_TOOLS): there is no tool or group "list_link"; ' +
       "did you mean list_links\n",
   );
+});
+
+test.each(["serve", "stdio"])("a wrong name stops %s before anything is made", async (command) => {
+  await using folder = await createFolder();
+  const data = join(folder.path, "data");
+  const finished = await run([command, "--data", data, "--port", "0", "--tools", "list_link"]);
+  expect(finished).toMatchObject({ code: 2, stdout: "" });
+  expect(finished.stderr).toContain("did you mean list_links");
+  expect(existsSync(data)).toBe(false);
 });
 
 test("the key of a remote deployment is found out without a change to it", async () => {

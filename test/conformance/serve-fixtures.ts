@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { createAssistant, prepareState } from "../../src/commands/assistant.ts";
+import { chooseTools, createAssistant, prepareState } from "../../src/commands/assistant.ts";
 import { openDeployment } from "../../src/commands/deployment.ts";
 import { clock } from "../../src/commands/embedded.ts";
 import { attachFront, createHttpServer } from "../../src/commands/front.ts";
@@ -29,9 +29,12 @@ export async function serveFixtures(): Promise<Serving> {
   const deployment = await openDeployment({ config, linkOrigin, report });
   const state = prepareState(config);
   const version = "0.0.0";
-  const assistant = createAssistant({ config, deployment, version, state, openPage, report });
+  const toolbox = chooseTools(config);
+  const parts = { config, toolbox, deployment, version, state, openPage, report };
+  const assistant = createAssistant(parts);
   const mcp = createMcpHttp({
     ...assistant,
+    toolbox,
     createServer: (surface) => addFixtures(assistant.createServer(surface), surface),
     identify: async (token) => {
       const known = await deployment.followKey(token)();

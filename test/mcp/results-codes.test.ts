@@ -131,6 +131,13 @@ const cases: readonly Case[] = [
     failure: { effect: "unknown", retry: "never", next: /first look with list_links/ },
   },
   {
+    code: "outcome_unknown",
+    tool: "upsert_link",
+    args: { path: "a" },
+    staging: { send: (request) => (request.method === "GET" ? html(request) : broken(request)) },
+    failure: { effect: "unknown", retry: "later", next: /Call upsert_link again later/ },
+  },
+  {
     code: "bad_response",
     staging: { send: html },
     failure: { effect: "none", retry: "never", next: /base address/ },
@@ -164,6 +171,26 @@ describe.each(["v1", "modern"] as const)("through the client of %s", (era) => {
     expect(text).not.toContain("passwd");
     expect(stage.reported).toHaveLength(code === "internal" ? 1 : 0);
   });
+});
+
+test("what fails before a tool is called is told by its reference alone", async () => {
+  await using stage = await openStage({
+    send: answering(200, {}),
+    lookUp: () => Promise.reject(new Error("ENOENT: /etc/passwd")),
+  });
+  await expect(stage.listTools()).rejects.toThrow(
+    /Something went wrong inside Waypost \(reference reference-1\)\.$/,
+  );
+  await expect(stage.callTool("get_link", { id })).rejects.toThrow(/reference reference-2/);
+  expect(stage.reported).toHaveLength(2);
+});
+
+test("a sentence of the deployment's is not ended twice", async () => {
+  const send = refusing(503, "Busy. Come back later.");
+  await using stage = await openStage({ send });
+  const { structured } = await stage.callTool("get_link", { id });
+  expect(structured["error"].message).toMatch(/Come back later\.$/);
+  expect(structured["error"].message).not.toMatch(/\.\.$/);
 });
 
 test("an approval that is asked for, or refused, is a failure of the same shape", async () => {

@@ -56,6 +56,8 @@ export type Staging = {
   readonly key?: string | undefined;
   readonly scopes?: readonly Scope[];
   readonly known?: Partial<KnownKey>;
+  /** What becomes of a second look at the key; it teaches nothing new, unless a test says so. */
+  readonly lookUp?: () => Promise<undefined>;
   readonly mode?: Mode;
   readonly selection?: readonly string[];
   readonly era?: Era;
@@ -104,7 +106,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     scopes,
     known,
     isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
-    lookUp: () => Promise.resolve(undefined),
+    lookUp: staging.lookUp ?? (() => Promise.resolve(undefined)),
     onChange: () => onChange(),
   });
   const onChange = watchVisible(toolbox, surface, () => {

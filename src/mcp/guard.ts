@@ -1,0 +1,25 @@
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+
+/** Wraps what answers a client, so that nothing of an unexpected error reaches it. */
+export type Guard = <Args extends readonly unknown[], Result>(
+  answer: (...args: Args) => Result | Promise<Result>,
+) => (...args: Args) => Promise<Result>;
+
+/** `report` notes an error where the operator looks, and answers its reference. */
+export function createGuard(report: (error: unknown) => string): Guard {
+  return (answer) =>
+    async (...args) => {
+      try {
+        return await answer(...args);
+      } catch (error) {
+        // These were written for the client.
+        if (error instanceof ProtocolError) throw error;
+        throw new ProtocolError(ProtocolErrorCode.InternalError, describeFault(report(error)));
+      }
+    };
+}
+
+/** All that a client may learn of an unexpected error. */
+export function describeFault(reference: string): string {
+  return `Something went wrong inside Waypost (reference ${reference}).`;
+}
