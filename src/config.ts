@@ -122,6 +122,7 @@ export function readConfig(environment: Values, flags: Values): Config {
   const { link_origin, public_url, base_url, scopes: declared, ...rest } = parsed.data;
   refuseLinkOrigin(link_origin, base_url);
   const secrets = readSecrets(environment);
+  refuseUnaskedPin(secrets, rest.mode);
   return { ...rest, link_origin, public_url, base_url, scopes: declared, secrets };
 }
 
@@ -135,6 +136,15 @@ function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | unde
       ? "must be an origin with {subdomain} in its host name"
       : "must be the origin of the project's links, such as https://go.example.com";
   throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
+}
+
+/** An operator who sets a PIN counts on being asked for it. */
+function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
+  if (approval_pin_file === undefined || (mode !== "two-step" && mode !== "full")) return;
+  throw new UsageFault(
+    `WAYPOST_APPROVAL_PIN_FILE is set, but --mode ${mode} shows no page that asks for the PIN; ` +
+      "use --mode guarded, or leave the PIN unset",
+  );
 }
 
 function isOrigin(text: string): boolean {

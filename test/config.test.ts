@@ -150,6 +150,14 @@ describe("what is refused, in one line that names the flag and the variable", ()
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
   });
 
+  test.each(["two-step", "full"])("a PIN that --mode %s would never ask for", (mode) => {
+    const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };
+    expect(() => readConfig(environment, { mode })).toThrow(
+      `WAYPOST_APPROVAL_PIN_FILE is set, but --mode ${mode} shows no page`,
+    );
+    expect(() => readConfig(environment, { mode: "guarded" })).not.toThrow();
+  });
+
   test.each([
     ["WAYPOST_DATABASE_URL", { ...home, WAYPOST_DATABASE_URL: "postgres://db" }, {}],
     ["--database-url", home, { "database-url": "postgres://db" }],

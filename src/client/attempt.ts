@@ -3,6 +3,7 @@ import { Problem } from "../contract/problem.ts";
 import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
 import type { Patience } from "./patience.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
+import type { Skew } from "./skew.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 
@@ -48,6 +49,7 @@ type Try = {
   readonly request: ApiRequest;
   readonly send: Send;
   readonly patience: Patience;
+  readonly skew: Pick<Skew, "note">;
   /** The key: a deployment may repeat it, and its words go on to whoever reads them. */
   readonly secret: string | undefined;
 };
@@ -55,13 +57,14 @@ type Try = {
 const wordsLength = 4000;
 
 export async function attempt(asked: Try): Promise<Outcome> {
-  const { endpoint, request, send, patience } = asked;
+  const { endpoint, request, send, patience, skew } = asked;
   let response: Reply;
   try {
     response = await Promise.race([send(request, patience.readSignal), patience.ended]);
   } catch (error) {
     return explainThrown(error, patience);
   }
+  skew.note(response.headers["date"]);
   if (response.status >= 300 && response.status < 400) {
     response.discard();
     return strange(`a redirect (status ${response.status}), which is not followed`);

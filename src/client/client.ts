@@ -7,6 +7,7 @@ import type { Ask } from "./read-back.ts";
 import { createPatience } from "./patience.ts";
 import { buildRequest, type FlatInput, type Target } from "./request.ts";
 import { settle } from "./settle.ts";
+import { createSkew, type Skew } from "./skew.ts";
 import { failCancelled, failLimited, type End } from "./verdict.ts";
 
 /** HOW a call travels: one try after another, until its end is known or the time is up. */
@@ -34,7 +35,11 @@ export type ClientOptions = {
   readonly setTimer?: SetTimer;
 };
 
-type Gear = ClientOptions & { readonly pacer: Pacer; readonly allowance: Allowance };
+type Gear = ClientOptions & {
+  readonly pacer: Pacer;
+  readonly allowance: Allowance;
+  readonly skew: Skew;
+};
 
 type Trip = {
   readonly endpoint: Endpoint;
@@ -54,7 +59,12 @@ const limitedBackoff_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
   const { clock } = options;
-  const gear = { ...options, pacer: createPacer(clock), allowance: createAllowance() };
+  const gear = {
+    ...options,
+    pacer: createPacer(clock),
+    allowance: createAllowance(),
+    skew: createSkew(clock),
+  };
   return {
     call: (endpoint, input, signal = new AbortController().signal) =>
       askWithin(gear, signal, clock.monotonic() + callDeadline_ms)(endpoint, input),
@@ -87,6 +97,7 @@ async function travel(gear: Gear, trip: Trip): Promise<unknown> {
       {
         ...end,
         since: new Date(since_ms).toISOString(),
+        isSameTime: gear.skew.isNone,
         mayRepeat: () =>
           tries < mostTries &&
           hasTime(gear, trip, wait_ms) &&
@@ -124,7 +135,7 @@ async function tryInTurn(gear: Gear, trip: Trip, doubt: Doubt | undefined): Prom
 }
 
 async function tryOnce(gear: Gear, trip: Trip, end: End): Promise<Outcome> {
-  const { target, send, clock, setTimer = setRealTimer } = gear;
+  const { target, send, clock, skew, setTimer = setRealTimer } = gear;
   const { endpoint, input, signal, deadline } = trip;
   if (signal.aborted) throw failCancelled(end);
   const request = buildRequest(endpoint, input, target);
@@ -132,7 +143,7 @@ async function tryOnce(gear: Gear, trip: Trip, end: End): Promise<Outcome> {
   signal.addEventListener("abort", patience.end, { once: true });
   const stopTimer = setTimer(patience.end, Math.min(tryDeadline_ms, deadline - clock.monotonic()));
   try {
-    return await attempt({ endpoint, request, send, patience, secret: target.key });
+    return await attempt({ endpoint, request, send, patience, skew, secret: target.key });
   } finally {
     stopTimer();
     signal.removeEventListener("abort", patience.end);

@@ -35,6 +35,8 @@ type Look = {
   readonly sent: FlatInput;
   /** When the call began. */
   readonly since: string;
+  /** Whether the deployment's clock goes as ours: else `since` means nothing there. */
+  readonly isSameTime: () => boolean;
 };
 
 /** One kind of resource: how it is read, and when a row is as it was asked for. */
@@ -119,11 +121,14 @@ function findCreated<Row extends { readonly id: string }>(kind: NamedKind<Row>):
     if (found.kind !== "done") return found;
     const filter = { field: "created_at", condition: "gteq", value: look.since } as const;
     const young = await findNamed(kind, [filter])(look);
-    if (young.kind === "done") return young;
-    const checked = `${describeName(kind, look)} is there as asked for, but older than this call`;
+    if (young.kind === "done" && look.isSameTime()) return young;
+    const why = look.isSameTime() ? "older than this call" : clocksDiffer;
+    const checked = `${describeName(kind, look)} is there as asked for, but ${why}`;
     return { kind: "unclear", checked };
   };
 }
+
+const clocksDiffer = "the deployment's clock differs from ours, so its age cannot be told";
 
 /** The row of a name: there can be no other, whoever made it. */
 function findNamed<Row extends { readonly id: string }>(
@@ -218,7 +223,7 @@ async function isApp<App extends { readonly id: string }>(
 }
 
 /** A shortened path is random and an address is no filter, so all that is new is looked through. */
-async function findShortened({ ask, sent, since }: Look): Promise<Finding> {
+async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Finding> {
   const { url, prefix } = sent as Input<typeof shortLinks.create>;
   const start = normalizePath(prefix ?? "") ?? "";
   const { links: young } = await ask(links.index, {
@@ -230,6 +235,9 @@ async function findShortened({ ask, sent, since }: Look): Promise<Finding> {
     (link) => link.url === url && link.shortened_path?.startsWith(start) === true,
   );
   const [first] = found;
+  if (first !== undefined && !isSameTime()) {
+    return { kind: "unclear", checked: `a link shortens ${url}, but ${clocksDiffer}` };
+  }
   if (first !== undefined && found.length === 1) return { kind: "done", body: first };
   const checked = `the links made since ${since}: ${found.length} of them shorten ${url}`;
   return { kind: found.length === 0 ? "undone" : "unclear", checked };

@@ -13,6 +13,8 @@ export type Next =
 export type Settling = End & {
   readonly signal: AbortSignal;
   readonly since: string;
+  /** Whether the deployment's clock goes as ours. */
+  readonly isSameTime: () => boolean;
   /** Whether there are tries and time left for another one. */
   readonly mayRepeat: () => boolean;
   readonly ask: Ask;
@@ -72,7 +74,7 @@ async function settleRefusal(
 }
 
 async function lookBack(settling: Settling): Promise<Finding> {
-  const { endpoint, input, signal, since, ask, pause } = settling;
+  const { endpoint, input, signal, since, isSameTime, ask, pause } = settling;
   const readBack = readBacks[endpoint.tool];
   let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
   if (readBack === undefined) return finding;
@@ -80,7 +82,8 @@ async function lookBack(settling: Settling): Promise<Finding> {
   const isPatient = readRepeat(endpoint, input) === "never";
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!(await pause(wait_ms))) break;
-    const look = { ask, id: String(input["id"]), sent: pickFields(endpoint, input), since };
+    const sent = pickFields(endpoint, input);
+    const look = { ask, id: String(input["id"]), sent, since, isSameTime };
     finding = await readBack(look).catch((error: unknown): Finding => {
       if (signal.aborted) throw failCancelled(settling);
       const reason = error instanceof Error ? error.message : "";

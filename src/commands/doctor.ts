@@ -4,14 +4,15 @@ import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
 import { StoreUnusable } from "../sql/faults.ts";
-import { prepareState } from "./assistant.ts";
+import { chooseTools, prepareState } from "./assistant.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { inspectTools } from "./inspect.ts";
 import { createLog, createReport } from "./log.ts";
 import { print } from "./output.ts";
+import { checkPinFile } from "./pin-file.ts";
 import { describeLinkOrigin } from "./places.ts";
-import { readApiKey } from "./secrets.ts";
+import { readApiKey, readGivenToken } from "./secrets.ts";
 
 /** Looks at everything that has to be right, says a line about each, and what to do about it. */
 
@@ -26,6 +27,7 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
     print(`${fault === undefined ? "ok   " : "FAULT"} ${about.padEnd(13)} ${fault ?? said}`);
   };
   note(describeConfiguration(config, version));
+  if (!trySettings(config, note)) return false;
   const deployment = await tryOpen(config, note);
   if (deployment !== undefined) {
     try {
@@ -47,6 +49,27 @@ function describeConfiguration({ base_url, mode, tools, data }: Config, version:
   const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
   const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
   return { about: "configuration", said, ...(isOpen && { fault }) };
+}
+
+/** Whatever a start would be refused for; nothing is opened or made for it. */
+function trySettings(config: Config, note: Note): boolean {
+  const { approval_pin_file } = config.secrets;
+  const checks: Readonly<Record<string, () => unknown>> = {
+    tools: () => chooseTools(config),
+    pin: () => approval_pin_file !== undefined && checkPinFile(approval_pin_file),
+    token: () => readGivenToken(config),
+  };
+  const faults = Object.entries(checks).map(([about, check]) => {
+    try {
+      check();
+      return false;
+    } catch (error) {
+      if (!(error instanceof UsageFault)) throw error;
+      note({ about, fault: error.message, said: "" });
+      return true;
+    }
+  });
+  return !faults.includes(true);
 }
 
 function isPlainElsewhere(url: string): boolean {
@@ -76,15 +99,25 @@ async function examine(
   note: Note,
 ): Promise<void> {
   const key = await tryKey(config, note);
-  await askDeployment(deployment, key, note);
+  if (await askDeployment(deployment, key, note)) {
+    note(await describeAccess(config, version, key, deployment));
+  }
+  await tryState(config, note);
+}
+
+async function describeAccess(
+  config: Config,
+  version: string,
+  key: string | undefined,
+  deployment: Deployment,
+): Promise<Finding> {
   const { toolbox, surface } = await inspectTools({ config, version, key }, deployment);
   const states = toolbox.tools.map((tool) => tool.readAccess(surface.access).state);
   const counts = (["granted", "denied", "unknown"] as const).map((state) => {
     return `${states.filter((each) => each === state).length} ${state}`;
   });
   const said = `${surface.access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
-  note({ about: "access", said });
-  await tryState(config, note);
+  return { about: "access", said };
 }
 
 async function tryState(config: Config, note: Note): Promise<void> {
@@ -112,27 +145,33 @@ async function tryKey(config: Config, note: Note): Promise<string | undefined> {
   return undefined;
 }
 
-/** One harmless question: whether anybody answers, and what they think of the key. */
+/**
+ * One harmless question: whether anybody answers, and what they think of the key. False where
+ * there is no use in going on.
+ */
 async function askDeployment(
   { origin, send, own }: Deployment,
   key: string | undefined,
   note: Note,
-): Promise<void> {
+): Promise<boolean> {
   const client = createClient({ target: { origin, key }, send, clock, random, sleep: skip });
   try {
     await client.call(contract.links.index, { limit: 1 });
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
     note({ about: "key", said: "works" });
+    return true;
   } catch (error) {
     if (error instanceof CallFailure) {
-      return note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)`, said: "" });
+      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)`, said: "" });
+      return false;
     }
     if (!(error instanceof Problem)) throw error;
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
-    if (key === undefined) return;
+    if (key === undefined) return true;
     const isRejected = /invalid\.|suspended/i.test(error.message);
     const said = `is known (${error.message})`;
     note({ about: "key", said, ...(isRejected && { fault: error.message }) });
+    return !isRejected;
   }
 }
 

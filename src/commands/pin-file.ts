@@ -24,14 +24,25 @@ export async function openPin(path: string): Promise<(pin: string) => Promise<bo
   };
 }
 
-async function readStored(path: string): Promise<string> {
+/** Refuses what `openPin` would refuse, and leaves the file as it is. */
+export function checkPinFile(path: string): void {
+  readPin(path);
+}
+
+/** The file's text: a PIN, or the hash of one. */
+function readPin(path: string): string {
   const text = readText(path);
-  if (/^scrypt\$[\w-]+\$[\w-]+$/.test(text)) return text;
-  if (text.length < least) {
-    throw new UsageFault(
-      `WAYPOST_APPROVAL_PIN_FILE must hold a PIN of at least ${least} characters`,
-    );
-  }
+  if (isHash(text) || text.length >= least) return text;
+  throw new UsageFault(`WAYPOST_APPROVAL_PIN_FILE must hold a PIN of at least ${least} characters`);
+}
+
+function isHash(text: string): boolean {
+  return /^scrypt\$[\w-]+\$[\w-]+$/.test(text);
+}
+
+async function readStored(path: string): Promise<string> {
+  const text = readPin(path);
+  if (isHash(text)) return text;
   const salt = randomBytes(16);
   const hashed = await hash(text, salt);
   const stored = `scrypt$${salt.toString("base64url")}$${hashed.toString("base64url")}`;

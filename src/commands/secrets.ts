@@ -13,14 +13,17 @@ export function readApiKey({ data, base_url, secrets }: Config): string | undefi
 }
 
 /** What callers of a gateway have to show; made on its first start. */
-export function readHttpToken({ data, secrets }: Config, createToken: () => string): string {
+export function readHttpToken(config: Config, createToken: () => string): string {
+  const path = findHttpTokenFile(config.data);
+  return readGivenToken(config) ?? readIfThere(path) ?? keepToken(path, createToken());
+}
+
+/** The one that the operator has chosen. */
+export function readGivenToken({ secrets }: Config): string | undefined {
   const { http_token, http_token_file } = secrets;
   if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
-  if (http_token_file !== undefined) {
-    return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
-  }
-  const path = findHttpTokenFile(data);
-  return readIfThere(path) ?? keepToken(path, createToken());
+  if (http_token_file === undefined) return undefined;
+  return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
 }
 
 function readIfThere(path: string): string | undefined {

@@ -27,9 +27,7 @@ import { describePlaces, listHostnames, type Places } from "./places.ts";
 import { readApiKey, readHttpToken } from "./secrets.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
-const drain_ms = 8000;
-/** An assistant is told less patiently: its client starts a server again that does not end. */
-const callPatience_ms = 1500;
+const patience_ms = 1500;
 const sweepEvery_ms = 20;
 
 export type ServeOptions = {
@@ -174,14 +172,17 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Idle connections end at once, busy ones when their answer is out or the time is up. */
+/**
+ * Idle connections end at once, busy ones when their answer is out or the time is up. So do those
+ * that never asked for anything: browsers open some in advance.
+ */
 async function drain(server: Server, mcp: McpHttp): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A connection becomes idle when its last answer is out, and Node looks only once.
   const sweep = setInterval(() => server.closeIdleConnections(), sweepEvery_ms);
-  const timer = setTimeout(() => server.closeAllConnections(), drain_ms);
+  const timer = setTimeout(() => server.closeAllConnections(), patience_ms);
   // A client that listens is never done by itself.
-  await mcp.close(callPatience_ms);
+  await mcp.close(patience_ms);
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);

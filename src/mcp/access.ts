@@ -14,7 +14,12 @@ import type { Scope } from "../contract/policy.ts";
 
 export type Reading =
   | { readonly state: "granted" }
-  | { readonly state: "denied"; readonly reason: string }
+  | {
+      readonly state: "denied";
+      readonly reason: string;
+      /** The operator's own doing, and not the deployment's. */
+      readonly isDeclared?: true;
+    }
   /** The reason is the last refusal, where it was none that meets every call. */
   | { readonly state: "unknown"; readonly reason?: string };
 
@@ -67,7 +72,7 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
       if (endpoint.auth === "none") return { state: "granted" };
       if (!hasKey) return { state: "denied", reason: messages.key_missing };
       const undeclared = findUndeclared(endpoint, scopes);
-      if (undeclared !== undefined) return { state: "denied", reason: undeclared };
+      if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
       const known = learned.get(endpoint.tool) ?? { state: "unknown" };
       if (known.state !== "unknown") return known;
@@ -124,12 +129,13 @@ function isLasting({ scope, role, plan }: Endpoint, cause: Cause, message: strin
 function findUndeclared(
   { scope, auth }: Endpoint,
   scopes: readonly Scope[] | undefined,
-): string | undefined {
+): Reading | undefined {
   if (scopes === undefined) return undefined;
   // Who declares scopes speaks of a project's key: a master key has none.
-  if (auth === "master") return messages.master_required;
+  if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
-  return `The operator's WAYPOST_SCOPES leave out ${scope}.`;
+  const reason = `The operator's WAYPOST_SCOPES leave out ${scope}.`;
+  return { state: "denied", reason, isDeclared: true };
 }
 
 function readFacts(endpoint: Endpoint, facts: KeyFacts): Reading {

@@ -7,6 +7,8 @@ import type { Code } from "./failure.ts";
 type Context = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
+  /** Whether the key may list what the endpoint is about. */
+  readonly isListed?: boolean;
   readonly effect?: "none" | "unknown" | "done";
   readonly retry?: "now" | "later" | "never";
   /** What a refusal said. */
@@ -27,7 +29,7 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
     "Tell the user that the key's owner lacks the role; do not try again with this key.",
   plan_required: "Tell the user what needs a better plan, or call again without those fields.",
   unauthorized: "Call explain_access to see what this key may do, and tell the user.",
-  not_found: ({ endpoint }) => adviseNotFound(endpoint),
+  not_found: adviseNotFound,
   validation_failed: ({ tool }) => `Correct the fields named in problems and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
   overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
@@ -46,7 +48,10 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
     effect === "unknown"
       ? "Look whether it happened before you repeat it."
       : `Call ${tool} again if it is still wanted.`,
-  internal: "Try once more; if it fails again, tell the user the reference.",
+  internal: ({ retry }) =>
+    retry === "never"
+      ? "Look whether it happened before you repeat it, and tell the user the reference."
+      : "Try once more; if it fails again, tell the user the reference.",
 };
 
 export function advise(code: Code, context: Context): string {
@@ -60,16 +65,22 @@ function nameScope({ endpoint, message = "" }: Context): string {
   return named ?? "for this";
 }
 
-function adviseNotFound(endpoint: Endpoint | undefined): string {
-  const listTool = endpoint === undefined ? undefined : findListTool(endpoint);
+function adviseNotFound(context: Context): string {
+  // What takes no id was not asked for by one.
+  const listTool = context.endpoint?.params === undefined ? undefined : findListTool(context);
   if (listTool === undefined) return "Check the argument; nothing has it.";
   return `Find the right id with ${listTool}.`;
 }
 
 /** How to find out, before anything is done twice. */
-function adviseUnknown({ endpoint, tool, retry }: Context): string {
-  if (retry === "later") return `Call ${tool} again later: to repeat it does no harm.`;
-  const listTool = endpoint === undefined ? undefined : findListTool(endpoint);
+function adviseUnknown(context: Context): string {
+  const { endpoint, tool, retry } = context;
+  if (retry === "later") {
+    return endpoint?.overwrites === true
+      ? `Read it first: call ${tool} again only if it is still as it was before.`
+      : `Call ${tool} again later: to repeat it does no harm.`;
+  }
+  const listTool = findListTool(context);
   if (listTool === undefined || endpoint?.path.startsWith("/page_template") === true) {
     return `Do not call ${tool} again before the user has looked whether it happened.`;
   }
@@ -81,8 +92,9 @@ function lookFirst(effect: Context["effect"]): string {
 }
 
 /** Links, apps and projects are each found by the list of their kind. */
-function findListTool({ path }: Endpoint): string | undefined {
-  const [, kind = ""] = path.split("/");
+function findListTool({ endpoint, isListed = true }: Context): string | undefined {
+  if (endpoint === undefined || !isListed) return undefined;
+  const [, kind = ""] = endpoint.path.split("/");
   const resource = kind === "short_links" ? "links" : kind;
   return ["links", "ios_apps", "android_apps", "projects"].includes(resource)
     ? `list_${resource}`

@@ -5,10 +5,20 @@ import { Problem, unauthorized } from "../contract/problem.ts";
 import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
-import { explainCallFailure, explainProblem, ToolFailure, type Failure } from "./failure.ts";
+import type { Reading } from "./access.ts";
+import {
+  explainCallFailure,
+  explainProblem,
+  refuseUndeclared,
+  ToolFailure,
+  type Failure,
+} from "./failure.ts";
 import { describeFault } from "./guard.ts";
 import { makeInert } from "./inert.ts";
+import { findKind } from "./resource-kind.ts";
 import type { JsonObject, Surface, Tool } from "./tool.ts";
+
+type Denied = Reading & { readonly state: "denied" };
 
 export type CallContext = {
   readonly surface: Surface;
@@ -30,19 +40,13 @@ export async function callTool(
 ): Promise<CallToolResult> {
   try {
     const denied = tool.readAccess(context.surface.access);
-    if (denied.state === "denied") throw refuseDenied(tool, denied.reason);
+    if (denied.state === "denied") throw refuseDenied(tool, denied);
     const args = tool.check(given);
     return present(await runTool(tool, args, context));
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
-    return fail({
-      code: "internal",
-      message: describeFault(context.report(error)),
-      effect: "unknown",
-      retry: "now",
-      next: advise("internal", { tool: tool.name }),
-    });
+    return fail(explainInternal(tool, describeFault(context.report(error))));
   }
 }
 
@@ -65,7 +69,8 @@ async function ask<E extends Endpoint>(
   { surface, signal }: CallContext,
 ): Promise<Output<E>> {
   const { client, access } = surface;
-  const asked = { tool, endpoint };
+  const isListed = access.read(findKind(endpoint).index).state !== "denied";
+  const asked = { tool, endpoint, isListed };
   try {
     const output = await client.call(endpoint, input, signal);
     access.noteGranted(endpoint);
@@ -80,9 +85,25 @@ async function ask<E extends Endpoint>(
   }
 }
 
-/** The reason is the refusal that the deployment gives, or would give. */
-function refuseDenied({ name }: Tool, reason: string): ToolFailure {
+function refuseDenied({ name }: Tool, { reason, isDeclared }: Denied): ToolFailure {
+  if (isDeclared === true) return refuseUndeclared(reason);
+  // The reason is the refusal that the deployment gives, or would give.
   return new ToolFailure(explainProblem({ tool: name }, unauthorized(reason)));
+}
+
+/** Where nobody knows how far a call came, a second one could do it twice. */
+function explainInternal({ name, effect, annotations }: Tool, message: string): Failure {
+  const isRead = effect === "read";
+  const facts = {
+    effect: isRead ? "none" : "unknown",
+    retry: isRead || annotations.idempotentHint ? "now" : "never",
+  } as const;
+  return {
+    code: "internal",
+    message,
+    ...facts,
+    next: advise("internal", { tool: name, ...facts }),
+  };
 }
 
 function fail(error: Failure): CallToolResult {

@@ -20,11 +20,12 @@ const appArguments: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
 ]);
 
 export function serveCompletions(server: Server, options: ServerOptions, guard: Guard): void {
-  const { access, client } = options.surface;
+  const { access, client, renew } = options.surface;
   server.setRequestHandler(
     "completion/complete",
     guard(async (request, { mcpReq: { signal } }) => {
       const { ref, argument } = request.params;
+      await renew();
       const index =
         ref.type === "ref/resource" ? findIndex(ref.uri) : appArguments.get(argument.name);
       const values = index === undefined ? [] : await complete(index, argument.value, signal);

@@ -44,6 +44,10 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
 export function describeAccess({ access }: Surface, tools: readonly Tool[]): JsonObject {
   return {
     kind: access.readKind(),
-    tools: tools.map((tool) => ({ tool: tool.name, ...tool.readAccess(access) })),
+    tools: tools.map((tool) => {
+      const reading = tool.readAccess(access);
+      const reason = "reason" in reading ? reading.reason : undefined;
+      return { tool: tool.name, state: reading.state, ...(reason !== undefined && { reason }) };
+    }),
   };
 }

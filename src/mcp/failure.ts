@@ -80,7 +80,23 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
 }
 
 /** The tool that was called, and the endpoint that was asked for it, if one was. */
-type Asked = { readonly tool: string; readonly endpoint?: Endpoint };
+type Asked = {
+  readonly tool: string;
+  readonly endpoint?: Endpoint;
+  /** Whether the key may list what the endpoint is about. */
+  readonly isListed?: boolean;
+};
+
+/** Nobody was asked: the operator's `WAYPOST_SCOPES` are the refusal. */
+export function refuseUndeclared(message: string): ToolFailure {
+  return new ToolFailure({
+    code: "scope_missing",
+    message,
+    effect: "none",
+    retry: "never",
+    next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
+  });
+}
 
 /** What the deployment said, or would say. */
 export function explainProblem(asked: Asked, { status, message }: Problem): Failure {

@@ -3,7 +3,7 @@ import { normalizeForSearch } from "../contract/link-path.ts";
 import { fold } from "../contract/text.ts";
 import { advise } from "./advice.ts";
 import { ToolFailure } from "./failure.ts";
-import { quote } from "./inert.ts";
+import { quote, readShown } from "./inert.ts";
 import { readRows } from "./present.ts";
 import type { CallProblem } from "./problems.ts";
 import type { ResourceKind } from "./resource-kind.ts";
@@ -33,6 +33,9 @@ export async function findTarget(
   const exact = found.filter((row) => read(readText(row, key)) === value);
   const [only] = exact;
   if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
+  // What was copied from a result has its hidden characters by their numbers.
+  const meant = readShown(given);
+  if (meant !== given) return findTarget(kind, meant, { ask, surface });
   throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
 }
 
@@ -82,7 +85,7 @@ function notFound(
   given: string,
   candidates: readonly JsonObject[],
 ): ToolFailure {
-  const { label, index, key } = kind;
+  const { label, show, key } = kind;
   const by = key === undefined ? "UUID" : `UUID or ${key}`;
   const isNear = candidates.length > 0;
   return new ToolFailure({
@@ -93,7 +96,7 @@ function notFound(
     retry: "never",
     next: isNear
       ? "Ask the user which of the candidates is meant, and call again with its id."
-      : advise("not_found", { tool: index.tool, endpoint: index }),
+      : advise("not_found", { tool: show.tool, endpoint: show }),
   });
 }
 

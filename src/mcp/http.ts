@@ -117,7 +117,7 @@ async function readMessage(request: Request): Promise<{ readonly body: unknown }
 }
 
 function readBearer({ headers }: Request): string | undefined {
-  const [, token] = /^bearer +([^\s,]+) *$/i.exec(headers.get("authorization") ?? "") ?? [];
+  const [, token] = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "") ?? [];
   return token;
 }
 

@@ -33,6 +33,14 @@ export function showHidden(text: string): string {
   });
 }
 
+/** The text that `showHidden` showed. */
+export function readShown(text: string): string {
+  return text.replace(/\\u\{([0-9a-f]{1,6})\}/g, (shown, digits: string) => {
+    const code = Number.parseInt(digits, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : shown;
+  });
+}
+
 function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }

@@ -55,13 +55,16 @@ export function writeTemplate({ path }: Endpoint): string {
 
 export function serveResources(server: Server, options: ServerOptions, guard: Guard): void {
   server.setRequestHandler("resources/list", () => ({ resources: fixed }));
-  server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: listShown(options).map(describeTemplate),
-  }));
+  const listTemplates = async () => {
+    await options.surface.renew();
+    return { resourceTemplates: listShown(options).map(describeTemplate) };
+  };
+  server.setRequestHandler("resources/templates/list", guard(listTemplates));
   server.setRequestHandler(
     "resources/read",
     guard(async (request, { mcpReq }) => {
       const { uri } = request.params;
+      await options.surface.renew();
       const value = await readResource(uri, options, mcpReq.signal);
       return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
     }),

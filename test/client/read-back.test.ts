@@ -106,6 +106,18 @@ describe("a created link", () => {
     });
   });
 
+  test.each([-60_000, 60_000])(
+    "is not proved by its age where the deployment's clock is %i ms ahead",
+    async (ahead_ms) => {
+      at.hostile.setAhead(ahead_ms);
+      at.hostile.plan({ writes: ["reset after"] });
+      await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject({
+        ...unknown,
+        message: expect.stringContaining("the deployment's clock differs from ours"),
+      });
+    },
+  );
+
   test("is not proved without an app when it has one now", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     meanwhile.push(async () => {

@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
@@ -19,6 +20,30 @@ test("on a new folder everything is well", async () => {
   ]);
 });
 
+test.each([
+  ["pin", { WAYPOST_APPROVAL_PIN_FILE: "/nonexistent/pin" }, []],
+  ["token", { WAYPOST_HTTP_TOKEN_FILE: "/nonexistent/token" }, []],
+  ["tools", {}, ["--tools", "lnks"]],
+])("a %s that no start would take is a fault, and nothing is made", async (about, env, words) => {
+  await using folder = await createFolder();
+  const data = join(folder.path, "data");
+  const { code, stdout } = await run(["doctor", "--data", data, ...words], { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(new RegExp(`^FAULT ${about} +\\S`, "m"));
+  expect(existsSync(data)).toBe(false);
+});
+
+test("a PIN stays what it is while the doctor looks", async () => {
+  await using folder = await createFolder();
+  const file = join(folder.path, "pin");
+  await mkdir(folder.path, { mode: 0o700, recursive: true });
+  await writeFile(file, "271828\n", { mode: 0o600 });
+  const env = { WAYPOST_APPROVAL_PIN_FILE: file };
+  const { code } = await run(["doctor", "--data", join(folder.path, "data")], { env });
+  expect(code).toBe(0);
+  expect(await readFile(file, "utf8")).toBe("271828\n");
+});
+
 test("a store that is damaged is a fault, with what to do", async () => {
   await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
@@ -34,6 +59,7 @@ test("a key that is none is a fault, and is not shown", async () => {
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
   expect(stdout).toMatch(/^FAULT key +API key is invalid\.$/m);
+  expect(stdout).not.toMatch(/^ok +access/m);
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 

@@ -176,7 +176,13 @@ describe("scopes that the operator declares", () => {
       reason: messages.master_required,
     });
     const { structured } = await stage.callTool("create_link", {});
-    expect(structured.error.code).toBe("scope_missing");
+    expect(structured.error).toEqual({
+      code: "scope_missing",
+      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+      effect: "none",
+      retry: "never",
+      next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
+    });
     await stage.callTool("list_links");
     await stage.settle();
     expect(stage.asked).toEqual(["GET /links"]);

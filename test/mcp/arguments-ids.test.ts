@@ -8,6 +8,9 @@ import { createWorld, type World } from "../support/world.ts";
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
 
+/** With a joiner that is shown by its number. */
+const joined = "می\u200cخواهم";
+
 let world: World;
 let stage: Stage;
 const ids: Record<string, string> = {};
@@ -15,7 +18,7 @@ const ids: Record<string, string> = {};
 beforeAll(async () => {
   world = await createWorld();
   stage = await openStage({ send: world.fetch, key: world.key, known });
-  for (const path of ["spring", "spring/new shoes", "café", "SPRING", "spring-sale"]) {
+  for (const path of ["spring", "spring/new shoes", "café", "SPRING", "spring-sale", joined]) {
     ids[path] = (await world.call("POST", "/links", { body: { path, name: path } })).body.id;
   }
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -52,6 +55,14 @@ describe("one link is found", () => {
   ])("%s", async (_, id, path) => {
     const { structured } = await stage.callTool("get_link", { id });
     expect(structured.link).toMatchObject({ id: ids[path], path });
+  });
+
+  test("by its path as a result shows it", async () => {
+    const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
+    const shown: string = structured.link.path;
+    expect(shown).toBe("می\\u{200c}خواهم");
+    const again = await stage.callTool("get_link", { id: shown });
+    expect(again.structured.link.id).toBe(ids[joined]);
   });
 
   test("by its UUID in any case, without looking for it first", async () => {

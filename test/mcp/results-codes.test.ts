@@ -135,7 +135,11 @@ const cases: readonly Case[] = [
     tool: "upsert_link",
     args: { path: "a" },
     staging: { send: (request) => (request.method === "GET" ? html(request) : broken(request)) },
-    failure: { effect: "unknown", retry: "later", next: /Call upsert_link again later/ },
+    failure: {
+      effect: "unknown",
+      retry: "later",
+      next: /^Read it first: call upsert_link again only if/,
+    },
   },
   {
     code: "bad_response",
@@ -185,6 +189,30 @@ test("what fails before a tool is called is told by its reference alone", async 
   expect(stage.reported).toHaveLength(2);
 });
 
+test.each([
+  ["get_link", { id }, { effect: "none", retry: "now" }, /^Try once more/],
+  ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try once more/],
+  ["create_link", {}, { effect: "unknown", retry: "never" }, /^Look whether it happened/],
+])(
+  "after a fault of ours %s is repeated where that does no harm",
+  async (tool, args, rest, next) => {
+    await using stage = await openStage({
+      send: () => Promise.reject(new Error("never called")),
+      clock: { now: Date.now, monotonic: breakOnce() },
+    });
+    const { structured } = await stage.callTool(tool, args);
+    expect(structured["error"]).toMatchObject({ code: "internal", ...rest });
+    expect(structured["error"].next).toMatch(next);
+  },
+);
+
+test("what nobody finds by an id is not looked up in a list", async () => {
+  await using stage = await openStage({ send: refusing(404, messages.link_not_found) });
+  const { structured } = await stage.callTool("resolve_short_link", { url: "https://a.example/b" });
+  expect(structured["error"]).toMatchObject({ code: "not_found" });
+  expect(structured["error"].next).not.toContain("list_links");
+});
+
 test("a sentence of the deployment's is not ended twice", async () => {
   const send = refusing(503, "Busy. Come back later.");
   await using stage = await openStage({ send });
@@ -228,3 +256,10 @@ test("a refusal of a lookup names the tool that was called, not the one that loo
   const { structured } = await stage.callTool("delete_link", { id: "spring" });
   expect(structured.error.next).toContain("delete_link");
 });
+
+/** A clock that fails when it is asked within a call. */
+function breakOnce(): () => number {
+  return () => {
+    throw new Error("the clock stands still");
+  };
+}

@@ -15,6 +15,8 @@ export type Hostile = {
   readonly origin: string;
   /** What happens to the next writes and reads, in order; beyond that it is honest. */
   readonly plan: (faults: { readonly writes?: Faults; readonly reads?: Faults }) => void;
+  /** Sets its clock apart from the world's. */
+  readonly setAhead: (milliseconds: number) => void;
   /** Every request that arrived, "POST /links" say. */
   readonly received: string[];
   /** Those of them that reached the service behind it, each with the status that it gave. */
@@ -128,13 +130,14 @@ export const allFaults: readonly Fault[] = [
 ];
 
 export async function openHostile(
-  world: Pick<World, "fetch">,
+  world: Pick<World, "fetch" | "now">,
   onStall: () => void = () => undefined,
 ): Promise<Hostile> {
   const [received, carriedOut, strayed]: [string[], string[], string[]] = [[], [], []];
   const authorizations: (string | undefined)[] = [];
   const running = new Set<Promise<void>>();
   const unanswered = new Set<ServerResponse>();
+  let ahead_ms = 0;
   const other = await listen(
     createServer((request, response) => {
       strayed.push(nameRequest(request));
@@ -146,6 +149,7 @@ export async function openHostile(
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     received.push(nameRequest(request));
     unanswered.add(response);
+    response.setHeader("date", new Date(world.now() + ahead_ms).toUTCString());
     response.once("close", () => unanswered.delete(response));
     authorizations.push(request.headers.authorization);
     const body = await readText(request);
@@ -178,6 +182,9 @@ export async function openHostile(
     origin,
     plan: ({ writes = [], reads = [] }) => {
       planned = { writes: [...writes], reads: [...reads] };
+    },
+    setAhead: (milliseconds) => {
+      ahead_ms = milliseconds;
     },
     received,
     carriedOut,

@@ -32,6 +32,7 @@ export type World = {
   readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
   readonly addKey: (given?: WantedKey) => Promise<string>;
   readonly call: (method: string, path: string, given?: Given) => Promise<Reply>;
+  readonly now: () => number;
   /** Moves both clocks forward. */
   readonly advance: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -119,6 +120,7 @@ export async function createWorld(options: { readonly deadline_ms?: number } = {
       const request = buildRequest(method, path, { key, ...given });
       return readReply(await service.fetch(request));
     },
+    now: clock.now,
     advance: (milliseconds) => {
       now += milliseconds;
       monotonic += milliseconds;
