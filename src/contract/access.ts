@@ -1,6 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
-import { roles, scopes, type Plan, type Role, type Scope } from "./policy.ts";
+import { roles, scopes, type Feature, type Plan, type Role, type Scope } from "./policy.ts";
 
 /** What a key may do, and how its refusals are told apart: api-spec.md, "Authentication". */
 
@@ -12,6 +12,8 @@ export type KeyFacts = {
   readonly role: Role;
   readonly plan: Plan;
   readonly suspended: boolean;
+  /** What is switched off for the project. */
+  readonly features_off?: readonly Feature[];
 };
 
 /** Why a 401 was given. The API answers one status for all of them; only its words differ. */
@@ -28,10 +30,11 @@ export type Refusal = { readonly cause: Cause; readonly message: string };
 
 /**
  * Why this key may never call this endpoint, or undefined. The order is the API's: a suspended
- * account is told of first, then the kind of key, its scopes, the role and the plan.
+ * account is told of first, then the kind of key, its scopes, the role, the plan, and what is
+ * switched off.
  */
 export function findRefusal(endpoint: Endpoint, key: KeyFacts): Refusal | undefined {
-  const { auth, scope, role, plan } = endpoint;
+  const { auth, scope, role, plan, feature } = endpoint;
   if (auth === "none") return undefined;
   if (key.suspended) return { cause: "account_suspended", message: messages.account_suspended };
   if (key.kind !== auth) {
@@ -45,6 +48,9 @@ export function findRefusal(endpoint: Endpoint, key: KeyFacts): Refusal | undefi
   }
   if (plan === "pro" && key.plan !== "pro") {
     return { cause: "plan_required", message: messages.plan_required };
+  }
+  if (feature !== undefined && key.features_off?.includes(feature) === true) {
+    return { cause: "unauthorized", message: messages.templates_off };
   }
   return undefined;
 }

@@ -37,7 +37,9 @@ const forbiddenSchemes = new Set([
   "data",
   "vbscript",
   "file",
+  "filesystem",
   "blob",
+  "about",
   "http",
   "https",
 ]);

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { FilterFields, ListInput } from "./filters.ts";
-import type { BudgetName, Plan, Role, Scope } from "./policy.ts";
+import type { BudgetName, Feature, Plan, Role, Scope } from "./policy.ts";
 
 /**
  * One endpoint of the API, as data. The service's handler table, the typed client and the tools
@@ -12,6 +12,8 @@ export type Endpoint = {
   readonly also?: "PUT";
   /** Below the versioned prefix; `idParameter` in it is always the UUID. */
   readonly path: `/${string}`;
+  /** False where the path is our guess, so that another deployment may not have it. */
+  readonly documented?: false;
   readonly tool: string;
   readonly title: string;
   readonly summary: string;
@@ -21,16 +23,22 @@ export type Endpoint = {
   readonly scope?: Scope;
   /** Asked for as well when the call would replace something that exists (upsert). */
   readonly overwrite_scope?: Scope;
+  /** Asked for as well when the call names a link. */
+  readonly link_scope?: Scope;
   /** The least role that the key's owner must have. */
   readonly role?: Role;
   /** A plan that the endpoint always demands; single Pro fields are in `policy.ts`. */
   readonly plan?: Plan;
+  /** What must be switched on for the project. */
+  readonly feature?: Feature;
   readonly budget?: BudgetName;
 
   readonly params?: z.ZodObject;
   /** Present on lists: the named array of the envelope, and the fields that filter and sort. */
   readonly list?: { readonly name: string; readonly filters: FilterFields };
   readonly body?: z.ZodObject;
+  /** A request may come without any body, and then needs no content type. */
+  readonly body_optional?: true;
   /** The object in which the body's fields travel, `ios_app` say. Its absence is a 400. */
   readonly wrapper?: string;
   /** Body parameters whose absence is a 400 and not a validation problem. */
@@ -39,6 +47,8 @@ export type Endpoint = {
   readonly validation_key?: "errors";
 
   readonly success: { readonly status: 200 | 201 | 204; readonly also?: 201 };
+  /** Where what comes back is no JSON but a page: then the response is its text. */
+  readonly type?: "text/html";
   /** What comes back; null is an empty body. Extra fields are tolerated. */
   readonly response: z.ZodType | null;
 
@@ -69,4 +79,6 @@ type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 /** What a caller gives, flat: an endpoint's params, query and body never share a name. */
 export type Input<E extends Endpoint> = Part<E["params"]> &
   Part<E["body"]> &
-  (E["list"] extends object ? ListInput : unknown);
+  (E["list"] extends object ? ListInput : unknown) &
+  // A page may be another one for another browser.
+  (E["type"] extends string ? { readonly user_agent?: string } : unknown);

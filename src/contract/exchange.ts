@@ -14,6 +14,6 @@ export type ApiRequest = {
 export type ApiReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Plain data; null where there is no body. */
+  /** Plain data, which travels as JSON, or the text of a page; null where there is no body. */
   readonly body: unknown;
 };

@@ -1,15 +1,17 @@
 import { androidApps, iosApps } from "./apps.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { links, shortLinks } from "./links.ts";
+import { pageTemplate } from "./page-template.ts";
 import { projects } from "./projects.ts";
 
-/** The whole API. Page templates join here as one more group. */
+/** The whole API. */
 export const contract = {
   links,
   shortLinks,
   iosApps,
   androidApps,
   projects,
+  pageTemplate,
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
 export type Contract = typeof contract;

@@ -1,3 +1,5 @@
+import { readUrl } from "./web-address.ts";
+
 /**
  * Where a project's links live: its subdomain put into the service's link origin,
  * `https://{subdomain}.links.example` say, or a custom domain of its own.
@@ -28,15 +30,49 @@ export function fillLinkOrigin(
 ): string {
   const { subdomain, custom_domain, custom_domain_verified } = project;
   if (custom_domain !== null && custom_domain_verified) return `https://${custom_domain}`;
-  return linkOrigin.replace(placeholder, subdomain);
+  return fillSubdomain(linkOrigin, { subdomain });
+}
+
+/** A project's place under a link origin, whatever domain it has beside that. */
+export function fillSubdomain(
+  origin: string,
+  { subdomain }: { readonly subdomain: string },
+): string {
+  return origin.replace(placeholder, subdomain);
+}
+
+/** Whether some host name could be read as a project's by either of two link origins. */
+export function haveCommonHosts(one: string, other: string): boolean {
+  const [labels, others] = [one, other].map((origin) => readHostname(origin).split("."));
+  if (labels === undefined || others === undefined || labels.length !== others.length) return false;
+  return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
+}
+
+/** A subdomain is one label, or a part of one, and can be anything but empty. */
+function isLikeLabel(one: string, other: string): boolean {
+  const [before = "", after] = one.split(placeholder);
+  const [otherBefore = "", otherAfter] = other.split(placeholder);
+  if (after === undefined && otherAfter === undefined) return one === other;
+  const isOneLonger = before.length > otherBefore.length;
+  const [long, short] = isOneLonger ? [before, otherBefore] : [otherBefore, before];
+  if (after === undefined) return isPart(one, otherBefore, otherAfter ?? "");
+  if (otherAfter === undefined) return isPart(other, before, after);
+  const isEndAlike = after.endsWith(otherAfter) || otherAfter.endsWith(after);
+  return long.startsWith(short) && isEndAlike;
+}
+
+function isPart(label: string, before: string, after: string): boolean {
+  const isLonger = label.length > before.length + after.length;
+  return isLonger && label.startsWith(before) && label.endsWith(after);
 }
 
 /** An origin that names no subdomain, or more than an origin, cannot tell projects apart. */
 export function isLinkOrigin(text: string): boolean {
   const [before = "", after = "", ...more] = text.split(placeholder);
   const example = `${before}example${after}`;
-  if (more.length > 0 || !text.includes(placeholder) || !URL.canParse(example)) return false;
-  const { protocol, hostname, pathname, search, hash, username } = new URL(example);
+  const url = readUrl(example);
+  if (more.length > 0 || !text.includes(placeholder) || url === undefined) return false;
+  const { protocol, hostname, pathname, search, hash, username } = url;
   const isBare = pathname === "/" && search + hash + username === "";
   return /^https?:$/.test(protocol) && isBare && hostname.includes("example");
 }

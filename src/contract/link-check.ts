@@ -15,6 +15,7 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "./visit.ts";
+import { readUrl } from "./web-address.ts";
 
 /** What is missing in a link or contradicts itself, for whoever explains it. */
 
@@ -279,9 +280,7 @@ function findAddressDoubts(subject: Subject): readonly LinkProblem[] {
 
 /** Query and fragment lead back to the same link. */
 function isSamePage(one: string | null | undefined, other: string | undefined): boolean {
-  const [first, second] = [one, other].map((address) =>
-    address && URL.canParse(address) ? new URL(address) : undefined,
-  );
+  const [first, second] = [one, other].map((address) => (address ? readUrl(address) : undefined));
   return first !== undefined && first.host === second?.host && first.pathname === second.pathname;
 }
 

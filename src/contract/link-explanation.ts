@@ -60,6 +60,9 @@ const wayNames: Readonly<Record<Destination["reason"], string>> = {
   url: "url",
 };
 
+/** No header tells them apart (`platform.ts`). */
+const alike = "and Safari on an iPad";
+
 function describeMobile(subject: Subject, platform: Mobile): Encounters {
   const without_app = describeVisit(subject, platform);
   const system = systemNames[platform];
@@ -91,7 +94,9 @@ function describeVisit({ link, apps, options, choices }: Subject, platform: Plat
     case "redirect": {
       const { action, to } = visit;
       const way = wayNames[visit.reason];
-      if (platform === "desktop") return { action, to, why: `${system} visitors go to ${way}.` };
+      if (platform === "desktop") {
+        return { action, to, why: `${system} visitors, ${alike}, go to ${way}.` };
+      }
       const cause =
         choice === "none"
           ? `No ${system} app is on the link`

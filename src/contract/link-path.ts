@@ -56,10 +56,10 @@ const reservedFiles = new Set([
   "apple-app-site-association",
   "apple-touch-icon.png",
 ]);
-const reservedFolders = new Set([".well-known", "_waypost"]);
+export const reservedFolders: readonly string[] = [".well-known", "_waypost"];
 
 function isReserved(path: string): boolean {
   const lower = path.toLowerCase();
   const [folder = ""] = lower.split("/");
-  return reservedFiles.has(lower) || reservedFolders.has(folder) || lower.endsWith(".qr");
+  return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");
 }

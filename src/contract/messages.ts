@@ -35,6 +35,10 @@ export const messages = {
   ios_app_not_found: "iOS app not found",
   android_app_not_found: "Android app not found",
   project_not_found: "Project not found",
+  templates_off: "The project can't use page templates: they are not switched on for it.",
+  template_not_found: "The project has no page template",
+  template_version_not_found: "Page template or version not found",
+  not_offered: "The deployment may not offer this: the API's specification shows no path for it.",
 } as const;
 
 const roleNames: Readonly<Record<Role, string>> = {

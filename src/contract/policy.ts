@@ -27,6 +27,9 @@ export type Role = (typeof roles)[number];
 export const plans = ["free", "pro"] as const;
 export type Plan = (typeof plans)[number];
 
+/** What the operator can switch off for a project. */
+export type Feature = "page_templates";
+
 /** Requests per key and window. Endpoints that name the same budget share it. */
 export const budgets = {
   link_writes: { limit: 600, window_ms: 60_000 },
@@ -59,4 +62,7 @@ export const limits = {
   name_characters: 500,
   path_bytes: 2000,
   web_address_characters: 8192,
+  template_body_bytes: 65_536,
+  template_css_bytes: 32_768,
+  kept_template_versions: 20,
 } as const;

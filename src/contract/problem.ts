@@ -4,6 +4,9 @@ import { humanize } from "./text.ts";
 /** One broken rule of a request: the field that it is about, and a clause of the 422 sentence. */
 export type FieldProblem = { readonly field: string; readonly message: string };
 
+/** A broken rule inside of a text: the place counts from 1. */
+export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
+
 /** A problem in the words of the API: the field's name, then what is wrong with it. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
@@ -17,6 +20,8 @@ type ProblemOptions = {
   readonly headers?: Readonly<Record<string, string>>;
   /** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
   readonly key?: "error" | "errors";
+  /** Beside the sentence, each part of it with its place. */
+  readonly problems?: readonly PlacedProblem[];
 };
 
 /** The one error that crosses the wire: a status and a message meant for the caller. */
@@ -25,12 +30,14 @@ export class Problem extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: "error" | "errors";
+  readonly problems: readonly PlacedProblem[] | undefined;
 
   constructor(status: number, message: string, options: ProblemOptions = {}) {
     super(message);
     this.status = status;
     this.headers = options.headers ?? {};
     this.key = options.key ?? "error";
+    this.problems = options.problems;
   }
 }
 
@@ -63,6 +70,15 @@ export function validationFailed(
   key: "error" | "errors" = "error",
 ): Problem {
   return new Problem(422, toSentence(problems.map((problem) => problem.message)), { key });
+}
+
+/** As `validationFailed`, for faults that have a place in a text; they go along as a list. */
+export function templateRefused(problems: readonly PlacedProblem[]): Problem {
+  const clauses = problems.map(({ field, line, column, message }) => {
+    const place = line === undefined ? "" : `${humanize(field)} line ${line}, column ${column}: `;
+    return place + message.replace(/\.$/, "");
+  });
+  return new Problem(422, toSentence(clauses), { problems });
 }
 
 /**

@@ -40,7 +40,7 @@ describe("what visitors meet", () => {
         desktop: {
           action: "redirect",
           to: "https://shop.example/",
-          why: "Desktop visitors go to url.",
+          why: "Desktop visitors, and Safari on an iPad, go to url.",
         },
       },
       problems: [],

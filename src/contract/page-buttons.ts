@@ -1,0 +1,75 @@
+import type { OpenButton, Platform, Visit, VisitedApps } from "./visit.ts";
+
+/**
+ * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
+ * decided, as labels and addresses that a browser can follow.
+ */
+export type PageWay = {
+  readonly kind: "open" | "app_store" | "play_store" | "continue";
+  readonly label: string;
+  readonly href: string;
+};
+
+export type PageWayOptions = {
+  readonly platform: Platform;
+  readonly apps: VisitedApps;
+  /** The link's whole address, as it is visited. */
+  readonly address: string;
+  /** The same address under the second host name, where there is one. */
+  readonly second_address?: string | undefined;
+};
+
+export function listPageButtons(visit: Visit, options: PageWayOptions): readonly PageWay[] {
+  if (visit.action !== "preview_page") return [];
+  const { open, next } = visit;
+  const href = open && buildOpenAddress(open, next?.to, options);
+  const buttons: PageWay[] = [];
+  if (href !== undefined) {
+    buttons.push({ kind: "open", label: `Open ${nameApp(options) ?? "the app"}`, href });
+  }
+  if (next !== undefined) {
+    const kind = isStore(next.reason) ? next.reason : "continue";
+    buttons.push({ kind, label: labels[kind], href: next.to });
+  }
+  return buttons;
+}
+
+const labels = {
+  app_store: "Get it on the App Store",
+  play_store: "Get it on Google Play",
+  continue: "Continue in the browser",
+} as const;
+
+function isStore(reason: string): reason is "app_store" | "play_store" {
+  return reason === "app_store" || reason === "play_store";
+}
+
+function nameApp({ platform, apps }: PageWayOptions): string | null | undefined {
+  return platform === "desktop" ? undefined : apps[`${platform}_app`]?.name;
+}
+
+function buildOpenAddress(
+  open: OpenButton,
+  fallback: string | undefined,
+  { address, second_address }: PageWayOptions,
+): string | undefined {
+  const [, scheme = "", host = "", path = ""] =
+    /^(https?):\/\/([^/]*)\/?(.*)$/is.exec(address) ?? [];
+  switch (open.by) {
+    case "second_host":
+      return second_address;
+    case "custom_scheme":
+      return `${open.scheme}://${path}`;
+    case "intent": {
+      const place = open.scheme === null ? `${host}/${path}` : path;
+      const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
+      if (fallback !== undefined) parts.push(`S.browser_fallback_url=${encode(fallback)}`);
+      return `intent://${place.replace("#", "%23")}#Intent;${parts.join(";")};end`;
+    }
+  }
+}
+
+/** A semicolon would end the value. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

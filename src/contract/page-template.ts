@@ -1,0 +1,163 @@
+import * as z from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { byId } from "./fields.ts";
+
+/** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
+
+const version = z.looseObject({
+  id: z.string(),
+  published_at: z.string(),
+  live: z.boolean(),
+});
+export type TemplateVersion = z.output<typeof version>;
+
+const wholeVersion = version.extend({ body: z.string(), css: z.string() });
+export type WholeTemplateVersion = z.output<typeof wholeVersion>;
+
+const template = z.looseObject({
+  id: z.string(),
+  body: z.string(),
+  css: z.string(),
+  unpublished_changes: z.boolean(),
+  live_version: wholeVersion.nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type PageTemplate = z.output<typeof template>;
+
+/** Left out keeps what is there, and an empty text clears it; null is refused. */
+const templateFields = z.object({
+  body: z
+    .string()
+    .optional()
+    .describe("Liquid and HTML, with {% store_buttons %} at the top level; 65,536 bytes at most."),
+  css: z.string().optional().describe("Plain CSS; 32,768 bytes at most."),
+});
+export type TemplateFields = z.output<typeof templateFields>;
+
+const previewFields = templateFields.extend({
+  link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
+});
+
+const shared = {
+  auth: "project",
+  role: "manager",
+  plan: "pro",
+  feature: "page_templates",
+} as const;
+
+export const pageTemplate = {
+  save: {
+    ...shared,
+    method: "PATCH",
+    path: "/page_template",
+    tool: "save_template",
+    title: "Save the page template's draft",
+    summary: "Save the draft of the page template; the live page stays as it is.",
+    scope: "page_templates.update",
+    budget: "page_template_writes",
+    body: templateFields,
+    success: { status: 200, also: 201 },
+    response: template,
+    effect: "write",
+    idempotent: true,
+    overwrites: true,
+  },
+  publish: {
+    ...shared,
+    method: "POST",
+    path: "/page_template/publish",
+    tool: "publish_template",
+    title: "Publish the page template",
+    summary: "Make the draft the page of every link of the project.",
+    scope: "page_templates.publish",
+    budget: "page_template_writes",
+    body: templateFields,
+    body_optional: true,
+    success: { status: 200 },
+    response: template,
+    effect: "destroy",
+    // Each time there is one version more, and the oldest may go.
+    idempotent: false,
+    overwrites: true,
+  },
+  unpublish: {
+    ...shared,
+    method: "POST",
+    path: "/page_template/unpublish",
+    tool: "unpublish_template",
+    title: "Unpublish the page template",
+    summary: "Give the links their default page back; draft and versions stay.",
+    scope: "page_templates.publish",
+    success: { status: 200 },
+    response: template,
+    effect: "destroy",
+    idempotent: true,
+    overwrites: true,
+  },
+  versions: {
+    ...shared,
+    method: "GET",
+    path: "/page_template/versions",
+    tool: "list_template_versions",
+    title: "List the page template's versions",
+    summary: "List the last 20 published versions, the newest first.",
+    scope: "page_templates.show",
+    success: { status: 200 },
+    response: z.looseObject({ versions: z.array(version) }),
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  version: {
+    ...shared,
+    method: "GET",
+    path: "/page_template/versions/:id",
+    tool: "get_template_version",
+    title: "Get a version of the page template",
+    summary: "Read one published version with its body and css.",
+    scope: "page_templates.show",
+    params: byId,
+    success: { status: 200 },
+    response: wholeVersion,
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+  restore: {
+    ...shared,
+    method: "POST",
+    path: "/page_template/versions/:id/restore",
+    documented: false,
+    tool: "restore_template_version",
+    title: "Restore a version of the page template",
+    summary: "Replace the draft with a published version; nothing is published.",
+    scope: "page_templates.update",
+    params: byId,
+    success: { status: 200 },
+    response: template,
+    effect: "destroy",
+    idempotent: true,
+    overwrites: true,
+  },
+  preview: {
+    ...shared,
+    method: "POST",
+    path: "/page_template/preview",
+    documented: false,
+    tool: "preview_template",
+    title: "Preview the page template",
+    summary: "Show a link's page as HTML, from what is given or the draft; nothing is saved.",
+    scope: "page_templates.show",
+    link_scope: "links.show",
+    budget: "page_template_writes",
+    body: previewFields,
+    body_optional: true,
+    success: { status: 200 },
+    type: "text/html",
+    response: z.string().min(1),
+    effect: "read",
+    idempotent: true,
+    overwrites: false,
+  },
+} as const satisfies Record<string, Endpoint>;
