@@ -1,0 +1,185 @@
+import type { FilterImplOptions } from "liquidjs";
+
+/**
+ * The filters of a template. They are our own: each takes and gives short texts, so that no chain
+ * of them grows, and none reads an expression, a file or the clock.
+ */
+
+/** No text of a page is longer; what is, is cut. Whatever address a link may have is shorter. */
+const longestText = 8192;
+/** No list has more items. */
+export const longestList = 50;
+
+export type Spend = (work: number) => void;
+
+type Value = unknown;
+type Handler = (value: Value, ...args: readonly Value[]) => Value;
+
+/** As filters, and each use of one is paid for by the length of what it takes and makes. */
+export function listFilters(
+  readSpend: (context: object) => Spend,
+): Readonly<Record<string, FilterImplOptions>> {
+  return Object.fromEntries(
+    Object.entries(handlers).map(([name, handle]): [string, FilterImplOptions] => [
+      name,
+      function (value: Value, ...args: Value[]) {
+        const spend = readSpend(this.context);
+        if (searching.has(name)) spend(measureSearch(value, args[0]));
+        const result = handle(value, ...args);
+        spend(1 + measure([value, ...args, result]) / 64);
+        return result;
+      },
+    ]),
+  );
+}
+
+/** What a value looks like on the page: objects have no text of their own. */
+export function readText(value: Value): string {
+  if (typeof value === "string") return cut(value);
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return Array.isArray(value) ? joinTexts(value, "") : "";
+}
+
+/**
+ * A text that is too long ends with the last word that is there as a whole: a part of an address
+ * would be another address.
+ */
+export function cut(text: string): string {
+  if (text.length <= longestText) return text;
+  const end = text.slice(0, longestText + 1).search(/\s\S*$/);
+  return end < 0 ? "" : text.slice(0, end);
+}
+
+/** How long it takes to go through a value, in characters; an item costs more than one of them. */
+export function measure(value: Value): number {
+  if (typeof value === "string") return value.length;
+  return Array.isArray(value)
+    ? value.reduce<number>((sum, part) => sum + 16 + measure(part), 0)
+    : 1;
+}
+
+/** What looking for a text in another takes, in steps: at worst it is tried everywhere. */
+export function measureSearch(value: Value, search: Value): number {
+  return 1 + (measure(value) * measure(search)) / 4096;
+}
+
+const searching: ReadonlySet<string> = new Set([
+  "remove",
+  "remove_first",
+  "replace",
+  "replace_first",
+  "split",
+]);
+
+function readNumber(value: Value): number {
+  const number = Number(typeof value === "string" ? value.trim() : value);
+  return Number.isFinite(number) ? number : 0;
+}
+
+function readList(value: Value): readonly Value[] {
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
+function onText(handle: (text: string, ...args: readonly string[]) => string): Handler {
+  return (value, ...args) => cut(handle(readText(value), ...args.map(readText)));
+}
+
+function onNumbers(handle: (one: number, other: number) => number): Handler {
+  return (value, other) => {
+    const result = handle(readNumber(value), readNumber(other));
+    return Number.isFinite(result) ? result : 0;
+  };
+}
+
+/** Replaces at most so many times, and stops where the text would be cut anyway. */
+function replaceTexts(text: string, search: string, by: string, times: number): string {
+  if (search === "") return text;
+  let result = "";
+  let start = 0;
+  for (let turn = 0; turn < times && result.length <= longestText; turn += 1) {
+    const at = text.indexOf(search, start);
+    if (at < 0) break;
+    result += text.slice(start, at) + by;
+    start = at + search.length;
+  }
+  return result + text.slice(start);
+}
+
+function joinTexts(values: readonly Value[], between: string): string {
+  let text = "";
+  for (const [index, value] of values.entries()) {
+    if (text.length > longestText) break;
+    text += (index === 0 ? "" : between) + (Array.isArray(value) ? "" : readText(value));
+  }
+  return cut(text);
+}
+
+function shorten(text: string, length: number, end: string): string {
+  const letters = Array.from(text);
+  if (letters.length <= length) return text;
+  return letters.slice(0, Math.max(0, length - end.length)).join("") + end;
+}
+
+const handlers: Readonly<Record<string, Handler>> = {
+  append: onText((text, more = "") => text + more),
+  prepend: onText((text, more = "") => more + text),
+  upcase: onText((text) => text.toUpperCase()),
+  downcase: onText((text) => text.toLowerCase()),
+  capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
+  // Whatever a template puts out is escaped already, so these two change nothing.
+  escape: onText((text) => text),
+  escape_once: onText((text) => text),
+  url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),
+  strip: onText((text) => text.trim()),
+  lstrip: onText((text) => text.trimStart()),
+  rstrip: onText((text) => text.trimEnd()),
+  strip_newlines: onText((text) => text.replace(/\r?\n/g, "")),
+  replace: onText((text, search = "", by = "") => replaceTexts(text, search, by, longestText)),
+  replace_first: onText((text, search = "", by = "") => replaceTexts(text, search, by, 1)),
+  remove: onText((text, search = "") => replaceTexts(text, search, "", longestText)),
+  remove_first: onText((text, search = "") => replaceTexts(text, search, "", 1)),
+  truncate: (value, length = 50, end = "...") =>
+    shorten(readText(value), readNumber(length), readText(end)),
+  truncatewords: (value, count = 15, end = "...") => {
+    const words = readText(value).split(/\s+/).filter(Boolean);
+    const most = Math.max(1, readNumber(count));
+    return words.length <= most ? words.join(" ") : words.slice(0, most).join(" ") + readText(end);
+  },
+  slice: (value, start = 0, length = 1) => {
+    const isList = Array.isArray(value);
+    const all: readonly Value[] = isList ? value : Array.from(readText(value));
+    const from = readNumber(start) < 0 ? all.length + readNumber(start) : readNumber(start);
+    const part = all.slice(Math.max(0, from), Math.max(0, from + readNumber(length)));
+    return isList ? part : part.join("");
+  },
+  split: (value, between = " ") => readText(value).split(readText(between), longestList),
+  join: (value, between = " ") => joinTexts(readList(value), readText(between)),
+  first: (value) => (Array.isArray(value) ? value[0] : Array.from(readText(value))[0]),
+  last: (value) => (Array.isArray(value) ? value.at(-1) : Array.from(readText(value)).at(-1)),
+  size: (value) => (Array.isArray(value) ? value.length : Array.from(readText(value)).length),
+  default: (value, other) => {
+    const isEmpty = value === undefined || value === null || value === false || value === "";
+    return isEmpty || (Array.isArray(value) && value.length === 0) ? other : value;
+  },
+  plus: onNumbers((one, other) => one + other),
+  minus: onNumbers((one, other) => one - other),
+  times: onNumbers((one, other) => one * other),
+  divided_by: onNumbers((one, other) => {
+    const isWhole = Number.isInteger(one) && Number.isInteger(other);
+    return isWhole ? Math.floor(one / other) : one / other;
+  }),
+  modulo: onNumbers((one, other) => one % other),
+  at_least: onNumbers(Math.max),
+  at_most: onNumbers(Math.min),
+  abs: onNumbers((one) => Math.abs(one)),
+  ceil: onNumbers((one) => Math.ceil(one)),
+  floor: onNumbers((one) => Math.floor(one)),
+  round: onNumbers((one, digits) => {
+    const scale = 10 ** Math.min(Math.max(Math.trunc(digits), 0), 10);
+    return Math.round(one * scale) / scale;
+  }),
+};
+
+/** For whoever asks which there are. */
+export const filterNames: readonly string[] = Object.keys(handlers);

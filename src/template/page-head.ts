@@ -1,0 +1,96 @@
+import { escapeText } from "./escape.ts";
+import { isWebAddress } from "./html-rules.ts";
+import type { PageSubject } from "./page-input.ts";
+
+/**
+ * What others read of a page: those who share it (Open Graph, Twitter), iOS (the Smart App Banner
+ * and the App Clip card), and whoever opens apps from it (App Links).
+ */
+export function renderHead(subject: PageSubject): string {
+  const title = readTitle(subject);
+  return [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
+    '<meta name="color-scheme" content="light dark">',
+    // A browser that is told of no icon asks the link host for one.
+    '<link rel="icon" href="data:,">',
+    `<title>${escapeText(title)}</title>`,
+    ...describeSharing(subject, title),
+    ...describeApps(subject),
+  ].join("");
+}
+
+function readTitle({ link, project }: PageSubject): string {
+  return [link.social_title, link.name, project.name].find(isFilled) ?? link.address;
+}
+
+function isFilled(text: string | null): text is string {
+  return text !== null && text.trim() !== "";
+}
+
+function describeSharing({ link, project }: PageSubject, title: string): readonly string[] {
+  const { social_description: description, social_image_url } = link;
+  const image = isFilled(social_image_url) && isWebAddress(social_image_url) && social_image_url;
+  const text = isFilled(description) ? description : undefined;
+  return [
+    tag("name", "description", text),
+    `<link rel="canonical" href="${escapeText(link.address)}">`,
+    tag("property", "og:type", "website"),
+    tag("property", "og:site_name", project.name),
+    tag("property", "og:title", title),
+    tag("property", "og:description", text),
+    tag("property", "og:url", link.address),
+    tag("property", "og:image", image === false ? undefined : image),
+    tag("name", "twitter:card", image === false ? "summary" : "summary_large_image"),
+    tag("name", "twitter:title", title),
+    tag("name", "twitter:description", text),
+    tag("name", "twitter:image", image === false ? undefined : image),
+  ];
+}
+
+function describeApps({ link, apps: { ios, android } }: PageSubject): readonly string[] {
+  const iosId = ios?.app_store_id ?? undefined;
+  return [
+    ...(ios === undefined
+      ? []
+      : [
+          tag("name", "apple-itunes-app", describeBanner(link.address, ios)),
+          tag("property", "al:ios:url", addressIn(link.address, ios.custom_scheme)),
+          tag("property", "al:ios:app_store_id", iosId),
+          tag("property", "al:ios:app_name", ios.name ?? undefined),
+        ]),
+    ...(android === undefined
+      ? []
+      : [
+          tag("property", "al:android:url", addressIn(link.address, android.custom_scheme)),
+          tag("property", "al:android:package", android.package_name),
+          tag("property", "al:android:app_name", android.name ?? undefined),
+        ]),
+    tag("property", "al:web:url", link.address),
+  ];
+}
+
+/** Its parts are told apart by commas, so that none may have one. */
+function describeBanner(
+  address: string,
+  { app_store_id, clip_bundle_id }: NonNullable<PageSubject["apps"]["ios"]>,
+): string | undefined {
+  const parts = [
+    isFilled(app_store_id) ? `app-id=${app_store_id}` : "",
+    isFilled(clip_bundle_id) ? `app-clip-bundle-id=${clip_bundle_id}` : "",
+    isFilled(clip_bundle_id) ? "app-clip-display=card" : "",
+  ].filter(isFilled);
+  if (parts.length === 0) return undefined;
+  return [...parts, `app-argument=${address.replaceAll(",", "%2C")}`].join(", ");
+}
+
+/** The link's path under the app's own scheme; without one, the link itself. */
+function addressIn(address: string, scheme: string | null): string {
+  if (!isFilled(scheme)) return address;
+  return address.replace(/^https?:\/\/[^/]*\/?/i, `${scheme}://`);
+}
+
+function tag(kind: "name" | "property", name: string, content: string | undefined): string {
+  if (content === undefined) return "";
+  return `<meta ${kind}="${name}" content="${escapeText(content)}">`;
+}

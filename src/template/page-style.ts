@@ -1,0 +1,26 @@
+/**
+ * The look of what is ours on every page. Each selector is in `:where`, so that whatever a
+ * template says of the same element wins.
+ */
+export const pageStyle = `
+:where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}
+:where(body){margin:0;min-height:100svh;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,
+"Helvetica Neue",Arial,sans-serif;color:#14151a;background:#fff}
+:where(*,::before,::after){box-sizing:border-box}
+:where(img){max-width:100%;height:auto}
+:where(.store-buttons){display:flex;flex-direction:column;gap:.75rem;width:100%;max-width:22rem;
+margin-inline:auto}
+:where(.store-button){display:flex;align-items:center;justify-content:center;gap:.625rem;
+min-height:3.25rem;padding:.75rem 1.5rem;border-radius:999px;border:1px solid transparent;
+font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-decoration:none;
+-webkit-tap-highlight-color:transparent}
+:where(.store-button svg){flex:none}
+:where(.store-button-primary){color:#fff;background:#14151a}
+:where(.store-button-secondary){color:inherit;border-color:#14151a2e}
+:where(.store-button:focus-visible){outline:3px solid #5b6cff;outline-offset:3px}
+@media (prefers-color-scheme:dark){
+:where(body){color:#f4f5f8;background:#0d0e13}
+:where(.store-button-primary){color:#14151a;background:#fff}
+:where(.store-button-secondary){border-color:#ffffff38}
+}
+`.replaceAll("\n", "");

@@ -1,0 +1,53 @@
+import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
+
+/** The link that a preview shows where no other is asked for. */
+export const sampleLink: PageLink = {
+  name: "Spring sale",
+  url: "https://www.example.com/spring",
+  path: "spring",
+  social_title: "Spring sale: 20% off everything",
+  social_description: "Fresh colours, light layers and a discount on all of them. Until Sunday.",
+  social_image_url: "https://www.example.com/spring.jpg",
+  address: "https://links.example.com/spring",
+};
+
+export const sampleApps = {
+  ios: {
+    name: "Example Shop",
+    bundle_id: "com.example.shop",
+    app_store_id: "1234567890",
+    clip_bundle_id: null,
+    custom_scheme: "exampleshop",
+    team_id: "ABCDE12345",
+  },
+  android: {
+    name: "Example Shop",
+    package_name: "com.example.shop",
+    custom_scheme: "exampleshop",
+  },
+} as const;
+
+const project = { name: "Example Shop" } as const;
+
+const bareLink: PageLink = {
+  name: null,
+  url: null,
+  path: "a",
+  social_title: null,
+  social_description: null,
+  social_image_url: null,
+  address: "https://links.example.com/a",
+};
+
+/** Links with everything and with nothing, for a template to be tried on. */
+export const samples: readonly PageSubject[] = [
+  { link: sampleLink, apps: sampleApps, project, platform: "ios" },
+  { link: sampleLink, apps: sampleApps, project, platform: "android" },
+  { link: bareLink, apps: {}, project, platform: "desktop" },
+];
+
+/** As many as a page may have. */
+export const sampleButtons: readonly PageButton[] = [
+  { kind: "open", label: "Open in the app", href: "exampleshop://spring" },
+  { kind: "app_store", label: "App Store", href: "https://apps.apple.com/app/id1234567890" },
+];

@@ -1,0 +1,50 @@
+import type { Template } from "liquidjs";
+import { unseenButtons } from "./check-html.ts";
+import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
+import { explainLiquid } from "./explain-liquid.ts";
+import { LiquidStopped, parseLiquid, renderLiquid, renderTime_ms } from "./liquid.ts";
+import type { Fault } from "./liquid-shape.ts";
+import type { PageSubject } from "./page-input.ts";
+import { sampleButtons } from "./samples.ts";
+import { renderButtons } from "./store-buttons.ts";
+import { traceWrites, type Trace } from "./trace-liquid.ts";
+import { buildVariables } from "./variables.ts";
+
+/** Liquid can make of sound pieces what no page may have: a body is rendered to see what comes. */
+export type Trial = {
+  /** What is wrong with the page of one link, at the place in the body where it comes from. */
+  readonly render: (subject: PageSubject) => readonly Fault[];
+};
+
+/** Or what is wrong where liquidjs cannot read the whole. */
+export function prepareTrial(body: string): Trial | Fault {
+  try {
+    const templates = parseLiquid(body);
+    const trace = traceWrites(templates);
+    return { render: (subject) => findFaults(templates, trace, subject) };
+  } catch (error) {
+    return explainLiquid(error);
+  }
+}
+
+function findFaults(templates: Template[], trace: Trace, subject: PageSubject): readonly Fault[] {
+  trace.restart();
+  try {
+    const made = renderLiquid(templates, buildVariables(subject), renderTime_ms);
+    const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons), true);
+    // What was left out may have had them in it.
+    const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
+    const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
+    return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
+  } catch (error) {
+    if (error instanceof HtmlTooLarge) {
+      return [{ offset: trace.locate(error.offset), message: error.message }];
+    }
+    // liquidjs wraps what is thrown while it renders, and says where that was.
+    const { offset } = explainLiquid(error);
+    const isWrapped = error instanceof Error && "originalError" in error;
+    const cause: unknown = isWrapped ? error.originalError : error;
+    const message = cause instanceof LiquidStopped ? cause.message : "It cannot be rendered.";
+    return [{ offset, message }];
+  }
+}

@@ -1,0 +1,88 @@
+import { cut } from "./liquid-filters.ts";
+import type { PageSubject } from "./page-input.ts";
+
+/** What Liquid can name, with the sentence that documents it. */
+const variables = {
+  link: {
+    name: "The link's name.",
+    url: "Where the link leads on desktop.",
+    path: "The link's path.",
+    address: "The whole address of the link.",
+    social_title: "Its title where it is shared.",
+    social_description: "Its description where it is shared.",
+    social_image_url: "The address of its picture where it is shared.",
+  },
+  apps: {
+    ios: {
+      name: "The iOS app's name. Without an iOS app on the link, apps.ios is nil.",
+      bundle_id: "Its bundle id.",
+      app_store_id: "Its App Store id.",
+    },
+    android: {
+      name: "The Android app's name. Without an Android app on the link, apps.android is nil.",
+      package_name: "Its package name.",
+    },
+  },
+  platform: 'What the visitor has: "ios", "android" or "desktop".',
+  project: { name: "The project's name." },
+} as const;
+
+type Documented = { readonly [name: string]: string | Documented };
+
+/** The values of one page: those that are documented, and nothing else. */
+export function buildVariables({ link, apps, platform, project }: PageSubject): object {
+  return {
+    link: pick(variables.link, link),
+    apps: {
+      ios: apps.ios === undefined ? null : pick(variables.apps.ios, apps.ios),
+      android: apps.android === undefined ? null : pick(variables.apps.android, apps.android),
+    },
+    platform,
+    project: pick(variables.project, project),
+  };
+}
+
+function pick<Name extends string>(
+  names: Readonly<Record<Name, string>>,
+  values: Readonly<Record<NoInfer<Name>, string | null>>,
+): object {
+  return Object.fromEntries(
+    Object.keys(names).map((name) => {
+      // The names are the documented ones, and `values` has each of them.
+      const value = values[name as Name];
+      return [name, value === null ? null : cut(value)];
+    }),
+  );
+}
+
+/** What a property of a text or a list may be called. */
+const ends = new Set(["size", "first", "last"]);
+
+/** What is wrong with naming this variable, as a sentence, or undefined. */
+export function findVariableFault(segments: readonly unknown[]): string | undefined {
+  let place: string | Documented = variables;
+  for (const [index, segment] of segments.entries()) {
+    // What is worked out while rendering is looked up then.
+    if (typeof segment !== "string") return undefined;
+    if (typeof place === "string") return ends.has(segment) ? undefined : describe(segments, index);
+    const next: string | Documented | undefined = Object.hasOwn(place, segment)
+      ? place[segment]
+      : undefined;
+    if (next === undefined) return describe(segments, index, place);
+    place = next;
+  }
+  return undefined;
+}
+
+function describe(segments: readonly unknown[], index: number, place?: Documented): string {
+  const name = segments
+    .slice(0, index + 1)
+    .join(".")
+    .slice(0, 100);
+  const parent = segments.slice(0, index).join(".");
+  if (place === undefined) return `There is no ${name}: ${parent} is a text.`;
+  const known = Object.keys(place).join(", ");
+  return index === 0
+    ? `There is no variable ${name}: there are ${known}.`
+    : `There is no ${name}: ${parent} has ${known}.`;
+}

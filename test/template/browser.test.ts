@@ -1,0 +1,202 @@
+import chromium from "@sparticuz/chromium";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { chromium as launcher, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  renderLinkPage,
+  type CompiledTemplate,
+  type LinkPage,
+  type PageInput,
+} from "../../src/template/link-page.ts";
+import { parseLiquid } from "../../src/template/liquid.ts";
+import { sampleApps, sampleLink } from "../../src/template/samples.ts";
+import { hostileBodies } from "./hostile-bodies.ts";
+import { hostileCss } from "./hostile-css.ts";
+import { hostileFields } from "./hostile-fields.ts";
+import { hostileLiquid } from "./hostile-liquid.ts";
+
+/**
+ * The corpus in a real browser. Every host name leads to one server of ours, which notes whatever
+ * arrives: a page may ask for itself and for nothing else. Bodies are shown as they are after
+ * rendering, without having been checked and without the headers that would stop a script.
+ */
+
+let server: Server;
+let browser: Browser;
+let origin = "";
+/** The pages that can be asked for, by their paths. */
+const pages = new Map<string, LinkPage>();
+/** What else was asked for, of whatever host. */
+const strayed: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const isOurs = request.headers.host?.startsWith("links.example.com") === true;
+    const page = isOurs ? pages.get(request.url ?? "") : undefined;
+    if (page !== undefined) {
+      response.writeHead(200, page.headers).end(page.html);
+    } else {
+      strayed.push(`${request.headers.host}${request.url}`);
+      response.writeHead(404).end();
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  origin = `http://links.example.com:${port}`;
+  browser = await launcher.launch({
+    executablePath: await chromium.executablePath(),
+    args: ["--no-sandbox", "--disable-gpu", `--host-resolver-rules=MAP *:* 127.0.0.1:${port}`],
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  server.close();
+});
+
+const nonce = "the-nonce";
+
+const sample: PageInput = {
+  link: sampleLink,
+  apps: sampleApps,
+  project: { name: "Example Shop" },
+  platform: "ios",
+  buttons: [
+    { kind: "open", label: "Open Example Shop", href: "exampleshop://spring" },
+    { kind: "app_store", label: "Get it on the App Store", href: "https://apps.apple.com/app/id1" },
+  ],
+  template: undefined,
+  nonce,
+};
+
+/** Shows a page for a moment, moves over it, and answers what it did in the browser. */
+async function show(page: Page, path: string, given: LinkPage): Promise<readonly string[]> {
+  const done: string[] = [];
+  page.removeAllListeners("dialog");
+  page.on("dialog", (dialog) => {
+    done.push(`said ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  pages.set(path, given);
+  await page.goto(origin + path, { waitUntil: "load" });
+  await page.mouse.move(200, 300);
+  // What was written into the page to be run may be waiting for its turn.
+  await setTimeout(15);
+  if (page.url() !== origin + path) done.push(`went to ${page.url()}`);
+  return done;
+}
+
+const sideBySide = 4;
+
+/** Shows many pages, a few at a time; none may do anything, nor ask anybody for anything. */
+async function showAll(given: readonly (readonly [name: string, page: LinkPage])[]): Promise<void> {
+  const left = [...given.entries()];
+  const faults: string[] = [];
+  strayed.length = 0;
+  const work = async () => {
+    const page = await browser.newPage();
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [index, [name, shown]] = next;
+      const done = await show(page, `/page/${index}`, shown);
+      if (done.length > 0) faults.push(`${name}: ${done.join(", ")}`);
+    }
+    await page.close();
+  };
+  await Promise.all(Array.from({ length: sideBySide }, work));
+  expect([faults, strayed]).toEqual([[], []]);
+  expect(given.length).toBeGreaterThan(40);
+}
+
+/** Without the policy that would stop what the cleaning let through. */
+function strip({ html }: LinkPage): LinkPage {
+  return { html, headers: { "content-type": "text/html; charset=utf-8" } };
+}
+
+describe("in a browser", () => {
+  test("a script that runs and a picture that is fetched are seen", async () => {
+    const page = await browser.newPage();
+    const html = "<script>alert(1)</script><img src=http://evil.example/a.png>";
+    expect(await show(page, "/control", strip({ html, headers: {} }))).toEqual(["said 1"]);
+    expect(strayed).toEqual(["evil.example/a.png"]);
+    await page.close();
+  });
+
+  test("no hostile body runs or fetches anything, unchecked and without its headers", async () => {
+    const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
+      const template = compileAnyway(plain(body), "");
+      if (template === undefined) return [];
+      return [[body, strip(renderLinkPage({ ...sample, template }))] as const];
+    });
+    await showAll(shown);
+  });
+
+  test("no hostile sheet fetches anything behind the page's headers, unchecked", async () => {
+    const shown = hostileCss.map((css) => {
+      const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
+      return [css, renderLinkPage({ ...sample, template })] as const;
+    });
+    await showAll(shown);
+  });
+
+  test("no hostile field runs or fetches anything, without the headers", async () => {
+    const template = compileAnyway(
+      `{% store_buttons %}<p title="{{ link.name }}">{{ link.name }}</p>
+      <a href="{{ link.url }}">{{ link.social_description }}</a>`,
+      "",
+    );
+    const shown = hostileFields.flatMap((text) => {
+      const link = { ...sampleLink, name: text, social_title: text, url: text };
+      const named = { ...sample, link, project: { name: text } };
+      return [named, { ...named, template }].map(
+        (input) => [text, strip(renderLinkPage(input))] as const,
+      );
+    });
+    await showAll(shown);
+  });
+});
+
+describe.each([
+  { size: "phone", width: 390, height: 844 },
+  { size: "desktop", width: 1280, height: 800 },
+])("on a $size", ({ width, height }) => {
+  test.each(["light", "dark"] as const)("the default page is whole in %s", async (colorScheme) => {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+    const page = await context.newPage();
+    const said: string[] = [];
+    page.on("console", (message) => said.push(message.text()));
+    for (const forPreview of [false, true]) {
+      strayed.length = 0;
+      const done = await show(page, "/default", renderLinkPage({ ...sample, forPreview }));
+      expect([done, strayed]).toEqual([[], []]);
+      expect(said).toEqual([]);
+      expect(await page.locator("h1").textContent()).toBe(sampleLink.social_title);
+      const buttons = page.locator("a.store-button");
+      expect(await buttons.allTextContents()).toEqual(sample.buttons.map(({ label }) => label));
+      for (const button of await buttons.all()) {
+        const box = await button.boundingBox();
+        expect(box?.height).toBeGreaterThanOrEqual(44);
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
+      }
+      const overflow =
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+      expect(await page.evaluate(overflow)).toBe(0);
+    }
+    await context.close();
+  });
+});
+
+/** The server speaks no TLS, so what would be fetched is asked for without it. */
+function plain(text: string): string {
+  return text.replaceAll("https://evil", "http://evil");
+}
+
+function compileAnyway(body: string, css: string): CompiledTemplate | undefined {
+  try {
+    return { templates: parseLiquid(body), css };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { checkTemplate } from "../../src/template/check-template.ts";
+
+/** The CSS that everybody writes is not refused; what fetches or runs something is. */
+
+const everyday = [
+  "a{container:card / inline-size}",
+  "a{container-type:inline-size;container-name:card}@container card (min-width:1px){b{top:0}}",
+  "a{contain-intrinsic-size:auto 5rem;content-visibility:auto}",
+  "a{scrollbar-width:none;scrollbar-color:red blue;scrollbar-gutter:stable}",
+  "a{-webkit-touch-callout:none;-webkit-tap-highlight-color:transparent}",
+  "a{-webkit-font-smoothing:antialiased;-moz-osx-font-smoothing:grayscale}",
+  ".store-button svg{fill:currentColor;stroke:red;stroke-width:2}",
+  "a{top:0;;}",
+  "a{;top:0; ; left:0;;;}",
+  "a{&:hover{top:0;;}}",
+];
+
+test.each(everyday)("%s is allowed", async (css) => {
+  expect(await checkTemplate({ body: "", css })).toEqual([]);
+});
+
+const foreign = [
+  "a{behavior:url(x)}",
+  "a{-moz-binding:url(x)}",
+  "a{;;behavior:x}",
+  "a{;;background:url(https://x.example/a.png)}",
+  "a{fill:url(https://x.example/a.svg)}",
+  "a{scrollbarwidth:none}",
+  "a{containers:x}",
+  "a{top:0;;}}",
+  "a{top:0;;;<}",
+];
+
+test.each(foreign)("%s is not", async (css) => {
+  expect(await checkTemplate({ body: "", css })).not.toEqual([]);
+});

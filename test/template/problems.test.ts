@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorld, type World } from "../support/world.ts";
+
+/** What saving a template tells of it: everything, each with its place, and nothing twice. */
+
+const buttons = "{% store_buttons %}";
+const made = "What Liquid makes of the body cannot be shown: ";
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+type Told = { readonly line: number; readonly column: number; readonly message: string };
+
+/** Each problem as `line:column message`. */
+async function listProblems(fields: object): Promise<readonly string[]> {
+  const { status, body } = await world.call("PATCH", "/page_template", { body: fields });
+  expect([201, 422]).toContain(status);
+  const problems: readonly Told[] = body.problems ?? [];
+  return problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+const checkBody = (body: string) => listProblems({ body: body + buttons });
+
+describe("tags", () => {
+  test.each(["if true", "unless true", "case 1", "for i in (1..2)", "comment"])(
+    "nothing stands behind the name of what ends %s",
+    async (tag) => {
+      const end = `end${tag.split(" ", 1)[0]}`;
+      expect(await checkBody(`{% ${tag} %}\n{% ${end} %}`)).toEqual([]);
+      const told = [`2:1 {% ${end} %} takes nothing behind its name.`];
+      expect(await checkBody(`{% ${tag} %}\n{% ${end} x %}`)).toEqual(told);
+    },
+  );
+
+  test.each(["if true", "unless true", "case 1", "for i in (1..2)"])(
+    "the last branch of %s is its else",
+    async (tag) => {
+      const name = tag.split(" ", 1)[0];
+      const branch = name === "case" ? "{% when 1 %}" : "";
+      const body = `{% ${tag} %}${branch}{% else %}\n{% else %}{% end${name} %}`;
+      expect(await checkBody(body)).toEqual([
+        "2:1 {% else %} stands behind {% else %}, which is the last.",
+      ]);
+    },
+  );
+
+  test("the buttons stand in a body once", async () => {
+    const again = "2:1 {% store_buttons %} stands in a body once.";
+    expect(await checkBody(`${buttons}\n`)).toEqual([again]);
+    const inside = `{% if true %}${buttons}{% endif %}\n`;
+    expect(await checkBody(inside)).toEqual([again]);
+  });
+
+  test("the buttons are told where they cannot be seen, though Liquid hides them", async () => {
+    expect(await checkBody("<!--\n")).toEqual([
+      "2:1 {% store_buttons %} cannot be seen here.",
+      "2:20 The last comment is never closed by -->.",
+    ]);
+    expect(await checkBody("<{% if true %}!-- {% endif %}\n")).toEqual([
+      `2:1 ${made}{% store_buttons %} cannot be seen here.`,
+    ]);
+  });
+
+  test("what is in a comment is never rendered, and so may be anything", async () => {
+    const hidden = "<script>x</script>\n{{ nothing | nothing }}{% if %}";
+    expect(await checkBody(`{% comment %}${hidden}{% endcomment %}`)).toEqual([]);
+    expect(await checkBody(`{% comment %}x{% endcomment %}<blink>`)).toHaveLength(1);
+  });
+
+  test.each([
+    ["{% assign a = (1..3) %}", "1:15"],
+    ["{% if (1..3) == 1 %}{% endif %}", "1:7"],
+    ["{% case 1 %}{% when (1..3) %}{% endcase %}", "1:21"],
+    ["{{ 1 | plus: (1..3) }}", "1:14"],
+    ["{{ (1..3).size }}", "1:4"],
+    ["{% for i in (1..3) limit: (1..2) %}{% endfor %}", "1:27"],
+  ])("a range stands in a loop alone: %s", async (body, place) => {
+    expect(await checkBody("{% for i in (1..3) %}{{ i }}{% endfor %}")).toEqual([]);
+    const told = [`${place} A range stands in {% for … in (1..3) %} alone.`];
+    expect(await checkBody(body)).toEqual(told);
+  });
+});
+
+describe("no problem hides another", () => {
+  test("in one piece of Liquid", async () => {
+    expect(await checkBody("{{ link.x | foo | bar: (1..2) }}{{ y }}")).toEqual([
+      expect.stringContaining("1:4 There is no link.x"),
+      expect.stringContaining("1:13 There is no filter foo"),
+      expect.stringContaining("1:19 There is no filter bar"),
+      expect.stringContaining("1:24 A range"),
+      expect.stringContaining("1:36 There is no variable y"),
+    ]);
+  });
+
+  test("behind {% raw %}", async () => {
+    const problems = await checkBody("{% raw %}\n{{ x }}\n{% endraw %}\n{% y %}");
+    expect(problems.map((problem) => problem.slice(0, 30))).toEqual([
+      "1:1 There is no tag raw: there",
+      "2:4 There is no variable x: th",
+      "3:1 There is no tag endraw: th",
+      "4:1 There is no tag y: there a",
+    ]);
+  });
+
+  test("in a body that is too much", async () => {
+    const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
+    expect(await checkBody(loop)).toEqual([
+      expect.stringContaining("1:25 With all its loops"),
+      expect.stringContaining("2:1 <script> is not allowed"),
+      expect.stringContaining("3:1 There is no tag x"),
+    ]);
+  });
+
+  test("in CSS whose letters are wrong", async () => {
+    const css = "a\\:b{}\n@import url(x);\na{behavior:0}\n<\n@font-face{}\na{";
+    expect((await listProblems({ css })).map((problem) => problem.slice(0, 24))).toEqual([
+      "1:1 Escapes are allowed ",
+      "2:1 @import is not allow",
+      "2:9 url() can only hold ",
+      "3:3 The property behavio",
+      "4:1 < is not allowed in ",
+      "5:1 @font-face is not al",
+      "6:2 This is never closed",
+    ]);
+  });
+
+  test("and nothing is told of CSS that has nothing wrong", async () => {
+    expect(await listProblems({ css: "a{;top:0;;color:red}\n@media print{b{top:0}}" })).toEqual([]);
+  });
+
+  test("of what Liquid makes, in whatever the source has besides", async () => {
+    const link = '{% if true %}\n<a href="{{ link.name }}">{% endif %}';
+    const body = `<script>\n</script>${link}${buttons}`;
+    expect(await listProblems({ body, css: "a{x:0}" })).toEqual([
+      expect.stringContaining("1:1 <script> is not allowed"),
+      expect.stringContaining(`3:4 ${made}href must be`),
+      expect.stringContaining("1:3 The property x"),
+    ]);
+  });
+
+  test.each([
+    ["body", `${"<script></script>".repeat(72)}${buttons}`, "1:851 And 22 more problems."],
+    ["body", `${"<script></script>".repeat(51)}${buttons}`, "1:851 And 1 more problem."],
+    ["css", "a{b:0}".repeat(72), "1:303 And 22 more problems."],
+    ["css", "a<".repeat(72), expect.stringMatching(/ And \d\d more problems\.$/)],
+  ])("and what is left out of a long list is counted: %s %#", async (field, text, last) => {
+    const problems = await listProblems({ [field]: text });
+    expect([problems.length, problems.at(-1)]).toEqual([51, last]);
+  });
+});
+
+describe("what Liquid makes has the place that it comes from", () => {
+  test.each([
+    ["an attribute", 'line\n\n<p class="x"\n title="" {% if true %}href="#"{% endif %}>', "4:24"],
+    ["an output", '\n<img alt="" src="{{ link.name }}">', "2:13"],
+    ["an element", "\n\n{% if true %}<{% endif %}blink>", "3:14"],
+    ["white space that is taken away", "<{% if true %}p {% endif -%} \n  href='#'>", "2:3"],
+  ])("%s", async (_, body, place) => {
+    const problems = await checkBody(body);
+    expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
+  });
+
+  test("where the page gets too large, and where it takes too long", async () => {
+    const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
+    expect(await checkBody(deep)).toEqual([
+      `2:166 ${made}The page has more than 64 elements in each other.`,
+    ]);
+    const long =
+      '{% assign a = "x" %}\n' + '{% assign a = a | replace: "x", "x x x x x" %}'.repeat(90);
+    expect(await checkBody(long)).toEqual([
+      expect.stringMatching(/^2:\d{3,4} .*The template takes too many steps\.$/),
+    ]);
+  });
+});
+
+describe("a page pays by length", () => {
+  const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
+  const tooMuch = expect.stringMatching(/^2:\d+ .* The template takes too many steps\.$/);
+
+  test.each([
+    ["for what is read", "{% if a == 1 or a == 2 %}{% endif %}".repeat(9), "a == 1 or ".repeat(90)],
+    ["for what is looked for", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
+  ])("%s", async (_, little, much) => {
+    expect(await checkBody(long + little)).toEqual([]);
+    expect(await checkBody(`${long}{% if ${much}true %}{% endif %}`)).toEqual([tooMuch]);
+  });
+});

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { measureLongestStretch } from "../support/longest-stretch.ts";
+import agents from "../host/user-agents.json" with { type: "json" };
+import { bombs } from "./bombs.ts";
+
+/** What a visitor can be shown by the worst template there is, and who waits for it. */
+
+const iPhone = agents.ios["Safari on an iPhone"];
+/** Others wait while a page is made: for one, and not for all that are asked for at once. */
+const most_ms = 250;
+const parallel = 8;
+/** Far more than any page has, and nothing to what there once was. */
+const most_characters = 512 * 1024;
+const buttons = "{% store_buttons %}";
+const longAddress = `https://shop.example/${"&".repeat(8000)}`;
+
+let host: LinkHost;
+beforeEach(async () => {
+  host = await openLinkHost();
+  const app = { bundle_id: "com.example.a", team_id: "ABCDE12345", custom_scheme: "shop" };
+  await host.add("ios_app", app);
+  const { bundle_id } = app;
+  const given = { ios_app: { bundle_id }, ios_fallback_url: longAddress, url: longAddress };
+  await host.add("link", { path: "small", ...given });
+});
+afterEach(async () => {
+  expect(host.world.reported).toEqual([]);
+  await host[Symbol.asyncDispose]();
+});
+
+const countButtons = (page: string) => page.split('class="store-buttons"').length - 1;
+const visit = () => host.visit("/small", { agent: iPhone });
+const readPolicy = async () => String((await visit()).headers["content-security-policy"]);
+const publish = (body: string) =>
+  host.world.call("POST", "/page_template/publish", { body: { body, css: "" } });
+
+async function store(body: string): Promise<void> {
+  host.world.advance(60_000);
+  expect((await publish(`Stored${buttons}`)).status).toBe(200);
+  await host.world.store.write((db) =>
+    db.updateTable("page_template_versions").set({ body }).execute(),
+  );
+}
+
+async function visitTogether(): Promise<{ readonly pages: readonly string[]; stretch: number }> {
+  let pages: readonly string[] = [];
+  const stretch = await measureLongestStretch(async () => {
+    const visited = await Promise.all(Array.from({ length: parallel }, visit));
+    pages = visited.map(({ text }) => text);
+    expect(visited.map(({ status }) => status)).toEqual(visited.map(() => 200));
+  });
+  return { pages, stretch };
+}
+
+test(
+  "no template that was stored keeps others waiting, however many visit its pages",
+  { timeout: 60_000 },
+  async () => {
+    for (const { name, body } of bombs) {
+      if (body === undefined) continue;
+      await store(body);
+      const { pages, stretch } = await visitTogether();
+      expect([name, stretch < most_ms]).toEqual([name, true]);
+      for (const page of pages) {
+        expect(page.length).toBeLessThan(most_characters);
+        expect(countButtons(page)).toBe(1);
+      }
+    }
+  },
+);
+
+describe("a template that was published and is too much for one link", () => {
+  const costly =
+    '{% assign a = link.url | split: "&" | join: " & " %}' +
+    '{% assign a = a | replace: "&", "& &" %}'.repeat(240);
+
+  test("shows the default design on that link, and its own on every other", async () => {
+    await host.add("link", { path: "large", ios_app: { bundle_id: "com.example.a" } });
+    const body = `Own{% if link.path == "small" %}${costly}{% endif %}${buttons}`;
+    expect((await publish(body)).status).toBe(200);
+    const { pages, stretch } = await visitTogether();
+    expect(stretch).toBeLessThan(most_ms);
+    for (const page of pages) expect(page).not.toContain("Own");
+    expect(pages[0]).toContain('class="store-buttons"');
+    expect((await host.visit("/large", { agent: iPhone })).text).toContain(">Own<");
+  });
+});
+
+test("a page whose template hides the buttons on one link has the default design", async () => {
+  const body = `Own<{% if link.path == "small" %}!-- {% endif %}${buttons}`;
+  expect((await publish(body)).status).toBe(200);
+  const { text } = await visit();
+  expect(countButtons(text)).toBe(1);
+  expect(text).not.toContain("Own");
+});
+
+describe("the place of the buttons", () => {
+  test.each(["&#xFDD0;", "&#64976;", "\ufdd0", "&#xDC00;", "&#56320;"])(
+    "cannot be named: %j",
+    async (name) => {
+      expect((await publish(`<p>Own${name.repeat(500)}</p>${buttons}`)).status).toBe(200);
+      const { text } = await visit();
+      expect(text).toContain("<p>Own");
+      expect(countButtons(text)).toBe(1);
+      expect(text.indexOf('class="store-buttons"')).toBeGreaterThan(text.indexOf("</p>"));
+    },
+  );
+
+  test("is none in a text or an address that Liquid puts out", async () => {
+    await publish(`<p title="&#xDC00;{{ link.name }}">{{ link.name }}</p>${buttons}`);
+    const [link] = (await host.world.call("GET", "/links")).body.links;
+    await host.world.call("PATCH", `/links/${link.id}`, { body: { name: "\ufdd0 &#xDC00;" } });
+    const { text } = await visit();
+    expect(text).toContain("<p title=");
+    expect(countButtons(text)).toBe(1);
+  });
+});
+
+test("a picture is allowed where the page has one, however its template writes it", async () => {
+  await publish(`<{% if true %}img alt="" src="https://x.example/a.png"{% endif %}>${buttons}`);
+  expect(await readPolicy()).toContain("img-src data: https:;");
+  await publish(
+    `{% if link.path == "x" %}<img alt="" src="https://x.example/">{% endif %}${buttons}`,
+  );
+  expect(await readPolicy()).toContain("img-src data:;");
+});
