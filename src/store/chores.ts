@@ -96,7 +96,8 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     )
   `.execute(db);
   if (numAffectedRows + addresses > 0n) return false;
-  for (const table of ["ios_apps", "android_apps", "tallies", "chores"] as const) {
+  const few = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
+  for (const table of [...few, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
   }
   await dropIndex(db, projectId);

@@ -23,6 +23,7 @@ export type KeyHolder = {
   readonly role: Role;
   readonly project: {
     readonly id: string;
+    readonly name: string;
     readonly plan: "free" | "pro";
     readonly suspended: boolean;
     readonly max_links: number;
@@ -30,6 +31,7 @@ export type KeyHolder = {
     readonly custom_domain: string | null;
     readonly custom_domain_verified: boolean;
     readonly link_in_referrer: boolean;
+    readonly templates_enabled: boolean;
   } | null;
 };
 
@@ -40,6 +42,7 @@ const selectHolder = prepareQuery((db) =>
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
     .select(["subdomain", "custom_domain", "custom_domain_verified", "link_in_referrer"])
+    .select(["projects.name", "templates_enabled"])
     .where("token_hash", "=", ""),
 );
 
@@ -64,6 +67,8 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
             custom_domain: row.custom_domain,
             custom_domain_verified: row.custom_domain_verified === 1,
             link_in_referrer: row.link_in_referrer === 1,
+            templates_enabled: row.templates_enabled === 1,
+            name: row.name ?? "",
           },
   };
 }

@@ -16,7 +16,7 @@ import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./
 import { prepareQuery } from "./prepared.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
 import type { LinkTable } from "./tables.ts";
-import { readTally, tallyWrite } from "./tallies.ts";
+import { readTally, tallyWrite, type Tally } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** What a new link is made of. */
@@ -65,15 +65,23 @@ export async function findLink({ db, projectId }: Tenant, id: string): Promise<L
   return row && toLink(row);
 }
 
+const selectLinkAt = prepareQuery((db) =>
+  db
+    .selectFrom("addresses")
+    .innerJoin("links", (join) =>
+      join
+        .onRef("links.project_id", "=", "addresses.project_id")
+        .onRef("links.id", "=", "addresses.link_id"),
+    )
+    .select(shownColumns.map((column) => `links.${column}` as const))
+    .where("addresses.project_id", "=", "")
+    .where("addresses.address", "=", ""),
+);
+
 /** The link that answers at a path or a shortened path. */
 export async function findLinkAt(tenant: Tenant, address: string): Promise<Link | undefined> {
-  const found = await tenant.db
-    .selectFrom("addresses")
-    .select("link_id")
-    .where("project_id", "=", tenant.projectId)
-    .where("address", "=", address)
-    .executeTakeFirst();
-  return found && findLink(tenant, found.link_id);
+  const row = await selectLinkAt(tenant.db, [tenant.projectId, address]);
+  return row && toLink(row);
 }
 
 export async function listLinks(
@@ -86,7 +94,7 @@ export async function listLinks(
   const count =
     query.filters.length === 0
       ? tally.links
-      : await countFiltered(tenant, counts, source, query, tally.generation);
+      : await countFiltered(tenant, counts, source, query, tally);
   const rows = await readPage<LinkRow>(tenant.db, source, query, count);
   return { items: rows.map(toLink), meta: describePage(query, count) };
 }
@@ -200,9 +208,13 @@ async function countFiltered(
   counts: Counts,
   source: ListSource,
   query: ListQuery,
-  generation: number,
+  { generation, clicked }: Tally,
 ): Promise<number> {
-  const key = `${projectId} ${JSON.stringify(query.filters)}`;
+  const isByClicks = query.filters.some(({ tests }) =>
+    tests.some(({ field }) => field === "clicks"),
+  );
+  const filters = JSON.stringify(query.filters);
+  const key = isByClicks ? `${projectId} ${clicked} ${filters}` : `${projectId} ${filters}`;
   const known = counts.find(key, generation);
   if (known !== undefined) return known;
   const count = await countRows(db, source, query);

@@ -2,6 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./counts.ts";
 import { init } from "./migrations/001-init.ts";
+import { pageTemplates } from "./migrations/002-page-templates.ts";
+import { clicks } from "./migrations/003-clicks.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
@@ -26,7 +28,7 @@ export type Store = {
   readonly close: () => Promise<void>;
 };
 
-const migrations = [init];
+const migrations = [init, pageTemplates, clicks];
 const watchEvery_ms = 1000;
 
 export async function openStore(sql: Sql<Tables>): Promise<Store> {

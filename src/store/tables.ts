@@ -12,6 +12,8 @@ export type Tables = {
   readonly ios_apps: IosAppTable;
   readonly android_apps: AndroidAppTable;
   readonly chores: ChoreTable;
+  readonly page_templates: PageTemplateTable;
+  readonly page_template_versions: PageTemplateVersionTable;
 };
 
 type Flag = 0 | 1;
@@ -39,6 +41,8 @@ export type TallyTable = {
   readonly generation: number;
   /** Links up to this id are in the project's trigram index; null where there is none. */
   readonly indexed_to: string | null;
+  /** Goes up when visits are written down: what was counted by clicks is valid for one. */
+  readonly clicked: number;
 };
 
 type KeyTable = {
@@ -119,6 +123,28 @@ export type AndroidAppTable = {
   readonly custom_scheme_lc: string | null;
   readonly created_at: number;
   readonly updated_at: number;
+};
+
+export type PageTemplateTable = {
+  readonly project_id: string;
+  readonly id: string;
+  /** The draft. */
+  readonly body: string;
+  readonly css: string;
+  /** The version that links show; null where they show the default page. */
+  readonly live_id: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+};
+
+export type PageTemplateVersionTable = {
+  readonly project_id: string;
+  readonly id: string;
+  /** Counts a project's versions from 1: two may be published in the same millisecond. */
+  readonly number: number;
+  readonly body: string;
+  readonly css: string;
+  readonly published_at: number;
 };
 
 /** Long work that was decided on in one transaction and is done in many short ones. */

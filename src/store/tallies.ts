@@ -11,14 +11,14 @@ export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
 
-const none = { links: 0, generation: 0, indexed_to: null } as const;
+const none = { links: 0, generation: 0, indexed_to: null, clicked: 0 } as const;
 
 export type Tally = Omit<TallyTable, "project_id">;
 
 export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
   const row = await db
     .selectFrom("tallies")
-    .select(["links", "generation", "indexed_to"])
+    .select(["links", "generation", "indexed_to", "clicked"])
     .where("project_id", "=", projectId)
     .executeTakeFirst();
   return row ?? none;
@@ -32,7 +32,7 @@ export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tal
   const { rows } = await sql<Tally>`
     update tallies set links = links + ${added}, generation = generation + 1
     where project_id = ${tenant.projectId}
-    returning links, generation, indexed_to
+    returning links, generation, indexed_to, clicked
   `.execute(tenant.db);
   const [tally] = rows;
   if (tally === undefined) throw new ProjectGone("the project was deleted");

@@ -24,7 +24,7 @@ import {
 import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
 import { readTally } from "../../src/store/tallies.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
-import { addLink, addProject, addProjectTo, makeId, maker, now } from "../support/rows.ts";
+import { addLink, addProject, addProjectTo, makeId, maker, now, unset } from "../support/rows.ts";
 
 /** What every store promises, whichever engine is below: each engine's test file runs this. */
 
@@ -283,9 +283,8 @@ function describeApps(both: Both): void {
 function describeKeys(both: Both): void {
   test("of a key only the hash is kept, and it leads to its project's settings", async () => {
     const { store, other } = both();
-    const custom = { custom_domain: null, custom_domain_verified: false, link_in_referrer: false };
     const project_id = await addProject(store, { plan: "free", max_links: 7 });
-    const settings = { id: project_id, plan: "free", suspended: false, max_links: 7, ...custom };
+    const settings = { id: project_id, plan: "free", max_links: 7, ...unset };
     const scopes = ["links.show", "links.index"] as const;
     const wanted = { project_id, scopes, role: "viewer" as const };
     const { token, id } = await store.write((db) => issueKey(db, maker, wanted));

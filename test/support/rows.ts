@@ -24,6 +24,16 @@ export async function addProject(store: Store, wanted?: Wanted): Promise<string>
   return (await store.write((db) => addProjectTo(db, wanted))).id;
 }
 
+/** The settings of such a project that nobody has set. */
+export const unset = {
+  name: "Shop",
+  custom_domain: null,
+  custom_domain_verified: false,
+  suspended: false,
+  link_in_referrer: false,
+  templates_enabled: true,
+} as const;
+
 export function addProjectTo(db: Db, wanted: Wanted = {}) {
   const subdomain = `p-${randomBytes(6).toString("hex")}`;
   return makeProject(db, maker, { name: "Shop", subdomain, ...wanted }, wanted);

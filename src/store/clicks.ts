@@ -1,0 +1,44 @@
+import { sql } from "kysely";
+import { setImmediate } from "node:timers/promises";
+import type { Db } from "./tenant.ts";
+
+/** How often a link was visited since it was last written down. */
+export type Clicks = {
+  readonly projectId: string;
+  readonly linkId: string;
+  readonly count: number;
+};
+
+/** Statements of few sizes stay prepared; a thousand sizes would push each other out. */
+const batchSizes = [100, 10, 1];
+
+/**
+ * Adds visits to their links in the caller's transaction, and tells whoever counted links by their
+ * clicks. What was deleted meanwhile is passed over.
+ */
+export async function addClicks(db: Db, clicks: readonly Clicks[]): Promise<void> {
+  let rest = clicks;
+  while (rest.length > 0) {
+    const size = batchSizes.find((fitting) => fitting <= rest.length) ?? rest.length;
+    await addBatch(db, rest.slice(0, size));
+    rest = rest.slice(size);
+    // Every row may dirty pages of its own, and whoever visits now must not wait for all of them.
+    await setImmediate();
+  }
+  await db
+    .updateTable("tallies")
+    .set(({ eb }) => ({ clicked: eb("clicked", "+", 1) }))
+    .where("project_id", "in", [...new Set(clicks.map(({ projectId }) => projectId)), ""])
+    .execute();
+}
+
+async function addBatch(db: Db, clicks: readonly Clicks[]): Promise<void> {
+  const rows = clicks.map(
+    ({ projectId, linkId, count }) => sql`(${projectId}, ${linkId}, cast(${count} as bigint))`,
+  );
+  await sql`
+    with visits (project_id, link_id, visited) as (values ${sql.join(rows)})
+    update links set clicks = clicks + visits.visited from visits
+    where links.project_id = visits.project_id and links.id = visits.link_id
+  `.execute(db);
+}

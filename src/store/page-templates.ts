@@ -1,0 +1,148 @@
+import { sql } from "kysely";
+import type {
+  PageTemplate,
+  TemplateVersion,
+  WholeTemplateVersion,
+} from "../contract/page-template.ts";
+import { limits } from "../contract/policy.ts";
+import type { PageTemplateTable, PageTemplateVersionTable } from "./tables.ts";
+import { tallyWrite } from "./tallies.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** A project's one page template: the draft, and the versions that were published of it. */
+
+export type TemplateText = { readonly body: string; readonly css: string };
+
+export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undefined> {
+  const row = await findRow(tenant);
+  if (row === undefined) return undefined;
+  const live = row.live_id === null ? undefined : await findVersion(tenant, row.live_id);
+  const isSame = live !== undefined && live.body === row.body && live.css === row.css;
+  return {
+    id: row.id,
+    body: row.body,
+    css: row.css,
+    unpublished_changes: !isSame,
+    live_version: live ?? null,
+    created_at: showTime(row.created_at),
+    updated_at: showTime(row.updated_at),
+  };
+}
+
+/** What links show; undefined where they show the default page. */
+export async function findLiveTemplate({
+  db,
+  projectId,
+}: Tenant): Promise<(TemplateText & { readonly id: string }) | undefined> {
+  return db
+    .selectFrom("page_templates")
+    .innerJoin("page_template_versions as versions", (join) =>
+      join
+        .onRef("versions.project_id", "=", "page_templates.project_id")
+        .onRef("versions.id", "=", "page_templates.live_id"),
+    )
+    .select(["versions.id", "versions.body", "versions.css"])
+    .where("page_templates.project_id", "=", projectId)
+    .executeTakeFirst();
+}
+
+export async function listVersions(tenant: Tenant): Promise<readonly TemplateVersion[]> {
+  const template = await findRow(tenant);
+  const rows = await tenant.db
+    .selectFrom("page_template_versions")
+    .select(["id", "published_at"])
+    .where("project_id", "=", tenant.projectId)
+    .orderBy("number", "desc")
+    .execute();
+  return rows.map(({ id, published_at }) => ({
+    id,
+    published_at: showTime(published_at),
+    live: id === template?.live_id,
+  }));
+}
+
+export async function findVersion(
+  tenant: Tenant,
+  id: string,
+): Promise<WholeTemplateVersion | undefined> {
+  const template = await findRow(tenant);
+  const row = await tenant.db
+    .selectFrom("page_template_versions")
+    .selectAll()
+    .where("project_id", "=", tenant.projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row && toVersion(row, template?.live_id);
+}
+
+/** Writes the draft; the first time there is a template of that id then. */
+export async function saveDraft(
+  tenant: Tenant,
+  { id, now }: { readonly id: string; readonly now: number },
+  { body, css }: TemplateText,
+): Promise<void> {
+  await tallyWrite(tenant, 0);
+  const { db, projectId } = tenant;
+  const dates = { created_at: now, updated_at: now };
+  await db
+    .insertInto("page_templates")
+    .values({ project_id: projectId, id, body, css, live_id: null, ...dates })
+    .onConflict((conflict) =>
+      conflict.column("project_id").doUpdateSet({ body, css, updated_at: now }),
+    )
+    .execute();
+}
+
+/** Makes the draft the version that links show, and drops what is too old to be kept. */
+export async function publishDraft(
+  tenant: Tenant,
+  { id, now }: { readonly id: string; readonly now: number },
+  { body, css }: TemplateText,
+): Promise<void> {
+  const { db, projectId } = tenant;
+  const { rows } = await sql<{ readonly number: number }>`
+    select coalesce(max(number), 0) + 1 as number from page_template_versions
+    where project_id = ${projectId}
+  `.execute(db);
+  const number = rows[0]?.number ?? 1;
+  await db
+    .insertInto("page_template_versions")
+    .values({ project_id: projectId, id, number, body, css, published_at: now })
+    .execute();
+  await setLive(tenant, id, now);
+  // Numbers have no gaps, and the one that is live is always the newest.
+  await db
+    .deleteFrom("page_template_versions")
+    .where("project_id", "=", projectId)
+    .where("number", "<=", number - limits.kept_template_versions)
+    .execute();
+}
+
+/** Links show this version from now on, or the default page. */
+export async function setLive(tenant: Tenant, id: string | null, now: number): Promise<void> {
+  await tallyWrite(tenant, 0);
+  await tenant.db
+    .updateTable("page_templates")
+    .set({ live_id: id, updated_at: now })
+    .where("project_id", "=", tenant.projectId)
+    .execute();
+}
+
+function findRow({ db, projectId }: Tenant): Promise<PageTemplateTable | undefined> {
+  return db
+    .selectFrom("page_templates")
+    .selectAll()
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+}
+
+function toVersion(
+  { id, body, css, published_at }: PageTemplateVersionTable,
+  liveId: string | null | undefined,
+): WholeTemplateVersion {
+  return { id, published_at: showTime(published_at), live: id === liveId, body, css };
+}
+
+function showTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

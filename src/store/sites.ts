@@ -1,0 +1,62 @@
+import { prepareQuery } from "./prepared.ts";
+import type { Db } from "./tenant.ts";
+
+/** A project as its visitors meet it. */
+export type SiteProject = {
+  readonly id: string;
+  readonly name: string;
+  readonly subdomain: string;
+  readonly custom_domain: string | null;
+  readonly custom_domain_verified: boolean;
+  readonly templates_enabled: boolean;
+  readonly link_in_referrer: boolean;
+  readonly suspended: boolean;
+  /** Goes up with every write to the project's links, apps or templates. */
+  readonly generation: number;
+};
+
+const shownColumns = [
+  "projects.id",
+  "projects.name",
+  "projects.subdomain",
+  "projects.custom_domain",
+  "projects.custom_domain_verified",
+  "projects.templates_enabled",
+  "projects.link_in_referrer",
+  "projects.suspended",
+  "tallies.generation",
+] as const;
+
+const select = {
+  subdomain: prepareSelect("projects.subdomain"),
+  custom_domain: prepareSelect("projects.custom_domain"),
+};
+
+/** The project that is served under a subdomain, or under a domain of its own. */
+export async function findSite(
+  db: Db,
+  field: "subdomain" | "custom_domain",
+  value: string,
+): Promise<SiteProject | undefined> {
+  const row = await select[field](db, [value]);
+  if (row === undefined) return undefined;
+  const { custom_domain_verified, templates_enabled, link_in_referrer, suspended, ...rest } = row;
+  if (field === "custom_domain" && custom_domain_verified === 0) return undefined;
+  return {
+    ...rest,
+    custom_domain_verified: custom_domain_verified === 1,
+    templates_enabled: templates_enabled === 1,
+    link_in_referrer: link_in_referrer === 1,
+    suspended: suspended === 1,
+  };
+}
+
+function prepareSelect(column: "projects.subdomain" | "projects.custom_domain") {
+  return prepareQuery((db) =>
+    db
+      .selectFrom("projects")
+      .innerJoin("tallies", "tallies.project_id", "projects.id")
+      .select(shownColumns)
+      .where(column, "=", ""),
+  );
+}
