@@ -25,10 +25,11 @@ export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
     role,
     plan: project?.plan ?? "pro",
     suspended: project?.suspended === true,
+    features_off: project?.templates_enabled === false ? ["page_templates"] : [],
   };
 }
 
-/** For the one endpoint that asks for a second scope when it is about to replace something. */
+/** For the endpoints that ask for a second scope, depending on what they are called with. */
 export function requireScope(holder: KeyHolder, scope: Scope): void {
   if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
 }

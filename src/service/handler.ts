@@ -14,6 +14,13 @@ export type Services = {
   readonly random: Random;
   /** Where links live, with `{subdomain}` in it. */
   readonly linkOrigin: string;
+  /** Where they live too, if anywhere, for the Open button of their pages alone. */
+  readonly secondOrigin?: string | undefined;
+  /**
+   * Waits until the visits of a link, or of all links of a project, are in the store: whoever
+   * serves links counts them in memory first. Left out where nobody serves any.
+   */
+  readonly settleClicks?: (projectId: string, linkId?: string) => Promise<void>;
 };
 
 /** One request, after everything that can refuse it before its endpoint was asked. */
@@ -24,6 +31,8 @@ type Call<E extends Endpoint> = {
   readonly params: Params<E>;
   readonly list: E["list"] extends object ? ListQuery : null;
   readonly body: Body<E>;
+  /** What the caller says of itself in `User-Agent`; empty where it says nothing. */
+  readonly agent: string;
   /** Aborted when the caller was told that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
@@ -32,6 +41,8 @@ type Answer<E extends Endpoint> = {
   readonly body: Output<E>;
   /** Where the entry allows a second status. */
   readonly status?: number;
+  /** Where the answer is a page. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E>>;

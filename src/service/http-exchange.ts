@@ -36,8 +36,13 @@ export function receiveData({ method, url, headers, body = "" }: ApiRequest): In
 
 /** HEAD is GET without its body. */
 export function toResponse({ status, headers, body }: ApiReply, method: string): Response {
-  const text = body === null || method === "HEAD" ? null : JSON.stringify(body);
+  const text = body === null || method === "HEAD" ? null : writeBody(body);
   return new Response(text, { status, headers });
+}
+
+/** Data is never a bare text, so that a text is a page's. */
+function writeBody(body: unknown): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
 }
 
 async function readText(request: Request): Promise<string> {

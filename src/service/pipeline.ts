@@ -20,8 +20,13 @@ export type AnyHandler = (call: {
   readonly params: Readonly<Record<string, string>>;
   readonly list: unknown;
   readonly body: unknown;
+  readonly agent: string;
   readonly signal: Waiter;
-}) => Promise<{ readonly body: unknown; readonly status?: number }>;
+}) => Promise<{
+  readonly body: unknown;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}>;
 
 type Asked = {
   readonly endpoint: Endpoint;
@@ -45,8 +50,9 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
   const body = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
-  const result = await handler({ services, caller, params: ids, list, body, signal });
-  return respondWith(result.status ?? endpoint.success.status, result.body);
+  const agent = request.header("user-agent") ?? "";
+  const result = await handler({ services, caller, params: ids, list, body, agent, signal });
+  return respondWith(result.status ?? endpoint.success.status, result.body, result.headers);
 }
 
 async function admit(

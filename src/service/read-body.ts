@@ -11,7 +11,9 @@ import type { Incoming } from "./http-exchange.ts";
  */
 export async function readBody(request: Incoming, endpoint: Endpoint): Promise<unknown> {
   if (endpoint.body === undefined) return {};
-  const json = parseJson(await readText(request));
+  const text = await readText(request, endpoint.body_optional === true);
+  const isLeftOut = text === "" && endpoint.body_optional === true;
+  const json = isLeftOut ? {} : parseJson(text);
   const fields = unwrap(json, endpoint.wrapper);
   for (const name of endpoint.required ?? []) {
     if (isBlank(fields[name])) throw badRequest(messages.parameter_missing(name));
@@ -21,10 +23,14 @@ export async function readBody(request: Incoming, endpoint: Endpoint): Promise<u
   throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
 }
 
-async function readText(request: Incoming): Promise<string> {
+/** An empty text is a body that was left out, and could be: then it needs no type either. */
+async function readText(request: Incoming, isOptional: boolean): Promise<string> {
   const type = request.header("content-type") ?? "";
-  if (!/^application\/json\s*(;|$)/i.test(type)) throw badRequest(messages.content_type);
-  return request.readText();
+  const isJson = /^application\/json\s*(;|$)/i.test(type);
+  if (!isJson && !(isOptional && type === "")) throw badRequest(messages.content_type);
+  const text = await request.readText();
+  if (!isJson && text !== "") throw badRequest(messages.content_type);
+  return text;
 }
 
 function parseJson(text: string): Record<string, unknown> {

@@ -18,17 +18,24 @@ const headers = {
   "x-content-type-options": "nosniff",
 } as const;
 
-export function respondWith(status: number, body: unknown): ApiReply {
+export function respondWith(
+  status: number,
+  body: unknown,
+  page?: Readonly<Record<string, string>>,
+): ApiReply {
+  // A page is its own text, with the headers that it needs.
+  if (page !== undefined) return { status, headers: { ...headers, ...page }, body };
   return body === null
     ? { status, headers: { "cache-control": "no-store" }, body }
     : { status, headers, body };
 }
 
 export function respondWithProblem(problem: Problem): ApiReply {
+  const { status, key, message, problems } = problem;
   return {
-    status: problem.status,
+    status,
     headers: { ...headers, ...problem.headers },
-    body: { [problem.key]: problem.message },
+    body: { [key]: message, ...(problems && { problems }) },
   };
 }
 

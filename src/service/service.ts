@@ -19,6 +19,7 @@ import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-e
 import { createRouter } from "./router.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
+import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
 
@@ -34,6 +35,7 @@ export type Service = {
 type KnownKey = {
   readonly facts: KeyFacts;
   readonly linkHost: string | undefined;
+  readonly hasSecondHost: boolean;
   readonly linkInReferrer: boolean;
 };
 
@@ -55,6 +57,7 @@ const handlers: Handlers = {
   iosApps: iosAppHandlers,
   androidApps: androidAppHandlers,
   projects: projectHandlers,
+  pageTemplate: pageTemplateHandlers,
 };
 
 /** The whole API as one function from a request to its response. */
@@ -119,6 +122,7 @@ export function createService(options: ServiceOptions): Service {
     const known: KnownKey = {
       facts: describeKey(holder),
       linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
+      hasSecondHost: services.secondOrigin !== undefined,
       linkInReferrer: project?.link_in_referrer === true,
     };
     knownKeys.set(holder, known);

@@ -12,6 +12,8 @@ type Stranger = {
   readonly link: string;
   readonly ios_app: string;
   readonly android_app: string;
+  /** A published version of its page template. */
+  readonly version: string;
   /** The token of its owner. */
   readonly key: string;
 };
@@ -51,7 +53,13 @@ afterEach(async () => {
 
 describe("another project's id", () => {
   test.each(routesById)("answers %s %s as an unknown id does", async (method, path, entry) => {
-    const foreign = fc.constantFrom<keyof Stranger>("id", "link", "ios_app", "android_app");
+    const foreign = fc.constantFrom<keyof Stranger>(
+      "id",
+      "link",
+      "ios_app",
+      "android_app",
+      "version",
+    );
     await fc.assert(
       fc.asyncProperty(foreign, fc.uuid(), bodiesOf(entry), async (name, unknown, body) => {
         const given = entry.body === undefined ? {} : { body };
@@ -92,6 +100,14 @@ describe("another project's id", () => {
       expect(known?.status).toBe(422);
     }
     expect((await world.call("GET", "/links")).body.links).toEqual([own]);
+  });
+
+  test("names no link to preview", async () => {
+    const [known, stranger] = await both([other.link, unknownId], (link_id) =>
+      world.call("POST", "/page_template/preview", { body: { link_id } }),
+    );
+    expect(known).toEqual(stranger);
+    expect(known?.status).toBe(404);
   });
 
   test("is no one's to shorten: its address is any web address", async () => {
@@ -215,7 +231,13 @@ describe("a project_id that was sent", () => {
       const memory = await recall(plain, stranger.id);
       const reply = await ask(plain, method, entry, own, isSent ? stranger.id : undefined);
       const { body } = await plain.call("GET", "/links", { query: "q[s]=created_at" });
-      told.push({ ...show(reply), text: mask(reply.text), links: mask(JSON.stringify(body)) });
+      const headers = mask(JSON.stringify([...reply.headers]));
+      told.push({
+        status: reply.status,
+        headers,
+        text: mask(reply.text),
+        links: mask(JSON.stringify(body)),
+      });
       expect(await recall(plain, stranger.id)).toEqual(memory);
     }
     expect(told[1]).toEqual(told[0]);
@@ -223,7 +245,7 @@ describe("a project_id that was sent", () => {
   });
 });
 
-type Own = Readonly<Record<"links" | "ios_apps" | "android_apps", string>>;
+type Own = Readonly<Record<"links" | "ios_apps" | "android_apps" | "page_template", string>>;
 
 /** Asks what the route is for, and succeeds; a project id travels everywhere it could. */
 function ask(
@@ -241,6 +263,7 @@ function ask(
     short_links: { url: "https://example.com/long" },
     ios_apps: { bundle_id: "com.given", team_id: "TEAM000003" },
     android_apps: { package_name: "com.given.app", fingerprints: ["EE:FF"] },
+    page_template: { body: "<h1>Given</h1>{% store_buttons %}" },
   };
   const inner = { ...fields[list], ...smuggled };
   const body = entry.wrapper === undefined ? inner : { [entry.wrapper]: inner, ...smuggled };
@@ -263,8 +286,18 @@ async function makeOwn(given: World): Promise<Own> {
       android_app: { package_name: "com.own.app", fingerprints: ["AA:BB"] },
     },
   });
+  const page_template = await publishPage(given, given.key);
   given.advance(1);
-  return { links: body.id, ios_apps: body.ios_app_id, android_apps: body.android_app_id };
+  const { id: links, ios_app_id: ios_apps, android_app_id: android_apps } = body;
+  return { links, ios_apps, android_apps, page_template };
+}
+
+/** Makes a page template live and answers its version. */
+async function publishPage({ call }: World, key: string): Promise<string> {
+  const body = { body: "<h1>{{ project.name }}</h1>{% store_buttons %}", css: "h1{top:0}" };
+  const reply = await call("POST", "/page_template/publish", { key, body });
+  expect(reply.status, reply.text).toBe(200);
+  return reply.body.live_version.id;
 }
 
 /** Another project, with one of everything. */
@@ -284,7 +317,8 @@ async function settle(given: World): Promise<Stranger> {
   });
   expect(reply.status, reply.text).toBe(201);
   const { id: link, ios_app_id: ios_app, android_app_id: android_app } = reply.body;
-  return { id: project.id, link, ios_app, android_app, key };
+  const version = await publishPage(given, key);
+  return { id: project.id, link, ios_app, android_app, version, key };
 }
 
 /** Every row that a project has. */
@@ -294,6 +328,8 @@ async function recall({ store: { db } }: World, projectId: string): Promise<unkn
     "addresses",
     "ios_apps",
     "android_apps",
+    "page_templates",
+    "page_template_versions",
     "tallies",
     "api_keys",
     "chores",
@@ -319,10 +355,11 @@ function show({ status, headers, text }: Reply) {
   return { status, headers: [...headers], text };
 }
 
-/** Ids and generated paths differ each time; where they stand must not. */
+/** Ids, nonces and generated paths differ each time; where they stand must not. */
 function mask(text = ""): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "an id")
+    .replace(/nonce(-|=\\?")[\w-]{22}/g, "nonce$1a nonce")
     .replace(/"(path|shortened_path)":"[^"]*"/g, '"$1":"a path"');
 }
 

@@ -6,10 +6,12 @@ import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { settleClicksAt } from "../settle-clicks.ts";
 import { changeLink, makeLink } from "../write-link.ts";
 
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
+    await call.services.settleClicks?.(call.caller.project.id);
     const { items, meta } = await listLinks(
       readTenant(call),
       call.services.store.counts,
@@ -22,9 +24,10 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     body: await writeTenant(call, (tenant) => makeLink(tenant, call, call.body)),
   }),
 
-  upsert: (call) =>
-    writeTenant(call, async (tenant) => {
-      const path = normalizePath(call.body.path ?? "");
+  upsert: async (call) => {
+    const path = normalizePath(call.body.path ?? "");
+    await settleClicksAt(call, path);
+    return writeTenant(call, async (tenant) => {
       if (path !== undefined && isBlank(path)) {
         throw badRequest(messages.parameter_missing("path"));
       }
@@ -36,21 +39,25 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       }
       requireScope(call.caller, links.upsert.overwrite_scope);
       return { body: await changeLink(tenant, call, known, call.body) };
-    }),
+    });
+  },
 
   show: async (call) => {
+    await call.services.settleClicks?.(call.caller.project.id, call.params.id);
     const link = await findLink(readTenant(call), call.params.id);
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };
   },
 
-  update: async (call) => ({
-    body: await writeTenant(call, async (tenant) => {
+  update: async (call) => {
+    await call.services.settleClicks?.(call.caller.project.id, call.params.id);
+    const body = await writeTenant(call, async (tenant) => {
       const before = await findLink(tenant, call.params.id);
       if (before === undefined) throw notFound(messages.link_not_found);
       return changeLink(tenant, call, before, call.body);
-    }),
-  }),
+    });
+    return { body };
+  },
 
   destroy: async (call) => {
     const isDeleted = await writeTenant(call, (tenant) => deleteLink(tenant, call.params.id));

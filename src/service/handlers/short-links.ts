@@ -4,16 +4,18 @@ import { findPathFault, normalizePath } from "../../contract/link-path.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { findWebAddressFault } from "../../contract/web-address.ts";
-import { findLinkAt, updateLink } from "../../store/links.ts";
+import { findLink, findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
+import { settleClicksAt } from "../settle-clicks.ts";
 import { claimCode, codeLength, makeLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = readPrefix(call.body.prefix ?? "");
     const address = readAddress(call.body.url ?? "", "errors");
+    await settleClicksAt(call, normalizePath(address.pathname));
     return {
       body: await writeTenant(call, async (tenant) => {
         const project = await findHostedProject(tenant.db, call.services, address);
@@ -29,7 +31,11 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    const link = project && (await findVisited({ db, projectId: project.id }, address));
+    // No project and no link have an empty id.
+    const tenant = { db, projectId: project?.id ?? "" };
+    const id = (await findVisited(tenant, address))?.id ?? "";
+    await services.settleClicks?.(tenant.projectId, id);
+    const link = await findLink(tenant, id);
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };
   },

@@ -1,0 +1,73 @@
+import { messages } from "../../contract/messages.ts";
+import { pageTemplate, type PageTemplate } from "../../contract/page-template.ts";
+import { notFound } from "../../contract/problem.ts";
+import type { WholeTemplateVersion } from "../../contract/page-template.ts";
+import {
+  findTemplate,
+  findVersion,
+  listVersions,
+  publishDraft,
+  saveDraft,
+  setLive,
+} from "../../store/page-templates.ts";
+import type { Tenant } from "../../store/tenant.ts";
+import { requireScope } from "../access.ts";
+import { readTenant, stamp, writeTenant, type GroupHandlers } from "../handler.ts";
+import { previewPage } from "../preview-page.ts";
+import { changeDraft } from "../write-template.ts";
+
+export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
+  save: async (call) => {
+    const { isFirst, template } = await changeDraft(call, call.body, "save", saveDraft);
+    return { body: template, ...(isFirst && { status: 201 }) };
+  },
+
+  publish: async (call) => {
+    const { template } = await changeDraft(call, call.body, "publish", async (tenant, at, text) => {
+      await saveDraft(tenant, at, text);
+      await publishDraft(tenant, stamp(call.services), text);
+    });
+    return { body: template };
+  },
+
+  unpublish: async (call) => ({
+    body: await writeTenant(call, async (tenant) => {
+      await readTemplate(tenant);
+      await setLive(tenant, null, call.services.clock.now());
+      return readTemplate(tenant);
+    }),
+  }),
+
+  versions: async (call) => {
+    const tenant = readTenant(call);
+    await readTemplate(tenant);
+    return { body: { versions: [...(await listVersions(tenant))] } };
+  },
+
+  version: async (call) => ({ body: await readVersion(readTenant(call), call.params.id) }),
+
+  restore: async (call) => ({
+    body: await writeTenant(call, async (tenant) => {
+      const version = await readVersion(tenant, call.params.id);
+      await saveDraft(tenant, stamp(call.services), version);
+      return readTemplate(tenant);
+    }),
+  }),
+
+  preview: (call) => {
+    if (call.body.link_id !== undefined) requireScope(call.caller, pageTemplate.preview.link_scope);
+    return previewPage(call);
+  },
+};
+
+async function readTemplate(tenant: Tenant): Promise<PageTemplate> {
+  const template = await findTemplate(tenant);
+  if (template === undefined) throw notFound(messages.template_not_found);
+  return template;
+}
+
+async function readVersion(tenant: Tenant, id: string): Promise<WholeTemplateVersion> {
+  const version = await findVersion(tenant, id);
+  if (version === undefined) throw notFound(messages.template_version_not_found);
+  return version;
+}

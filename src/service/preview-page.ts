@@ -1,0 +1,140 @@
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { Body } from "../contract/endpoint.ts";
+import { readId } from "../contract/fields.ts";
+import { fillLinkOrigin, fillSubdomain } from "../contract/link-address.ts";
+import { encodePath } from "../contract/link-path.ts";
+import { messages } from "../contract/messages.ts";
+import { listPageButtons, type PageWayOptions } from "../contract/page-buttons.ts";
+import type { pageTemplate } from "../contract/page-template.ts";
+import { readPlatform } from "../contract/platform.ts";
+import { notFound } from "../contract/problem.ts";
+import {
+  decideVisit,
+  type Platform,
+  type VisitedLink,
+  type VisitOptions,
+} from "../contract/visit.ts";
+import { androidAppStore, iosAppStore } from "../store/apps.ts";
+import { findLink } from "../store/links.ts";
+import { findTemplate, type TemplateText } from "../store/page-templates.ts";
+import type { Tenant } from "../store/tenant.ts";
+import type { PageLink } from "../template/page-input.ts";
+import { readTenant, type WriteCall } from "./handler.ts";
+import { standInLine } from "./template-line.ts";
+import { requireSound } from "./write-template.ts";
+
+/** A link's page as it would be: nothing is saved, nobody is redirected, and no click counted. */
+
+type PreviewCall = WriteCall & {
+  readonly body: Body<typeof pageTemplate.preview>;
+  readonly agent: string;
+};
+
+type Page = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+
+export async function previewPage(call: PreviewCall): Promise<Page> {
+  const { services, caller, body: fields } = call;
+  const tenant = readTenant(call);
+  const template = await import("../template/link-page.ts");
+  const { starter } = await import("../template/starter.ts");
+  const subject = await chooseSubject(tenant, fields.link_id);
+  const text = layOver(fields, await findTemplate(tenant), starter);
+
+  const { link, apps } = subject;
+  const platform = choosePlatform(call.agent);
+  const { linkOrigin, secondOrigin } = services;
+  const { project } = caller;
+  const path = encodePath(link.path);
+  const address = `${fillLinkOrigin(linkOrigin, project)}/${path}`;
+  const second_address = secondOrigin && `${fillSubdomain(secondOrigin, project)}/${path}`;
+  const { ios_app: ios, android_app: android } = apps;
+  const { link_in_referrer } = project;
+  const input = {
+    link: { ...link, address },
+    apps: { ...(ios && { ios }), ...(android && { android }) },
+    project,
+    platform,
+    buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
+    nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
+    forPreview: true,
+  };
+  const page = await standInLine(call, async (take) => {
+    await requireSound(text, "preview", take);
+    const compile = () => template.compileTemplate(fillBody(text, starter));
+    return take(() => template.renderLinkPage({ ...input, template: compile() }));
+  });
+  return { body: page.html, headers: page.headers };
+}
+
+type Subject = {
+  readonly link: VisitedLink & Omit<PageLink, "path" | "address"> & { readonly path: string };
+  readonly apps: {
+    readonly ios_app?: IosApp | undefined;
+    readonly android_app?: AndroidApp | undefined;
+  };
+};
+
+async function chooseSubject(tenant: Tenant, linkId: string | undefined): Promise<Subject> {
+  if (linkId === undefined) return describeSample();
+  const link = await findLink(tenant, readId(linkId));
+  if (link === undefined) throw notFound(messages.link_not_found);
+  const { ios_app_id, android_app_id } = link;
+  return {
+    link: { ...link, path: link.path ?? "" },
+    apps: {
+      ios_app: ios_app_id === null ? undefined : await iosAppStore.find(tenant, ios_app_id),
+      android_app:
+        android_app_id === null ? undefined : await androidAppStore.find(tenant, android_app_id),
+    },
+  };
+}
+
+async function describeSample(): Promise<Subject> {
+  const { sampleApps, sampleLink } = await import("../template/samples.ts");
+  const { ios, android } = sampleApps;
+  return {
+    link: sampleLink,
+    apps: { ios_app: { id: "", ...ios }, android_app: { id: "", fingerprints: [], ...android } },
+  };
+}
+
+/**
+ * "Omitted body/css come from the saved draft, or a starter template when the draft is empty or
+ * absent" (api-spec.md, "Page template").
+ */
+function layOver(
+  { body, css }: PreviewCall["body"],
+  draft: TemplateText | undefined,
+  starter: TemplateText,
+): TemplateText {
+  const isEmpty = draft === undefined || (draft.body === "" && draft.css === "");
+  const saved = isEmpty ? starter : draft;
+  return { body: body ?? saved.body, css: css ?? saved.css };
+}
+
+/** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
+function fillBody({ body, css }: TemplateText, starter: TemplateText): TemplateText {
+  if (body !== "") return { body, css };
+  return { body: starter.body, css: css === starter.css ? css : `${starter.css}\n${css}` };
+}
+
+/** The page is made for phones; whoever asks as a desktop browser sees what that would see. */
+function choosePlatform(agent: string): Platform {
+  return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
+}
+
+/** A preview never redirects: where a visitor would be sent on, there is a button instead. */
+function listButtons(
+  { link, apps }: Subject,
+  options: Omit<PageWayOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
+) {
+  const { platform, address, second_address, link_in_referrer = false } = options;
+  const shown = { ...link, enable_forced_redirect: false };
+  const second_host = second_address !== undefined;
+  const visit = decideVisit(shown, apps, { platform }, { address, second_host, link_in_referrer });
+  const asPage =
+    visit.action === "redirect"
+      ? ({ action: "preview_page", open: undefined, next: visit } as const)
+      : visit;
+  return listPageButtons(asPage, { ...options, apps });
+}

@@ -1,0 +1,306 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+
+/** The life of a page template: api-spec.md, "Page template" and "States and transitions". */
+
+const body = "<h1>{{ link.name }}</h1>{% store_buttons %}";
+const css = "h1{color:red}";
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(async () => {
+  expect(world.reported).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
+
+const save = (fields: object, given: Given = {}) =>
+  world.call("PATCH", "/page_template", { body: fields, ...given });
+const publish = (fields?: object, given: Given = {}) =>
+  world.call("POST", "/page_template/publish", { ...(fields && { body: fields }), ...given });
+const unpublish = (given: Given = {}) => world.call("POST", "/page_template/unpublish", given);
+const list = (given: Given = {}) => world.call("GET", "/page_template/versions", given);
+const show = (id: string) => world.call("GET", `/page_template/versions/${id}`);
+const restore = (id: string) => world.call("POST", `/page_template/versions/${id}/restore`);
+
+const paint = (bytes: number) => `/*${"é".repeat((bytes - 4) / 2)}*/`;
+
+async function listVersions() {
+  return (await list()).body.versions;
+}
+
+describe("no page template", () => {
+  test("the first save answers 201 with the draft, and nothing is live", async () => {
+    const reply = await save({ body, css });
+    expect(reply.status).toBe(201);
+    expect(reply.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      body,
+      css,
+      unpublished_changes: true,
+      live_version: null,
+      created_at: "2026-01-15T12:00:00.000Z",
+      updated_at: "2026-01-15T12:00:00.000Z",
+    });
+    expect(await listVersions()).toEqual([]);
+  });
+
+  test("a first save of css alone leaves the body empty", async () => {
+    const reply = await save({ css });
+    expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
+  });
+
+  test("publishing, unpublishing and listing say that there is none", async () => {
+    for (const reply of [await publish(), await publish({}), await unpublish(), await list()]) {
+      expect([reply.status, reply.body]).toEqual([
+        404,
+        { error: "The project has no page template" },
+      ]);
+    }
+    for (const reply of [await show(unknownId), await restore(unknownId)]) {
+      expect([reply.status, reply.body]).toEqual([
+        404,
+        { error: "Page template or version not found" },
+      ]);
+    }
+  });
+
+  test("publishing a posted body saves it first", async () => {
+    const reply = await publish({ body, css });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ body, css, unpublished_changes: false });
+    expect(reply.body.live_version).toMatchObject({ body, css, live: true });
+  });
+});
+
+describe("a draft", () => {
+  test("is updated with 200, and the live page stays as it is", async () => {
+    await save({ body, css });
+    const live = (await publish()).body.live_version;
+    world.advance(1000);
+    const reply = await save({ css: "" });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ body, css: "", unpublished_changes: true });
+    expect(reply.body.live_version).toEqual(live);
+    expect(reply.body.updated_at).toBe("2026-01-15T12:00:01.000Z");
+    expect(reply.body.created_at).toBe("2026-01-15T12:00:00.000Z");
+    expect((await save({ css })).body.unpublished_changes).toBe(false);
+  });
+
+  test("keeps what is left out, clears what is empty, and refuses null", async () => {
+    await save({ body, css });
+    expect((await save({})).body).toMatchObject({ body, css });
+    expect((await save({ css: "" })).body).toMatchObject({ body, css: "" });
+    expect((await save({ body: "" })).body).toMatchObject({ body: "", css: "" });
+    for (const [field, label] of [
+      ["body", "Body"],
+      ["css", "Css"],
+    ] as const) {
+      for (const value of [null, 5, ["x"], { x: 1 }]) {
+        for (const reply of [await save({ [field]: value }), await publish({ [field]: value })]) {
+          const error = `${label} must be a string`;
+          expect([reply.status, reply.body]).toEqual([422, { error }]);
+        }
+      }
+    }
+  });
+
+  test("that is empty cannot be published", async () => {
+    await save({ css });
+    const reply = await publish();
+    expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
+    expect(await listVersions()).toEqual([]);
+  });
+
+  test("that is refused changes nothing, and every fault has its place", async () => {
+    await save({ body, css });
+    const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
+    const problems = [
+      { field: "body", line: 1, column: 1, message: expect.stringContaining("store_buttons") },
+      { field: "body", line: 2, column: 1, message: expect.stringContaining("<script>") },
+      { field: "body", line: 3, column: 4, message: expect.stringContaining("no variable foo") },
+      { field: "css", line: 2, column: 3, message: expect.stringContaining("behavior") },
+    ];
+    for (const reply of [await save(bad), await publish(bad)]) {
+      expect(reply.status).toBe(422);
+      expect(reply.body).toEqual({ error: expect.any(String), problems });
+      expect(reply.body.error).toMatch(
+        /^Body line 1, column 1: .*, and Css line 2, column 3: [^.]*$/,
+      );
+    }
+    expect((await save({})).body).toMatchObject({ body, css, live_version: null });
+  });
+
+  test("is measured in bytes", async () => {
+    const buttons = "{% store_buttons %}";
+    const fits = "é".repeat((65_536 - buttons.length - 1) / 2) + buttons;
+    expect((await save({ body: fits, css: paint(32_768) })).status).toBe(201);
+    const reply = await save({ body: `${fits}xx`, css: paint(32_770) });
+    expect([reply.status, reply.body.error]).toEqual([
+      422,
+      "Body is too long (maximum is 65536 bytes) and Css is too long (maximum is 32768 bytes)",
+    ]);
+    const nul = await save({ body: `${body}\u0000` });
+    expect([nul.status, nul.body.error]).toEqual([
+      422,
+      "Body contains characters that cannot be stored",
+    ]);
+  });
+
+  test("that two writers change at once is one of theirs, whole", async () => {
+    await save({ body, css });
+    const replies = await Promise.all(
+      ["a", "b", "c", "d"].map((text) => save({ body: `${text}${body}`, css: `.${text}{top:0}` })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const last = (await save({})).body;
+    expect(last.css).toBe(`.${last.body[0]}{top:0}`);
+  });
+});
+
+describe("publishing", () => {
+  test("makes a new version live each time, and the newest comes first", async () => {
+    await save({ body, css });
+    const first = (await publish()).body.live_version;
+    world.advance(60_000);
+    const second = (await publish({ css: "" })).body;
+    expect(second).toMatchObject({ css: "", unpublished_changes: false });
+    expect(second.live_version.id).not.toBe(first.id);
+    expect(await listVersions()).toEqual([
+      { id: second.live_version.id, published_at: "2026-01-15T12:01:00.000Z", live: true },
+      { id: first.id, published_at: "2026-01-15T12:00:00.000Z", live: false },
+    ]);
+    expect((await show(first.id)).body).toEqual({ ...first, live: false });
+    expect((await show(second.live_version.id)).body).toEqual(second.live_version);
+  });
+
+  test("needs no body, and no content type without one", async () => {
+    await save({ body });
+    expect((await publish()).status).toBe(200);
+    expect((await publish({})).status).toBe(200);
+    const typed = await publish(undefined, { headers: { "content-type": "application/json" } });
+    expect(typed.status).toBe(200);
+    const wrong = await publish(undefined, {
+      body: "x",
+      headers: { "content-type": "text/plain" },
+    });
+    expect([wrong.status, wrong.body]).toEqual([400, { error: messages.content_type }]);
+  });
+
+  test("keeps the last 20 versions, and the live one among them", async () => {
+    const ids: string[] = [];
+    for (let turn = 0; turn < 25; turn += 1) {
+      ids.push((await publish({ body: `${turn}${body}` })).body.live_version.id);
+    }
+    const versions = await listVersions();
+    expect(versions.map(({ id }: { id: string }) => id)).toEqual(ids.slice(5).toReversed());
+    expect(versions.filter(({ live }: { live: boolean }) => live)).toEqual([versions[0]]);
+    expect((await show(ids[4] ?? "")).status).toBe(404);
+    expect((await show(ids[5] ?? "")).body.body).toBe(`5${body}`);
+  });
+
+  test("that fails leaves the live page, the draft and the versions as they were", async () => {
+    await publish({ body, css });
+    const before = [(await save({})).body, await listVersions()];
+    expect((await publish({ body: "<p>no buttons</p>" })).status).toBe(422);
+    expect([(await save({})).body, await listVersions()]).toEqual(before);
+  });
+});
+
+describe("unpublishing", () => {
+  test("leaves draft and versions, and it can be published again", async () => {
+    const { live_version: live } = (await publish({ body, css })).body;
+    const reply = await unpublish();
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ body, css, live_version: null, unpublished_changes: true });
+    expect(await listVersions()).toEqual([
+      { id: live.id, published_at: live.published_at, live: false },
+    ]);
+    expect((await unpublish()).body.live_version).toBeNull();
+    expect((await publish()).body.live_version).toMatchObject({ body, css, live: true });
+    expect(await listVersions()).toHaveLength(2);
+  });
+});
+
+describe("restoring", () => {
+  test("copies a version into the draft and publishes nothing", async () => {
+    const first = (await publish({ body, css })).body.live_version;
+    const second = (await publish({ body: `new ${body}`, css: "" })).body.live_version;
+    const reply = await restore(first.id);
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ body, css, unpublished_changes: true });
+    expect(reply.body.live_version).toEqual(second);
+    expect(await listVersions()).toHaveLength(2);
+    expect((await restore(second.id)).body.unpublished_changes).toBe(false);
+  });
+
+  test("and reading know no version of another project", async () => {
+    const project = await world.addProject();
+    const key = await world.addKey({ project });
+    const theirs = (await publish({ body, css }, { key })).body.live_version;
+    await publish({ body });
+    for (const reply of [await show(theirs.id), await restore(theirs.id)]) {
+      expect([reply.status, reply.body.error]).toEqual([404, messages.template_version_not_found]);
+    }
+    expect((await list({ key })).body.versions).toHaveLength(1);
+  });
+});
+
+describe("who may", () => {
+  type Case = readonly [name: string, call: (given: Given) => Promise<Reply>, scope: string];
+  const calls: readonly Case[] = [
+    ["save", (given) => save({ body }, given), "page_templates.update"],
+    ["publish", (given) => publish({ body }, given), "page_templates.publish"],
+    ["unpublish", (given) => unpublish(given), "page_templates.publish"],
+    ["list", (given) => list(given), "page_templates.show"],
+  ];
+
+  test.each(calls)("%s: each refusal has its own words", async (_, call, scope) => {
+    const project = await world.addProject({ templates_enabled: false });
+    const free = await world.addProject({ plan: "free" });
+    const told = [
+      await call({ key: await world.addKey({ scopes: ["links.show"] }) }),
+      await call({ key: await world.addKey({ role: "viewer" }) }),
+      await call({ key: await world.addKey({ project: free }) }),
+      await call({ key: await world.addKey({ project }) }),
+    ].map(({ status, body: { error } }) => [status, error]);
+    expect(told).toEqual([
+      [401, `API key lacks the scope ${scope}.`],
+      [401, messages.role_required("manager")],
+      [401, messages.plan_required],
+      [401, messages.templates_off],
+    ]);
+  });
+
+  test("a manager may, and an owner", async () => {
+    for (const role of ["manager", "owner"] as const) {
+      const key = await world.addKey({ role });
+      expect((await save({ body }, { key })).status).toBeLessThan(300);
+    }
+  });
+
+  test("the publish scope alone saves what is posted while publishing", async () => {
+    const key = await world.addKey({ scopes: ["page_templates.publish"] });
+    const reply = await publish({ body, css }, { key });
+    expect([reply.status, reply.body.body]).toEqual([200, body]);
+    expect((await save({ css: "" }, { key })).status).toBe(401);
+    expect((await unpublish({ key })).status).toBe(200);
+  });
+});
+
+test("a project's templates go with it", async () => {
+  const project = await world.addProject();
+  const key = await world.addKey({ project });
+  await publish({ body, css }, { key });
+  await publish({ body });
+  await world.call("DELETE", `/projects/${project.id}`, { key: world.master });
+  await world.store.finishChores();
+  for (const table of ["page_templates", "page_template_versions"] as const) {
+    const rows = await world.store.db.selectFrom(table).select("project_id").execute();
+    expect(rows).toEqual([{ project_id: world.project.id }]);
+  }
+});
