@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { isLinkOrigin } from "./contract/link-address.ts";
+import { haveCommonHosts, isLinkOrigin } from "./contract/link-address.ts";
 import { scopes, type Scope } from "./contract/policy.ts";
+import { readUrl } from "./contract/web-address.ts";
 import { modes, type Mode } from "./mcp/mode.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
@@ -12,6 +13,8 @@ export type Config = {
   readonly port: number;
   /** Undefined where it follows from the port that is really taken. */
   readonly link_origin: string | undefined;
+  /** Serves the same links, so that a page's button can lead out of the first one. */
+  readonly second_origin: string | undefined;
   readonly public_url: string | undefined;
   /** The origin of the deployment that is driven; undefined where we are it ourselves. */
   readonly base_url: string | undefined;
@@ -48,6 +51,7 @@ const settings = {
   host: { variable: "WAYPOST_HOST", flag: "host" },
   port: { variable: "WAYPOST_PORT", flag: "port" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
+  second_origin: { variable: "WAYPOST_SECOND_ORIGIN", flag: "second-origin" },
   public_url: { variable: "WAYPOST_PUBLIC_URL", flag: "public-url" },
   base_url: { variable: "WAYPOST_BASE_URL", flag: "base-url" },
   mode: { variable: "WAYPOST_MODE", flag: "mode" },
@@ -69,6 +73,8 @@ const list = z.string().transform((text) => {
   return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
 });
 
+const origin = z.string().transform((text) => text.replace(/\/$/, ""));
+
 const schema = z.object({
   data: z.string(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
@@ -77,10 +83,8 @@ const schema = z.object({
     .regex(/^\d{1,5}$/, "must be a whole number from 0 to 65535")
     .transform(Number)
     .refine((port) => port <= 65_535, "must be a whole number from 0 to 65535"),
-  link_origin: z
-    .string()
-    .transform((origin) => origin.replace(/\/$/, ""))
-    .optional(),
+  link_origin: origin.optional(),
+  second_origin: origin.optional(),
   public_url: z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
     .transform((url) => url.replace(/\/+$/, ""))
@@ -119,11 +123,13 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const { link_origin, public_url, base_url, scopes: declared, ...rest } = parsed.data;
+  const { public_url, base_url, scopes: declared, ...rest } = parsed.data;
+  const { link_origin, second_origin } = rest;
   refuseLinkOrigin(link_origin, base_url);
+  refuseSecondOrigin(second_origin, { link_origin, base_url });
   const secrets = readSecrets(environment);
   refuseUnaskedPin(secrets, rest.mode);
-  return { ...rest, link_origin, public_url, base_url, scopes: declared, secrets };
+  return { ...rest, link_origin, second_origin, public_url, base_url, scopes: declared, secrets };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
@@ -138,6 +144,27 @@ function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | unde
   throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
 }
 
+/** A phone opens an app when it is led to another host; the same one would lead nowhere. */
+function refuseSecondOrigin(
+  second: string | undefined,
+  { link_origin, base_url }: Pick<Config, "link_origin" | "base_url">,
+): void {
+  if (second === undefined) return;
+  const fault = findSecondFault(second, link_origin, base_url);
+  if (fault !== undefined) throw new UsageFault(`--second-origin (WAYPOST_SECOND_ORIGIN) ${fault}`);
+}
+
+function findSecondFault(
+  second: string,
+  first = "http://{subdomain}.localhost",
+  base_url?: string,
+): string | undefined {
+  if (base_url !== undefined) return "is for links of our own, not of a base address";
+  if (!isLinkOrigin(second)) return "must be an origin with {subdomain} in its host name";
+  if (!haveCommonHosts(first, second)) return undefined;
+  return `must have host names that ${first} can't have, such as {subdomain}.open.example.com`;
+}
+
 /** An operator who sets a PIN counts on being asked for it. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || (mode !== "two-step" && mode !== "full")) return;
@@ -148,8 +175,9 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
 }
 
 function isOrigin(text: string): boolean {
-  if (!URL.canParse(text) || text.includes("{")) return false;
-  const { protocol, pathname, search, hash, username } = new URL(text);
+  const url = readUrl(text);
+  if (url === undefined || text.includes("{")) return false;
+  const { protocol, pathname, search, hash, username } = url;
   return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
 }
 

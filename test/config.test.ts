@@ -11,6 +11,7 @@ test("without any setting the defaults hold", () => {
     host: "127.0.0.1",
     port: 8787,
     link_origin: undefined,
+    second_origin: undefined,
     public_url: undefined,
     base_url: undefined,
     mode: "guarded",
@@ -48,6 +49,13 @@ describe("where a setting comes from", () => {
       "https://{subdomain}.c:8",
       "link_origin",
     ],
+    [
+      "WAYPOST_SECOND_ORIGIN",
+      "second-origin",
+      "http://{subdomain}.open.b",
+      "https://{subdomain}.open.c:8",
+      "second_origin",
+    ],
   ] as const;
 
   test.each(settings)("%s sets it, and --%s wins", (variable, flag, one, other, name) => {
@@ -76,6 +84,29 @@ describe("where a setting comes from", () => {
   });
 });
 
+test.each([
+  ["https://{subdomain}.a.b", "https://{subdomain}.a.b/"],
+  ["https://{subdomain}.a.b", "http://{subdomain}.a.b:8"],
+  ["https://{subdomain}.a.b", "https://open-{subdomain}.a.b"],
+  ["https://go-{subdomain}.a.b", "https://{subdomain}.a.b"],
+  ["https://{subdomain}-go.a.b", "https://open-{subdomain}.a.b"],
+  [undefined, "http://{subdomain}.localhost:1"],
+  [undefined, "http://open-{subdomain}.localhost"],
+])("beside %s, a second origin %s is refused: names of both would be the same", (first, second) => {
+  const flags = { "link-origin": first, "second-origin": second };
+  expect(() => readConfig(home, flags)).toThrow(/--second-origin .* must have host names that /);
+});
+
+test.each([
+  ["https://{subdomain}.a.b", "https://{subdomain}.open.a.b"],
+  ["https://{subdomain}.a.b", "https://{subdomain}.a.c"],
+  ["https://go-{subdomain}.a.b", "https://open-{subdomain}.a.b"],
+  [undefined, "http://{subdomain}.open.localhost"],
+])("beside %s, a second origin %s is taken", (first, second) => {
+  const flags = { "link-origin": first, "second-origin": second };
+  expect(readConfig(home, flags).second_origin).toBe(second);
+});
+
 describe("a deployment elsewhere", () => {
   const remote = { ...home, WAYPOST_BASE_URL: "https://api.example" };
 
@@ -85,6 +116,12 @@ describe("a deployment elsewhere", () => {
       expect(readConfig(home, { "base-url": url }).base_url).toBe("https://api.example");
     },
   );
+
+  test("what is served here alone is not for it", () => {
+    expect(() => readConfig(remote, { "second-origin": "https://{subdomain}.example" })).toThrow(
+      "is for links of our own, not of a base address",
+    );
+  });
 
   test("its links live at one origin, for a key reaches one project", () => {
     const flags = { "link-origin": "https://go.example/" };
@@ -121,6 +158,8 @@ describe("what is refused, in one line that names the flag and the variable", ()
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin with {subdomain} in its host name";
+  const second =
+    "--second-origin (WAYPOST_SECOND_ORIGIN) must be an origin with {subdomain} in its host name";
   const base = "--base-url (WAYPOST_BASE_URL) must be an http or https origin, without a path";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
 
@@ -138,6 +177,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["link-origin", "https://links.example/{subdomain}", origin],
     ["link-origin", "ftp://{subdomain}.example", origin],
     ["link-origin", "{subdomain}.example", origin],
+    ["second-origin", "https://links.example", second],
     ["public-url", "links.example", address],
     ["public-url", "ftp://links.example", address],
     ["base-url", "api.example", base],

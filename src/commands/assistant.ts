@@ -105,7 +105,7 @@ export async function learnKey(
   const known = key === undefined ? undefined : await followKey(key)();
   // A deployment elsewhere tells nobody where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
-  return known ?? { facts: undefined, linkHost, linkInReferrer: false };
+  return known ?? { facts: undefined, linkHost, hasSecondHost: false, linkInReferrer: false };
 }
 
 /** A wrong choice is refused before anything is opened, or made for the first time. */

@@ -2,6 +2,7 @@ import type { Send } from "../client/attempt.ts";
 import { sendWithin } from "../client/within.ts";
 import { openRemote } from "../client/remote.ts";
 import type { Config } from "../config.ts";
+import { createClicks, type Clicks } from "../host/clicks.ts";
 import { createService, type Service } from "../service/service.ts";
 import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
 
@@ -12,7 +13,8 @@ export type Deployment = {
   /** What is known of a key without asking; of a remote deployment's keys nothing is. */
   readonly followKey: Service["followKey"];
   /** Our own store and the API upon it; undefined where the deployment is remote. */
-  readonly own: (Embedded & { readonly fetch: Service["fetch"] }) | undefined;
+  readonly own:
+    (Embedded & { readonly fetch: Service["fetch"]; readonly clicks: Clicks }) | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -34,13 +36,26 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promise<Deployment> {
   const embedded = await openEmbedded(config);
   const { store } = embedded;
-  const service = createService({ store, clock, random, linkOrigin, report });
+  const clicks = createClicks(store, report);
+  const { settle } = clicks;
+  const service = createService({
+    store,
+    clock,
+    random,
+    report,
+    linkOrigin,
+    secondOrigin: config.second_origin,
+    settleClicks: settle,
+  });
   return {
     origin: embeddedOrigin,
     send: sendWithin(service.answer),
     followKey: service.followKey,
-    own: { ...embedded, fetch: service.fetch },
-    close: store.close,
+    own: { ...embedded, fetch: service.fetch, clicks },
+    close: async () => {
+      await clicks.close();
+      await store.close();
+    },
   };
 }
 

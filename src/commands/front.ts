@@ -1,6 +1,6 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { matchLinkHost } from "../contract/link-address.ts";
+import type { Host } from "../host/host.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
 
 /**
@@ -23,9 +23,9 @@ type FrontOptions = {
   readonly mcp: Fetch;
   readonly approvals: Fetch;
   /** Undefined where the links live elsewhere. */
-  readonly linkOrigin: string | undefined;
-  /** This server's own address: it is never a link host, whatever the link origin says. */
-  readonly url: string;
+  readonly links: Host | undefined;
+  /** This server's own names: none is a link host, whatever the link origin says. */
+  readonly hostnames: readonly string[];
   /** Whether calls can be answered. */
   readonly isHealthy: () => Promise<boolean>;
 };
@@ -45,15 +45,19 @@ function answerStarting(_request: IncomingMessage, response: ServerResponse): vo
   respond(response, 503, { error: "Waypost is starting." });
 }
 
-function createFront({ api, mcp, approvals, linkOrigin, url, isHealthy }: FrontOptions) {
+function createFront({ api, mcp, approvals, links, hostnames, isHealthy }: FrontOptions) {
   const answerApi = api && getRequestListener(api);
   const answerMcp = getRequestListener(mcp);
   const answerApproval = getRequestListener(approvals);
-  const ownHost = new URL(url).hostname;
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const host = readHostname(request);
-    if (isLinkHost(host)) return respond(response, 404, { error: "Link not found" });
+    const answerHere = () => answerOwn(request, response);
+    if (links === undefined || hostnames.includes(host)) answerHere();
+    else void links.answer(request, response, host, answerHere);
+  };
+
+  function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
@@ -66,11 +70,6 @@ function createFront({ api, mcp, approvals, linkOrigin, url, isHealthy }: FrontO
     } else {
       void answerApi(request, response);
     }
-  };
-
-  function isLinkHost(host: string): boolean {
-    if (linkOrigin === undefined || host === ownHost) return false;
-    return matchLinkHost(linkOrigin, host) !== undefined;
   }
 
   async function answerHealth(response: ServerResponse): Promise<void> {
@@ -82,7 +81,8 @@ function createFront({ api, mcp, approvals, linkOrigin, url, isHealthy }: FrontO
 }
 
 function readHostname({ headers }: IncomingMessage): string {
-  return (headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
+  // A name may end with the dot of the root, and is the same without it.
+  return (headers.host ?? "").replace(/\.?(:\d+)?$/, "").toLowerCase();
 }
 
 function respond(response: ServerResponse, status: number, body: object): void {

@@ -1,7 +1,8 @@
 export const help = `Waypost: dynamic links that an assistant can manage, and that you can host.
 
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
-  waypost serve            MCP at /mcp, the REST API at /api/v1, /healthz, approval pages
+  waypost serve            the links on their own hosts; MCP at /mcp, the REST API at /api/v1,
+                           /healthz, approval pages
   waypost tools            the tools that this configuration shows, their access and cost
   waypost doctor           looks whether everything is set right
   waypost keys create      make an API key; it is shown once
@@ -16,13 +17,15 @@ Settings (a flag wins over its variable)
   --data DIR           WAYPOST_DATA         where everything is kept (~/.local/share/waypost)
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
                                             two-step (a second call does), full (nobody does)
-  --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects)
-                                            and tools; -C takes one away
+  --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
+                                            templates) and tools; -C takes one away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
   --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
                                             with --base-url the origin of the project's links
+  --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
+                                            button of a link's page opens the app
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
 

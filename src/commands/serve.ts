@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { timingSafeEqual } from "node:crypto";
 import { UsageFault, type Config } from "../config.ts";
+import { createHost, type Host } from "../host/host.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import type { Caller } from "../mcp/doors.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/http.ts";
@@ -150,11 +151,19 @@ async function attach(
     api: own?.fetch,
     mcp: mcp.fetch,
     approvals: approvals.fetch,
-    linkOrigin: own && (places.links ?? undefined),
-    url: places.url,
+    links: own && openHost({ config, places, report }, own),
+    hostnames: listHostnames(config, places),
     isHealthy: async () => own === undefined || own.store.isReadable(),
   });
   own?.store.watchChores(report);
+}
+
+function openHost(
+  { config, places, report }: Pick<Serving, "config" | "places" | "report">,
+  own: NonNullable<Deployment["own"]>,
+): Host {
+  const origins = { linkOrigin: places.links ?? "", secondOrigin: config.second_origin };
+  return createHost({ ...own, ...origins, clock, random, report });
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<number> {

@@ -37,6 +37,7 @@ export type AssistantWorld = {
   /** The first client. */
   readonly callTool: AssistantClient["callTool"];
   readonly listTools: AssistantClient["listTools"];
+  readonly readResource: AssistantClient["readResource"];
   /** JSON-RPC by hand, of 2026-07-28: what no honest client would send. */
   readonly callRaw: (call: RawCall) => Promise<RawResult>;
   /** Makes what the assistant will act on, straight through the API. */
@@ -76,11 +77,16 @@ export type AssistantClient = {
     extra?: Record<string, unknown>,
   ) => Promise<ToolResult>;
   readonly listTools: () => Promise<readonly ListedTool[]>;
+  readonly readResource: (uri: string) => Promise<Resource>;
 };
+
+type Resource = { readonly contents: readonly Content[] };
+type Content = { readonly uri: string; readonly text?: string };
 
 type ListedTool = {
   readonly name: string;
   readonly inputSchema: { readonly properties?: Readonly<Record<string, unknown>> };
+  readonly _meta?: unknown;
 };
 
 export type RawCall = {
@@ -109,8 +115,18 @@ export type AssistantOptions = Connecting & {
   readonly pin?: string | ((pin: string) => Promise<boolean>);
   /** Where a page is to be found, for a test that opens it in a browser. */
   readonly openPage?: (id: string) => Promise<string>;
+  /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
+  readonly lacks?: readonly string[];
   /** Beside this world, on the same service and memory: another process, another mode. */
   readonly beside?: World;
+};
+
+/** What many a framework says where there is no route: a page of its own. */
+const notThere = {
+  status: 404,
+  headers: {},
+  readBody: () => Promise.resolve(undefined),
+  discard: () => {},
 };
 
 /** Where approval pages are; nothing listens there. */
@@ -120,7 +136,7 @@ const self = { name: "waypost-tests", version: "1.0.0" };
 export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
-  const { mode = "guarded", pin, beside, openPage = describePage, ...first } = options;
+  const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...first } = options;
   const world = beside ?? (await createWorld());
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
@@ -141,7 +157,8 @@ export async function createAssistantWorld(
   const send: Send = (request, signal) => {
     const { pathname } = new URL(request.url);
     if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
-    return answer(request, signal);
+    const isLacking = lacks.some((path) => pathname === `/api/v1${path}`);
+    return isLacking ? Promise.resolve(notThere) : answer(request, signal);
   };
 
   const toolbox = createToolbox({ mode, selection: [] });
@@ -168,6 +185,7 @@ export async function createAssistantWorld(
     const known = (await lookUp()) ?? {
       facts: undefined,
       linkHost: undefined,
+      hasSecondHost: false,
       linkInReferrer: false,
     };
     const surface = createSurface({
@@ -303,6 +321,7 @@ function presentClient(client: ClientV1 | ClientV2): AssistantClient {
     },
     // Each client has types of its own for what travels as the same JSON.
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
+    readResource: (uri) => client.readResource({ uri }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Send } from "../../src/client/attempt.ts";
-import { readJson } from "../../src/client/read-reply.ts";
+import { readContent } from "../../src/client/read-reply.ts";
 
 /** A deployment that a test writes as a function of the platform's own Request and Response. */
 export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
@@ -12,7 +12,8 @@ export function sendByFetch(fetch: Fetch): Send {
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      readBody: async () => readJson(await response.text()),
+      readBody: async (isPage) =>
+        readContent(await response.text(), isPage, response.headers.get("content-type")),
       discard: () => void response.body?.cancel(),
     };
   };

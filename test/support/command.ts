@@ -158,7 +158,7 @@ async function call(url: string, method: string, given: Given): Promise<Answer> 
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
 }
 
-/** A key that is used right now may be trusted for a quarter of a second (service/keyring.ts). */
+/** What another process wrote may be unseen for a fiftieth of a second (store/changes.ts). */
 export async function untilSeen(): Promise<void> {
   await setTimeout(300);
 }

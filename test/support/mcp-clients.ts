@@ -46,6 +46,7 @@ export type ToolResult = {
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly structured: any;
   readonly text: string;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
 };
 
 export type Connected = {
@@ -186,13 +187,19 @@ export function closeCleanly(
 /** What any client hands out as a result. */
 export function readResult(result: object): ToolResult {
   // Each client has types of its own for what travels as the same JSON.
-  const { isError, structuredContent, content } = result as {
+  const {
+    isError,
+    structuredContent,
+    content,
+    _meta: meta,
+  } = result as {
+    readonly _meta?: Readonly<Record<string, unknown>>;
     readonly isError?: boolean;
     readonly structuredContent?: unknown;
     readonly content?: readonly { readonly text?: string }[];
   };
   const text = content?.[0]?.text ?? "";
-  return { isError: isError === true, structured: structuredContent, text };
+  return { isError: isError === true, structured: structuredContent, text, meta };
 }
 
 /** What starts the process, in the form that every client takes. */

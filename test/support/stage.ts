@@ -87,7 +87,13 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const asked: string[] = [];
   const reported: unknown[] = [];
   const clock = staging.clock ?? { now: Date.now, monotonic: () => performance.now() };
-  const known = { facts: undefined, linkHost: undefined, linkInReferrer: false, ...staging.known };
+  const known = {
+    facts: undefined,
+    linkHost: undefined,
+    hasSecondHost: false,
+    linkInReferrer: false,
+    ...staging.known,
+  };
   let changes = 0;
   const toolbox = createToolbox({ mode, selection });
   const surface = createSurface({

@@ -3,7 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiPrefix } from "../../src/contract/index.ts";
+import type { Clock } from "../../src/contract/world.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
+import { createClicks, type Clicks } from "../../src/host/clicks.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
@@ -19,6 +21,10 @@ import type { Tables } from "../../src/store/tables.ts";
  */
 export type World = {
   readonly store: Store;
+  /** Where a link host of this world counts its visits. */
+  readonly clicks: Clicks;
+  /** The clock that the test moves. */
+  readonly clock: Clock;
   readonly fetch: (request: Request) => Promise<Response>;
   /** The file of the store, for whoever wants a second connection. */
   readonly file: string;
@@ -76,12 +82,15 @@ export async function createWorld(options: { readonly deadline_ms?: number } = {
   const clock = { now: () => now, monotonic: () => monotonic };
   const random = { bytes: (count: number) => randomBytes(count) };
   const maker = { clock, random };
+  const report = (error: unknown) => `reference-${reported.push(error)}`;
+  const clicks = createClicks(store, report);
   const service = createService({
     ...maker,
     ...options,
     store,
     linkOrigin,
-    report: (error) => `reference-${reported.push(error)}`,
+    settleClicks: clicks.settle,
+    report,
   });
 
   const addProject: World["addProject"] = (given = {}) => {
@@ -108,6 +117,8 @@ export async function createWorld(options: { readonly deadline_ms?: number } = {
 
   return {
     store,
+    clicks,
+    clock,
     fetch: service.fetch,
     file,
     project,
@@ -126,6 +137,7 @@ export async function createWorld(options: { readonly deadline_ms?: number } = {
       monotonic += milliseconds;
     },
     [Symbol.asyncDispose]: async () => {
+      await clicks.close();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },
@@ -147,6 +159,7 @@ function buildRequest(method: string, path: string, { key, body, query, headers 
 
 async function readReply(response: Response): Promise<Reply> {
   const text = await response.text();
-  const body = text === "" ? null : JSON.parse(text);
+  const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
+  const body = text === "" ? null : isPage ? text : JSON.parse(text);
   return { status: response.status, headers: response.headers, text, body };
 }

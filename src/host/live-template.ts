@@ -1,0 +1,57 @@
+import { findLiveTemplate } from "../store/page-templates.ts";
+import type * as linkPage from "../template/link-page.ts";
+import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
+import { makePage } from "../template/make-page.ts";
+import { createKept } from "./kept.ts";
+import type { Site } from "./sites.ts";
+
+export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
+
+type LiveTemplate = TemplateSource & { readonly id: string };
+type Pages = typeof linkPage;
+type Shown = { readonly template: CompiledTemplate | undefined };
+
+/** Parsed, a template may be many times as large as its text. */
+const keptTemplates = 100;
+
+/** What a project's pages look like now; undefined is the default design. */
+export function createTemplateFinder(): TemplateFinder {
+  const shown = new WeakMap<Site, Shown>();
+  // A published version never changes, and outlives the site: most writes concern other things.
+  const compiled = createKept<Shown>(keptTemplates);
+
+  async function find({ tenant, project }: Site): Promise<Shown> {
+    const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;
+    if (live === undefined) return { template: undefined };
+    const kept = compiled.find(live.id);
+    if (kept !== undefined) return kept;
+    const pages = await import("../template/link-page.ts");
+    return makePage(() => compile(live, pages));
+  }
+
+  /** Many visitors may have come for the same one at once. */
+  function compile(live: LiveTemplate, pages: Pages): Shown {
+    const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
+    compiled.keep(live.id, known);
+    return known;
+  }
+
+  return async (site) => {
+    const known = shown.get(site) ?? (await find(site));
+    shown.set(site, known);
+    return known.template;
+  };
+}
+
+/** A version that today's rules refuse does not take its project's pages down. */
+function tryCompile(
+  source: TemplateSource,
+  { compileTemplate, TemplateRefused }: Pages,
+): CompiledTemplate | undefined {
+  try {
+    return compileTemplate(source);
+  } catch (error) {
+    if (error instanceof TemplateRefused) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { makeAnswer } from "./answer.ts";
+
+/**
+ * The one page for whatever is not there: an unknown path, an unknown project, one that is
+ * suspended. Byte for byte the same, so that nobody learns which.
+ */
+
+const style = [
+  "body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;",
+  "box-sizing:border-box;font:1.125rem/1.5 system-ui,sans-serif;color:#1f2328;background:#fff}",
+  "main{text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;color:#59636e}",
+  "@media(prefers-color-scheme:dark){body{color:#f0f3f6;background:#0d1117}p{color:#9198a1}}",
+].join("");
+
+const html = [
+  '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+  '<meta name="viewport" content="width=device-width,initial-scale=1">',
+  `<title>Link not found</title><style>${style}</style></head>`,
+  "<body><main><h1>Link not found</h1><p>This link does not exist, or it no longer works.</p>",
+  "</main></body></html>",
+].join("");
+
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+export const notFound = makeAnswer(
+  404,
+  {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'`,
+    // A link that is made a moment from now works at once.
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-robots-tag": "noindex",
+  },
+  html,
+);

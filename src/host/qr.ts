@@ -1,0 +1,19 @@
+import { encodePath } from "../contract/link-path.ts";
+import { drawPng, drawSvg } from "../qr/draw-qr.ts";
+import type { Answer } from "./answer.ts";
+import { answerFile, makeTag } from "./cached-file.ts";
+import type { Site } from "./sites.ts";
+
+/** The picture of a link's address; undefined where the address is longer than any code. */
+export function answerQr(
+  { origin }: Site,
+  path: string,
+  query: URLSearchParams,
+  ifNoneMatch: string | undefined,
+): Promise<Answer | undefined> {
+  const address = `${origin}/${encodePath(path)}`;
+  const isPng = query.get("format") === "png";
+  const type = isPng ? "image/png" : "image/svg+xml";
+  const read = () => (isPng ? drawPng(address) : drawSvg(address));
+  return answerFile({ type, etag: makeTag(`${type} ${address}`), read }, ifNoneMatch);
+}

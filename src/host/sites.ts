@@ -1,0 +1,165 @@
+import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/link-address.ts";
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { Link } from "../contract/links.ts";
+import type { Platform } from "../contract/visit.ts";
+import type { Clock } from "../contract/world.ts";
+import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
+import { watchChanges } from "../store/changes.ts";
+import { findLinkAt } from "../store/links.ts";
+import { findSite, type SiteProject } from "../store/sites.ts";
+import type { Store } from "../store/store.ts";
+import type { Tenant } from "../store/tenant.ts";
+import type { Answer } from "./answer.ts";
+import { createKept } from "./kept.ts";
+
+/** A project under its host name, as it is now: any change makes another site of it. */
+export type Site = {
+  /** No two have the same. */
+  readonly serial: number;
+  readonly project: SiteProject;
+  readonly tenant: Tenant;
+  /** Where its links live. */
+  readonly origin: string;
+  /** Where they are visited now: a project with a domain of its own has its subdomain as well. */
+  readonly visitedOrigin: string;
+  /** The same links under the name that only the Open button leads to, if there is one. */
+  readonly secondOrigin: string | undefined;
+  /** Whether this is that second name. */
+  readonly isSecond: boolean;
+};
+
+/** A link with the apps on it. */
+export type HostedLink = {
+  readonly link: Link;
+  readonly apps: {
+    readonly ios_app: IosApp | undefined;
+    readonly android_app: AndroidApp | undefined;
+  };
+  /** What was answered before, for the next one who is to meet the same. */
+  readonly answers: { [Name in Platform]?: Answer };
+};
+
+export type Sites = {
+  /** Whether a host name is one of the link origin's, of a project or of none. */
+  readonly isOurs: (hostname: string) => boolean;
+  /** Undefined where no project is served under that name. */
+  readonly find: (hostname: string) => Promise<Site | undefined>;
+  readonly findLink: (site: Site, path: string) => Promise<HostedLink | undefined>;
+};
+
+export type SitesOptions = {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Both with `{subdomain}` in them. */
+  readonly linkOrigin: string;
+  readonly secondOrigin?: string | undefined;
+};
+
+const keptSites = 1000;
+/** Less than 1 kB each. */
+const keptLinks = 100_000;
+
+type SeenSite = {
+  readonly site: Site | undefined;
+  /** When it was looked at. */
+  readonly epoch: number;
+  /** All that makes it this site and no other. */
+  readonly print: string | undefined;
+};
+
+/**
+ * What visits need, remembered as long as nobody wrote: a site ends with its project's generation
+ * or its settings, and with it every link that was found on it. Clicks change neither.
+ */
+export function createSites(options: SitesOptions): Sites {
+  const { store, clock } = options;
+  const { db } = store;
+  const changes = watchChanges(store, clock);
+  const sites = createKept<SeenSite>(keptSites);
+  const links = createKept<HostedLink>(keptLinks);
+  const findIosApp = createAppFinder(iosAppStore);
+  const findAndroidApp = createAppFinder(androidAppStore);
+  let serial = 0;
+
+  async function findProject(hostname: string): Promise<Omit<Site, "serial"> | undefined> {
+    const place = readPlace(hostname, options);
+    const project = await findSite(db, place.field, place.value);
+    if (project === undefined) return undefined;
+    const { linkOrigin, secondOrigin } = options;
+    const origin = fillLinkOrigin(linkOrigin, project);
+    const isFirst = place.field === "subdomain" && !place.isSecond;
+    return {
+      project,
+      tenant: { db, projectId: project.id },
+      origin,
+      visitedOrigin: isFirst ? fillSubdomain(linkOrigin, project) : origin,
+      secondOrigin: secondOrigin && fillSubdomain(secondOrigin, project),
+      isSecond: place.isSecond,
+    };
+  }
+
+  return {
+    isOurs: (hostname) => readPlace(hostname, options).field === "subdomain",
+
+    find: async (hostname) => {
+      const epoch = await changes.read();
+      const seen = sites.find(hostname);
+      if (seen?.epoch === epoch) return seen.site;
+      const found = await findProject(hostname);
+      const print = JSON.stringify(found?.project);
+      const isSame = seen !== undefined && print === seen.print;
+      const site = isSame ? seen.site : found && { ...found, serial: (serial += 1) };
+      sites.keep(hostname, { site, epoch, print });
+      return site;
+    },
+
+    findLink: async (site, path) => {
+      const key = `${site.serial}/${path}`;
+      const known = links.find(key);
+      if (known !== undefined) return known;
+      const link = await findLinkAt(site.tenant, path);
+      if (link === undefined) return undefined;
+      const apps = {
+        ios_app: await findIosApp(site, link.ios_app_id),
+        android_app: await findAndroidApp(site, link.android_app_id),
+      };
+      const hosted = { link, apps, answers: {} };
+      links.keep(key, hosted);
+      return hosted;
+    },
+  };
+}
+
+type Place = {
+  readonly field: "subdomain" | "custom_domain";
+  readonly value: string;
+  readonly isSecond: boolean;
+};
+
+function readPlace(hostname: string, { linkOrigin, secondOrigin }: SitesOptions): Place {
+  const second = secondOrigin && matchLinkHost(secondOrigin, hostname);
+  if (second !== undefined) return { field: "subdomain", value: second, isSecond: true };
+  const value = matchLinkHost(linkOrigin, hostname);
+  if (value !== undefined) return { field: "subdomain", value, isSecond: false };
+  return { field: "custom_domain", value: hostname, isSecond: false };
+}
+
+/** The apps of a site, each read once: a site ends when they change. */
+function createAppFinder<App>({
+  find,
+}: Pick<AppStore<App, never>, "find">): (
+  site: Site,
+  id: string | null,
+) => Promise<App | undefined> {
+  const kept = new WeakMap<Site, Map<string, App>>();
+  return async (site, id) => {
+    if (id === null) return undefined;
+    const known = kept.get(site)?.get(id);
+    if (known !== undefined) return known;
+    const app = await find(site.tenant, id);
+    if (app === undefined) return undefined;
+    const apps = kept.get(site) ?? new Map<string, App>();
+    kept.set(site, apps.set(id, app));
+    return app;
+  };
+}

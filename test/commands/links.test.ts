@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+import { createFolder, runJson, startServe, untilSeen, type Serving } from "../support/command.ts";
+import agents from "../host/user-agents.json" with { type: "json" };
+import { visitAt, type Visited } from "../support/link-host.ts";
+
+/** The links of the built command: what is created works at once, and its visits are kept. */
+
+const url = "https://shop.example/";
+const iPhone = agents.ios["Safari on an iPhone"];
+
+function visit({ places }: Serving, path: string, host?: string): Promise<Visited> {
+  const { port } = new URL(places.url);
+  return visitAt(Number(port), path, { host: host ?? `default.localhost:${port}` });
+}
+
+async function addLink({ call }: Serving, path: string): Promise<string> {
+  const { status, body } = await call("POST", "/links", { body: { path, url } });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+const readClicks = async ({ call }: Serving, id: string) =>
+  (await call("GET", `/links/${id}`)).body.clicks;
+
+test("a link works from its creation to its deletion, and its visits count", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const id = await addLink(serving, "spring");
+  for (const _ of "123") expect((await visit(serving, "/spring")).headers.location).toBe(url);
+  expect(await readClicks(serving, id)).toBe(3);
+  expect((await visit(serving, "/.well-known/assetlinks.json")).text).toBe("[]");
+  expect((await visit(serving, "/spring.qr")).text).toMatch(/^<svg /);
+  await serving.call("DELETE", `/links/${id}`);
+  expect((await visit(serving, "/spring")).status).toBe(404);
+});
+
+test("the server's own names are no link host, and a project's has no API", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await addLink(serving, "healthz");
+  for (const name of ["localhost", "127.0.0.1", "[::1]", "10.0.0.7", "proxy.example"]) {
+    const { status, text } = await visit(serving, "/healthz", name);
+    expect([name, status, text]).toEqual([name, 200, '{"status":"ok"}']);
+  }
+  expect((await visit(serving, "/healthz")).headers.location).toBe(url);
+  expect((await visit(serving, "/healthz", "default.localhost.")).headers.location).toBe(url);
+  for (const path of ["/api/v1/links", "/mcp", "/approve/x"]) {
+    const { status, text } = await visit(serving, path);
+    expect([status, text]).toEqual([404, expect.stringContaining("Link not found")]);
+  }
+});
+
+test("the operator's domain and settings take effect on the links within a moment", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await addLink(serving, "spring");
+  const seen = () => visit(serving, "/spring", "go.example");
+  const update = (...words: readonly string[]) =>
+    runJson(["projects", "update", "default", "--data", folder.path, ...words]);
+  expect((await seen()).status).toBe(404);
+  await update("--custom-domain", "go.example", "--verify-domain");
+  await untilSeen();
+  expect((await seen()).headers.location).toBe(url);
+  await update("--suspend", "on");
+  await untilSeen();
+  expect((await seen()).text).toBe((await visit(serving, "/spring")).text);
+  expect((await seen()).text).toContain("Link not found");
+  await update("--suspend", "off");
+  await untilSeen();
+  expect((await seen()).headers.location).toBe(url);
+});
+
+test("a link origin of the operator's own is where the links are", async () => {
+  await using folder = await createFolder();
+  const words = ["--link-origin", "https://{subdomain}.links.example"];
+  await using serving = await startServe(folder.path, words);
+  await addLink(serving, "spring");
+  expect((await visit(serving, "/spring", "default.links.example")).headers.location).toBe(url);
+  expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
+});
+
+test("with a second origin the page's button leads there, in the preview too", async () => {
+  await using folder = await createFolder();
+  const words = ["--second-origin", "https://{subdomain}.open.example"];
+  await using serving = await startServe(folder.path, words);
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
+  const link = { path: "spring", url, ios_app };
+  const { id } = (await serving.call("POST", "/links", { body: link })).body;
+  const button = 'href="https://default.open.example/spring"';
+  const { port } = new URL(serving.places.url);
+  const phone = { host: `default.localhost:${port}`, agent: iPhone };
+  expect((await visitAt(Number(port), "/spring", phone)).text).toContain(button);
+  const shown = await fetch(`${serving.places.api}/page_template/preview`, {
+    method: "POST",
+    headers: {
+      authorization: `Token ${serving.key}`,
+      "content-type": "application/json",
+      "user-agent": iPhone,
+    },
+    body: JSON.stringify({ link_id: id }),
+  });
+  expect(await shown.text()).toContain(button);
+  // Who comes by that name has not got the app.
+  const { headers } = await visitAt(Number(port), "/spring", {
+    ...phone,
+    host: "default.open.example",
+  });
+  expect(headers.location).toBe("https://apps.apple.com/app/id12345");
+});
+
+test("visits that nobody asked about are kept when the process is told to stop", async () => {
+  await using folder = await createFolder();
+  const serving = await startServe(folder.path);
+  const id = await addLink(serving, "spring");
+  for (const _ of "12345") await visit(serving, "/spring");
+  expect(await serving.stop()).toMatchObject({ code: 0 });
+  await using again = await startServe(folder.path);
+  expect(await readClicks(again, id)).toBe(5);
+});
+
+test("a killed process loses no visit that was written down, and counts none twice", async () => {
+  await using folder = await createFolder();
+  const serving = await startServe(folder.path);
+  const id = await addLink(serving, "spring");
+  for (const _ of "1234567890") await visit(serving, "/spring");
+  expect(await readClicks(serving, id)).toBe(10);
+  for (const _ of "12345") await visit(serving, "/spring");
+  await serving.stop("SIGKILL");
+  await using again = await startServe(folder.path);
+  const clicks = await readClicks(again, id);
+  expect(clicks).toBeGreaterThanOrEqual(10);
+  expect(clicks).toBeLessThanOrEqual(15);
+  await visit(again, "/spring");
+  expect(await readClicks(again, id)).toBe(clicks + 1);
+});
+
+test("two processes on one folder serve the same links and lose no visit", async () => {
+  await using folder = await createFolder();
+  await using one = await startServe(folder.path);
+  await using other = await startServe(folder.path);
+  const id = await addLink(one, "spring");
+  await untilSeen();
+  const visits = Array.from({ length: 200 }, (_, turn) => visit(turn % 2 ? one : other, "/spring"));
+  for (const { status } of await Promise.all(visits)) expect(status).toBe(302);
+  // Each process brings its own visits into the store before it answers.
+  await readClicks(other, id);
+  expect(await readClicks(one, id)).toBe(200);
+  await one.call("DELETE", `/links/${id}`);
+  expect((await visit(one, "/spring")).status).toBe(404);
+  await untilSeen();
+  expect((await visit(other, "/spring")).status).toBe(404);
+});

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { createFolder, startServe, type Serving } from "../support/command.ts";
+import { visitAt, type Visited } from "../support/link-host.ts";
+
+/** Page templates through the built command: its one file holds all that they are read with. */
+
+const iphone =
+  "Mozilla/5.0 (iPhone; CPU iPhone OS 17_2 like Mac OS X) AppleWebKit/605.1.15 " +
+  "(KHTML, like Gecko) Version/17.2 Mobile/15E148 Safari/604.1";
+
+function visit({ places }: Serving, path: string): Promise<Visited> {
+  const { port, host } = new URL(places.links.replace("{subdomain}", "default"));
+  return visitAt(Number(port), path, { host, agent: iphone });
+}
+
+test("a template is looked over, published, seen on a link, and taken down again", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
+  await serving.call("POST", "/links", { body: { path: "spring", name: "Spring", ios_app } });
+
+  const broken = { body: "<script>x</script>{% store_buttons %}", css: "a{behavior:x}" };
+  const refused = await serving.call("PATCH", "/page_template", { body: broken });
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { problems: [{ field: "body" }, { field: "css" }] },
+  });
+
+  const body = { body: "<h1>{{ link.name }}!</h1>{% store_buttons %}", css: "h1{color:red}" };
+  const published = await serving.call("POST", "/page_template/publish", { body });
+  expect(published).toMatchObject({ status: 200, body: { live_version: { live: true, ...body } } });
+  const { text } = await visit(serving, "/spring");
+  expect(text).toContain("<h1>Spring!</h1>");
+  expect(text).toContain("h1{color:red}");
+  expect(text).toContain("https://apps.apple.com/app/id1");
+
+  const preview = await fetch(`${serving.places.api}/page_template/preview`, {
+    method: "POST",
+    headers: { authorization: `Token ${serving.key}` },
+  });
+  expect([preview.status, await preview.text()]).toEqual([
+    200,
+    expect.stringContaining("<h1>Spring sale!</h1>"),
+  ]);
+
+  expect((await serving.call("POST", "/page_template/unpublish")).status).toBe(200);
+  expect((await visit(serving, "/spring")).text).not.toContain("Spring!");
+});
+
+test("a link's QR code is drawn, as SVG and as PNG", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await serving.call("POST", "/links", { body: { path: "spring" } });
+  expect((await visit(serving, "/spring.qr")).text).toContain("<svg");
+  const { bytes } = await visit(serving, "/spring.qr?format=png");
+  expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+});

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { updateProject } from "../../src/store/projects.ts";
+import { sha1, sha256 } from "../contract/sample-link.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+
+/** The files by which iOS and Android verify that a project's apps may open its links. */
+
+const ios = "/.well-known/apple-app-site-association";
+const android = "/.well-known/assetlinks.json";
+const team_id = "ABCDE12345";
+
+let host: LinkHost;
+beforeEach(async () => {
+  host = await openLinkHost();
+});
+afterEach(() => host[Symbol.asyncDispose]());
+
+const read = async (path: string) => JSON.parse((await host.visit(path)).text);
+
+test("name no app where there is none, and are there all the same", async () => {
+  expect(await read(ios)).toEqual({
+    applinks: { details: [] },
+    webcredentials: { apps: [] },
+    appclips: { apps: [] },
+  });
+  expect(await read(android)).toEqual([]);
+});
+
+test("name the apps that can be verified, for every path but ours", async () => {
+  await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+  // What is made within one millisecond has no order.
+  host.world.advance(1);
+  await host.add("ios_app", {
+    bundle_id: "com.example.two",
+    team_id: "ZYXWV98765",
+    clip_bundle_id: "com.example.two.Clip",
+  });
+  await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha1, sha256] });
+  await host.add("android_app", { package_name: "com.example.short", fingerprints: [sha1] });
+  const appIDs = ["ABCDE12345.com.example.one", "ZYXWV98765.com.example.two"];
+  expect(await read(ios)).toEqual({
+    applinks: {
+      details: [
+        {
+          appIDs,
+          components: [
+            { "/": "/.well-known/*", exclude: true },
+            { "/": "/_waypost/*", exclude: true },
+            { "/": "*.qr", exclude: true },
+            { "/": "*" },
+          ],
+        },
+      ],
+    },
+    webcredentials: { apps: appIDs },
+    appclips: { apps: ["ZYXWV98765.com.example.two.Clip"] },
+  });
+  expect(await read(android)).toEqual([
+    {
+      relation: ["delegate_permission/common.handle_all_urls"],
+      target: {
+        namespace: "android_app",
+        package_name: "com.example.a",
+        sha256_cert_fingerprints: [sha256],
+      },
+    },
+  ]);
+});
+
+test("follow every change of an app at once", async () => {
+  const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+  expect(JSON.stringify(await read(ios))).toContain("com.example.one");
+  const change = { ios_app: { bundle_id: "com.example.renamed" } };
+  await host.world.call("PATCH", `/ios_apps/${app.id}`, { body: change });
+  expect(JSON.stringify(await read(ios))).toContain("com.example.renamed");
+  await host.world.call("DELETE", `/ios_apps/${app.id}`);
+  expect(JSON.stringify(await read(ios))).not.toContain("com.example");
+  const other = { package_name: "com.example.a", fingerprints: [sha256] };
+  const { id } = await host.add("android_app", other);
+  expect(await read(android)).toHaveLength(1);
+  await host.world.call("DELETE", `/android_apps/${id}`);
+  expect(await read(android)).toEqual([]);
+});
+
+test("are the project's own, on its own domain too", async () => {
+  await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+  const { id } = await host.world.addProject({
+    subdomain: "other",
+    custom_domain: "go.example.com",
+  });
+  const other = await host.visit(ios, { host: "other.localhost" });
+  expect(other.text).not.toContain("com.example.one");
+  await host.world.store.write((db) => updateProject(db, id, { custom_domain_verified: true }, 0));
+  expect((await host.visit(ios, { host: "go.example.com" })).text).toBe(other.text);
+});
+
+describe.each([ios, android])("%s", (path) => {
+  test("comes as both systems want it, and is asked for again after an hour", async () => {
+    await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+    const { status, headers } = await host.visit(path);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "cache-control": "public, max-age=3600",
+      etag: expect.stringMatching(/^"[\w-]{43}"$/),
+    });
+    expect(headers.location).toBeUndefined();
+    const etag = String(headers.etag);
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+      const again = await host.visit(path, { headers: { "if-none-match": known } });
+      expect(again).toMatchObject({ status: 304, text: "", headers: { etag } });
+    }
+    const changed = await host.visit(path, { headers: { "if-none-match": '"x"' } });
+    expect(changed.status).toBe(200);
+  });
+
+  test("is taken by no link, and is byte for byte the same after many were made", async () => {
+    await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+    await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });
+    const before = await host.visit(path);
+    for (const taken of [path, path.slice(1), path.toUpperCase(), encodeURIComponent(path)]) {
+      const body = { path: taken, url: "https://evil.example/" };
+      expect((await host.world.call("POST", "/links", { body })).status).toBe(422);
+    }
+    for (let count = 0; count < 300; count += 1) {
+      await host.add("link", { path: `many/${count}${path}`, url: "https://evil.example/" });
+    }
+    const after = await host.visit(path);
+    expect(after.bytes.equals(before.bytes)).toBe(true);
+    expect(after.headers.etag).toBe(before.headers.etag);
+  });
+
+  test("stays as short as its readers can take, with the oldest apps in it", async () => {
+    const long = "x".repeat(400);
+    for (let count = 0; count < 400; count += 1) {
+      host.world.advance(1000);
+      await host.add("ios_app", { bundle_id: `com.${long}.a${count}`, team_id });
+      await host.add("android_app", {
+        package_name: `com.${long}.a${count}`,
+        fingerprints: [sha256],
+      });
+    }
+    const { bytes, text } = await host.visit(path);
+    expect(bytes.length).toBeLessThanOrEqual(128 * 1024);
+    expect(text).toContain(".a0");
+    expect(text).not.toContain(".a399");
+  });
+});

@@ -1,0 +1,222 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createClicks } from "../../src/host/clicks.ts";
+import { StoreBusy } from "../../src/store/store.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { createWorld } from "../support/world.ts";
+
+/** Every person's visit counts once, and whoever reads a count sees all that came before. */
+
+const url = "https://shop.example/";
+
+let host: LinkHost;
+beforeEach(async () => {
+  host = await openLinkHost();
+});
+afterEach(() => host[Symbol.asyncDispose]());
+
+/** What lies in the store, without asking anybody to bring it up to date. */
+async function readStored(id: string): Promise<number> {
+  const { db } = host.world.store;
+  const row = await db.selectFrom("links").select("clicks").where("id", "=", id).execute();
+  return row[0]?.clicks ?? Number.NaN;
+}
+
+const list = async (query: string) =>
+  (await host.world.call("GET", "/links", { query })).body as {
+    readonly links: readonly { readonly id: string; readonly clicks: number }[];
+    readonly meta: { readonly count: number };
+  };
+
+const listBusiest = async () => (await list("q[s]=clicks desc")).links.map(({ id }) => id);
+
+describe("a visit", () => {
+  test("is seen by whoever reads or changes the link next, or lists it", async () => {
+    const { id } = await host.add("link", { path: "spring", url });
+    await host.visit("/spring");
+    expect(await readStored(id)).toBe(0);
+    expect(await host.readClicks(id)).toBe(1);
+    await host.visit("/spring");
+    expect((await list("q[path_eq]=spring")).links[0]?.clicks).toBe(2);
+    await host.visit("/spring");
+    const body = { url: `${host.origin.replace(/\d+$/, "8787")}/spring` };
+    expect((await host.world.call("POST", "/short_links/resolve", { body })).body.clicks).toBe(3);
+    await host.visit("/spring");
+    const changed = await host.world.call("PATCH", `/links/${id}`, { body: { name: "Spring" } });
+    expect(changed.body.clicks).toBe(4);
+    await host.visit("/spring");
+    const again = await host.world.call("POST", "/links/upsert", { body: { path: "spring" } });
+    expect(again.body.clicks).toBe(5);
+    await host.visit("/spring");
+    expect((await host.world.call("POST", "/short_links", { body })).body.clicks).toBe(6);
+  });
+
+  test("is found by filters and sorts, and by counts that were kept", async () => {
+    const quiet = await host.add("link", { path: "quiet", url });
+    const busy = await host.add("link", { path: "busy", url });
+    for (const clicks of [1, 2, 3]) {
+      expect((await list(`q[clicks_gteq]=${clicks}`)).meta.count).toBe(0);
+      await host.visit("/busy");
+      expect((await list(`q[clicks_gteq]=${clicks}`)).meta.count).toBe(1);
+      expect(await listBusiest()).toEqual([busy.id, quiet.id]);
+    }
+    for (let count = 0; count < 4; count += 1) await host.visit("/quiet");
+    expect(await listBusiest()).toEqual([quiet.id, busy.id]);
+  });
+
+  test("under the shortened path counts for the same link", async () => {
+    const { id, shortened_path } = await host.add("link", { url, options: { shorten: true } });
+    await host.visit(`/${shortened_path}`);
+    expect(await host.readClicks(id)).toBe(1);
+  });
+
+  test("counts where a page is shown, and not where there is no link", async () => {
+    const { id } = await host.add("link", { path: "page" });
+    expect((await host.visit("/page")).status).toBe(200);
+    await host.visit("/page/more");
+    await host.visit("/page", { method: "POST" });
+    await host.visit("/page.qr");
+    expect(await host.readClicks(id)).toBe(1);
+  });
+
+  test("is written down within a second or so, though nobody asks", async () => {
+    const { id } = await host.add("link", { path: "spring", url });
+    await host.visit("/spring");
+    await vi.waitFor(async () => expect(await readStored(id)).toBe(1), { timeout: 10_000 });
+  });
+
+  test("does not make the host forget the links that it knows", async () => {
+    await host.add("link", { path: "spring", url });
+    const { db } = host.world.store;
+    const project = { id: host.world.project.id };
+    const read = () =>
+      db.selectFrom("tallies").selectAll().where("project_id", "=", project.id).execute();
+    const [before] = await read();
+    await host.visit("/spring");
+    await host.world.clicks.settle(project.id);
+    const [after] = await read();
+    expect(after).toEqual({ ...before, clicked: (before?.clicked ?? 0) + 1 });
+  });
+});
+
+test("four thousand visits at once are all counted, while others read and write", async () => {
+  const links: { readonly id: string }[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    links.push(await host.add("link", { path: `busy/${count}`, url }));
+  }
+  const visits = Array.from({ length: 4000 }, (_, turn) => turn);
+  const lanes = Array.from({ length: 20 }, (_, lane) =>
+    visits.filter((turn) => turn % 20 === lane),
+  );
+  const visiting = lanes.map(async (turns) => {
+    for (const turn of turns) {
+      expect((await host.visit(`/busy/${turn % 10}`)).status).toBe(302);
+      if (turn % 100 === 0) await host.readClicks(links[turn % 10]?.id ?? "");
+      if (turn % 500 === 0) {
+        await host.world.call("PATCH", `/links/${links[3]?.id}`, { body: { name: `${turn}` } });
+      }
+    }
+  });
+  await Promise.all(visiting);
+  for (const { id } of links) expect(await host.readClicks(id)).toBe(400);
+});
+
+test("visits of more links than one transaction takes are all counted", async () => {
+  await using world = await createWorld();
+  const ids: string[] = [];
+  for (let count = 0; count < 2345; count += 1) {
+    world.advance(1000);
+    const { body } = await world.call("POST", "/links", { body: { path: `${count}`, url } });
+    ids.push(body.id);
+  }
+  const { clicks } = world;
+  for (const [index, id] of ids.entries()) {
+    for (let count = 0; count < (index % 3) + 1; count += 1) clicks.note(world.project.id, id);
+  }
+  await clicks.settle(world.project.id);
+  const rows = await world.store.db.selectFrom("links").select(["id", "clicks"]).execute();
+  const stored = new Map(rows.map((row) => [row.id, row.clicks]));
+  expect(ids.map((id) => stored.get(id))).toEqual(ids.map((_, index) => (index % 3) + 1));
+});
+
+describe("what is counted", () => {
+  test("of a link that was deleted meanwhile is passed over, and the rest is written", async () => {
+    const { id } = await host.add("link", { path: "gone", url });
+    const kept = await host.add("link", { path: "kept", url });
+    await host.visit("/gone");
+    await host.visit("/kept");
+    await host.world.call("DELETE", `/links/${id}`);
+    expect(await host.readClicks(kept.id)).toBe(1);
+    expect(host.world.reported).toEqual([]);
+  });
+
+  test("of a project that was deleted meanwhile is passed over as well", async () => {
+    const { world } = host;
+    const other = await world.addProject({ subdomain: "other" });
+    const key = await world.addKey({ project: other });
+    await world.call("POST", "/links", { key, body: { path: "gone", url } });
+    const kept = await host.add("link", { path: "kept", url });
+    expect((await host.visit("/gone", { host: "other.localhost" })).status).toBe(302);
+    await host.visit("/kept");
+    await world.call("DELETE", `/projects/${other.id}`, { key: world.master });
+    expect(await host.readClicks(kept.id)).toBe(1);
+    expect(world.reported).toEqual([]);
+  });
+
+  test("is written when the process stops", async () => {
+    const { id } = await host.add("link", { path: "spring", url });
+    await host.visit("/spring");
+    await host.world.clicks.close();
+    expect(await readStored(id)).toBe(1);
+  });
+
+  test("stays until the store takes it again, and readers do not wait for that", async () => {
+    const { id } = await host.add("link", { path: "spring", url });
+    const { store, project } = host.world;
+    const reported: unknown[] = [];
+    let isBusy = true;
+    const clicks = createClicks(
+      {
+        write: (work, options) => {
+          if (isBusy) return Promise.reject(new StoreBusy("the store is busy"));
+          return store.write(work, options);
+        },
+      },
+      (error) => reported.push(error),
+    );
+    clicks.note(project.id, id);
+    await clicks.settle(project.id, id);
+    clicks.note(project.id, id);
+    await clicks.settle(project.id, id);
+    expect(await readStored(id)).toBe(0);
+    expect(reported).toHaveLength(1);
+    isBusy = false;
+    clicks.note(project.id, id);
+    await clicks.settle(project.id, id);
+    expect(await readStored(id)).toBe(3);
+    await clicks.close();
+  });
+
+  test("takes no more than so much memory, however long nothing can be written", async () => {
+    const counted: number[] = [];
+    let isBusy = true;
+    const clicks = createClicks(
+      {
+        write: async (work) => {
+          if (isBusy) throw new StoreBusy("the store is busy");
+          counted.push(1);
+          return work as never;
+        },
+      },
+      () => undefined,
+    );
+    for (let link = 0; link < 150_000; link += 1) clicks.note("project", `link-${link}`);
+    await clicks.settle("project");
+    await setTimeout(0);
+    isBusy = false;
+    await clicks.settle("project");
+    // Four thousand links go into one transaction.
+    expect(counted).toHaveLength(25);
+    await clicks.close();
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { android_app, ios_app } from "../contract/sample-link.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/** Who is told apart by what they say of themselves, and who of them is counted. */
+
+let host: LinkHost;
+let id: string;
+
+const path = "everywhere";
+const places = {
+  ios: "https://ios.example/",
+  android: "https://android.example/",
+  desktop: "https://desktop.example/",
+};
+
+beforeAll(async () => {
+  host = await openLinkHost();
+  const link = await host.add("link", {
+    path,
+    url: places.desktop,
+    ios_fallback_url: places.ios,
+    android_fallback_url: places.android,
+    enable_forced_redirect: true,
+    ios_app: { bundle_id: ios_app.bundle_id, team_id: ios_app.team_id },
+    android_app: {
+      package_name: android_app.package_name,
+      fingerprints: android_app.fingerprints,
+    },
+  });
+  id = link.id;
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+const people = [
+  ...Object.entries(agents.ios).map((entry) => [...entry, "ios"] as const),
+  ...Object.entries(agents.android).map((entry) => [...entry, "android"] as const),
+  ...Object.entries(agents.desktop).map((entry) => [...entry, "desktop"] as const),
+];
+
+describe("a person", () => {
+  test.each(people)("with %s is sent where their device goes, and counts", async (_, agent, to) => {
+    const before = await host.readClicks(id);
+    const visited = await host.visit(`/${path}`, { agent });
+    expect(visited.status).toBe(302);
+    expect(visited.headers.location).toBe(places[to]);
+    expect(await host.readClicks(id)).toBe(before + 1);
+  });
+});
+
+describe("nobody", () => {
+  test.each(Object.entries(agents.bots))(
+    "is counted for the bot of %s, which reads the tags",
+    (_, agent) => expectUncounted(200, { agent }),
+  );
+
+  test.each(Object.entries(agents.tools))("is counted for %s, which is sent on", (_, agent) =>
+    expectUncounted(302, { agent }),
+  );
+
+  test("is counted for a question about the headers", () =>
+    expectUncounted(302, { method: "HEAD" }));
+
+  test.each([
+    ["purpose", "prefetch"],
+    ["sec-purpose", "prefetch"],
+    ["sec-purpose", "prefetch;prerender"],
+    ["x-purpose", "preview"],
+    ["x-moz", "prefetch"],
+  ])("is counted for a page that is fetched ahead: %s: %s", (name, value) =>
+    expectUncounted(302, { headers: { [name]: value } }),
+  );
+});
+
+test("an agent that is longer than any real one is told apart all the same", async () => {
+  const agent = `Mozilla/5.0 (iPhone) ${"x".repeat(5000)}`;
+  const visited = await host.visit(`/${path}`, { agent });
+  expect(visited.headers.location).toBe(places.ios);
+});
+
+async function expectUncounted(
+  status: number,
+  given: Parameters<LinkHost["visit"]>[1],
+): Promise<void> {
+  const before = await host.readClicks(id);
+  expect((await host.visit(`/${path}`, given)).status).toBe(status);
+  expect(await host.readClicks(id)).toBe(before);
+}

@@ -1,0 +1,301 @@
+import { parse, type DefaultTreeAdapterTypes } from "parse5";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { LinkTable } from "../../src/store/tables.ts";
+import { sha256 } from "../contract/sample-link.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/**
+ * Addresses and links that mean harm lead nowhere but where they should. The rules refuse most of
+ * them when a link is written; here they lie in the store all the same, as if a rule had failed.
+ */
+
+let host: LinkHost;
+let apps: { readonly ios: string; readonly android: string };
+const shop = "https://shop.example/";
+const iPhone = agents.ios["Safari on an iPhone"];
+const phone = agents.android["Chrome on a phone"];
+
+beforeAll(async () => {
+  host = await openLinkHost();
+  const team_id = "ABCDE12345";
+  const ios = await host.add("ios_app", { bundle_id: "com.example.a", team_id, app_store_id: "1" });
+  const android = await host.add("android_app", {
+    package_name: "com.example.a",
+    fingerprints: [sha256],
+  });
+  apps = { ios: ios.id, android: android.id };
+  await host.add("link", { path: "shop", url: shop });
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+/** Where an address would take a browser that is neither web nor where it seems to lead. */
+const addresses = [
+  "javascript:alert(1)",
+  "JaVaScRiPt:alert(1)",
+  " javascript:alert(1)",
+  "java\tscript:alert(1)",
+  "\u0001javascript:alert(1)",
+  "data:text/html,<script>alert(1)</script>",
+  "vbscript:msgbox(1)",
+  "file:///etc/passwd",
+  "blob:https://shop.example/x",
+  "about:blank",
+  "intent://evil#Intent;scheme=https;end",
+  "ftp://evil.example/",
+  "ws://evil.example/",
+  "//evil.example/",
+  "/\\evil.example/",
+  "\\\\evil.example/",
+  "/evil",
+  "evil.example",
+  "https:evil.example",
+  "https:/evil.example",
+  "https:///evil.example",
+  "http:\\\\evil.example",
+  "https://shop.example@evil.example/",
+  "https://shop.example:x@evil.example/",
+  "https://@evil.example/",
+  "https://shop.example\\@evil.example/",
+  "https://evil.example\\.shop.example/",
+  "https://shop.example/\r\nSet-Cookie: a=1",
+  "https://shop.example/\r\n\r\n<script>alert(1)</script>",
+  "https://shop.example/\nLocation: https://evil.example/",
+  "https://shop.example/\u0085X: 1",
+  "https://shop.example/\u2028X: 1",
+  "https://shop.example/\u202egpj.exe",
+  "https://",
+  "https://?",
+  "https://%",
+  "https://[::1",
+  "https://shop example/",
+  "h\u200bttps://evil.example/",
+  "ｈｔｔｐｓ://evil.example/",
+  "",
+  " ",
+];
+
+describe("a link to an address that is not of the web", () => {
+  test.each(addresses)("leads nowhere: %j", async (address) => {
+    const fields = {
+      url: address,
+      ios_fallback_url: address,
+      android_fallback_url: address,
+    };
+    const path = await plant(fields);
+    for (const agent of [iPhone, phone, agents.desktop["Chrome on Windows"]]) {
+      const visited = await host.visit(path, { agent });
+      expect(visited.headers.location).toBeUndefined();
+      expect(visited.status).toBe(200);
+      expect(visited.headers["set-cookie"]).toBeUndefined();
+      expect(visited.text).not.toMatch(/(?:href|src)="[^"]*(?:script:|evil)/i);
+    }
+  });
+});
+
+describe("an address that a header could not carry", () => {
+  test.each([
+    ["https://bücher.example/ä?ö#ü", "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC"],
+    ["https://shop.example/日本", "https://shop.example/%E6%97%A5%E6%9C%AC"],
+    ["https://shop.example/%0d%0aX:1", "https://shop.example/%0d%0aX:1"],
+    ["https://shop.example/?q=%250a", "https://shop.example/?q=%250a"],
+    ["https://evil%2eexample/", "https://evil%2eexample/"],
+  ])("goes out encoded, and once: %j", async (url, location) => {
+    const path = await plant({ url });
+    expect((await host.visit(path)).headers.location).toBe(location);
+    const raw = await host.sendRaw(
+      `GET ${path} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
+    );
+    expect(raw.match(/^location:.*$/gim)).toEqual([`location: ${location}`]);
+  });
+});
+
+describe("what a store is told", () => {
+  test.each([
+    "a&id=evil.app",
+    "a#b",
+    "a\r\nLocation: https://evil.example/",
+    "https://evil.example/",
+    "%0d%0aX: 1",
+    "a b+c",
+    "\ud800",
+    "é\u2028",
+  ])("stays one parameter of its address: %j", async (text) => {
+    const path = await plant({
+      referrer: text,
+      provider_token: text,
+      campaign_token: text,
+      enable_forced_redirect: 1,
+      ios_app_id: apps.ios,
+      android_app_id: apps.android,
+    });
+    const ios = new URL((await host.visit(path, { agent: iPhone })).headers.location ?? "");
+    expect(ios.host + ios.pathname).toBe("apps.apple.com/app/id1");
+    expect([...ios.searchParams.keys()]).toEqual(["pt", "ct", "mt"]);
+    expect(ios.searchParams.get("ct")).toBe(text.toWellFormed());
+    const android = new URL((await host.visit(path, { agent: phone })).headers.location ?? "");
+    expect(android.host + android.pathname).toBe("play.google.com/store/apps/details");
+    expect(android.searchParams.getAll("id")).toEqual(["com.example.a"]);
+    expect(android.searchParams.get("referrer")).toBe(text.toWellFormed());
+  });
+});
+
+describe("a target", () => {
+  test.each([
+    "//evil.example/",
+    "//evil.example/shop",
+    "///evil.example",
+    "/\\evil.example",
+    "/%5cevil.example",
+    "/%2f%2fevil.example",
+    "/https://evil.example/",
+    "/shop/../../evil",
+    "/shop/..%2f..%2fevil",
+    "/%2e%2e/%2e%2e/etc/passwd",
+    "/..;/shop",
+    "/shop%00",
+    "/shop%0d%0aLocation:%20https://evil.example/",
+    "/shop%0aSet-Cookie:%20a=1",
+    "/shop%c0%af",
+    "/shop%",
+    "/shop%zz",
+    "/%ff%fe",
+    "/shop%e2%80%ae",
+    "/%00",
+    "/@evil.example",
+    "/.well-known/",
+    "/.well-known/../shop",
+    "/.well-known/apple-app-site-association/",
+    "/.WELL-KNOWN/assetlinks.json",
+    "/apple-app-site-association",
+    "/_waypost/x",
+    "/api/v1/links",
+    "/mcp",
+    "/healthz",
+    "/approve/x",
+    "/shop.qr.png",
+    `/${"x".repeat(8000)}`,
+    `/${"%2e".repeat(2000)}`,
+    `/${"a/".repeat(3000)}`,
+    "/<script>alert(1)</script>",
+    "/%3Cscript%3Ealert(1)%3C/script%3E",
+    "/{{link.url}}",
+    "/__proto__",
+    "/constructor",
+  ])("that is no link's path is one page like any other: %s", async (target) => {
+    const visited = await host.visit(target.slice(0, 15_000));
+    const missing = await host.visit("/missing");
+    expect(visited.status).toBe(404);
+    expect(visited.text).toBe(missing.text);
+    expect(visited.headers.location).toBeUndefined();
+  });
+
+  test.each([
+    "shop",
+    "http://evil.example/shop",
+    "https://default.localhost/shop",
+    "*",
+    "evil.example:443",
+    "/shop\x80",
+    "/sh\xc3\xb6p",
+    "/shop\t",
+    "/shop\x0b",
+  ])("that is not written as browsers write it finds nothing: %j", async (target) => {
+    const answer = await host.sendRaw(
+      `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
+    expect(answer).not.toMatch(/location/i);
+  });
+
+  test("chooses nothing by its query or its headers", async () => {
+    const tries = ["url=", "to=", "next=", "link=", "ifl=", "_url="];
+    for (const name of tries) {
+      const visited = await host.visit(`/shop?${name}https://evil.example/`, {
+        headers: {
+          "x-forwarded-host": "evil.example",
+          "x-original-url": "/evil",
+          forwarded: "host=evil.example",
+          referer: "https://evil.example/",
+        },
+      });
+      expect(visited.headers.location).toBe(shop);
+    }
+  });
+});
+
+describe("a page", () => {
+  const marks = [
+    `"><script>alert(1)</script>`,
+    `'><img src=x onerror=alert(1)>`,
+    `</title><script>alert(1)</script>`,
+    `{{ "x" | raw }}{% include "x" %}`,
+    `javascript:alert(1)`,
+    `<svg/onload=alert(1)>`,
+    `\u2028</script><script>alert(1)//`,
+    `&quot;&gt;&lt;script&gt;`,
+  ];
+
+  test.each(marks)("shows what a link is called, and nothing comes of it: %s", async (text) => {
+    const path = await plant({
+      name: text,
+      social_title: text,
+      social_description: text,
+      ios_app_id: apps.ios,
+    });
+    for (const agent of [iPhone, agents.bots.Facebook]) {
+      const visited = await host.visit(`${path}?${encodeURIComponent(text)}`, { agent });
+      expect(visited.status).toBe(200);
+      expect(visited.headers["content-security-policy"]).toContain("default-src 'none'");
+      expect(listActive(visited.text)).toEqual([]);
+    }
+  });
+
+  test("puts what the visitor wrote nowhere but into the address that opens the app", async () => {
+    const path = await plant({ android_app_id: apps.android, url: shop });
+    const query = `?"><script>alert(1)</script>;S.browser_fallback_url=https://evil.example`;
+    const visited = await host.visit(path + query.replaceAll(" ", "+"), { agent: phone });
+    expect(visited.text).not.toContain("<script>");
+    const [, href = ""] = /href="(intent:[^"]*)"/.exec(visited.text) ?? [];
+    const [, intent = ""] = href.split("#Intent;");
+    expect(href.split("#")).toHaveLength(2);
+    expect(intent).toContain("package=com.example.a;");
+    expect(intent).not.toContain("evil");
+  });
+});
+
+const activeTags = new Set(["script", "img", "iframe", "object", "embed", "base", "form"]);
+
+/** Whatever in a page could run or be fetched, as a browser reads it. */
+function listActive(html: string): readonly string[] {
+  const found: string[] = [];
+  const walk = (node: DefaultTreeAdapterTypes.Node): void => {
+    if ("tagName" in node) {
+      if (activeTags.has(node.tagName)) found.push(node.tagName);
+      for (const { name, value } of node.attrs) {
+        const isLink = /^(href|src|action)$/.test(name);
+        if (name.startsWith("on") || (isLink && /^\s*javascript:/i.test(value))) found.push(name);
+      }
+    }
+    if ("childNodes" in node) node.childNodes.forEach(walk);
+  };
+  walk(parse(html));
+  return found;
+}
+
+/** A link that no rule has looked at, straight into the store. */
+let planted = 0;
+async function plant(fields: Partial<LinkTable>): Promise<string> {
+  planted += 1;
+  const path = `planted/${planted}`;
+  const link = await host.add("link", { path, url: shop });
+  const { url = null, ...rest } = fields;
+  await host.world.store.write((db) =>
+    db
+      .updateTable("links")
+      .set({ url, ...rest })
+      .where("id", "=", link.id)
+      .execute(),
+  );
+  return `/${path}`;
+}

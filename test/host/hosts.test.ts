@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
+import agents from "./user-agents.json" with { type: "json" };
+import { elsewhere, openLinkHost, type LinkHost } from "../support/link-host.ts";
+
+/** Whose links a host name shows, and that whatever is not there looks the same. */
+
+const url = "https://first.example/";
+
+let host: LinkHost;
+let other: { readonly id: string };
+
+beforeAll(async () => {
+  host = await openLinkHost();
+  await host.add("link", { path: "spring", url });
+  const custom_domain = "go.other.example";
+  other = await host.world.addProject({ subdomain: "other", custom_domain });
+  const key = await host.world.addKey({ project: other });
+  await host.world.call("POST", "/links", { key, body: { path: "spring", url: `${url}other` } });
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+const visitOwn = () => host.visit("/spring", { host: "go.other.example:443" });
+
+describe("a host name", () => {
+  test("shows its own project's links, whatever its case and port", async () => {
+    for (const name of ["default.localhost", "DEFAULT.localhost:1", "default.localhost:8787"]) {
+      expect((await host.visit("/spring", { host: name })).headers.location).toBe(url);
+    }
+    const visited = await host.visit("/spring", { host: "other.localhost" });
+    expect(visited.headers.location).toBe(`${url}other`);
+  });
+
+  test("of a project's own shows its links once it is verified, and no longer", async () => {
+    expect(await visitOwn()).toMatchObject({ status: 421, text: elsewhere });
+    await change({ custom_domain_verified: true });
+    expect((await visitOwn()).headers.location).toBe(`${url}other`);
+    await change({ custom_domain_verified: false });
+    expect((await visitOwn()).status).toBe(421);
+  });
+
+  test.each([
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "",
+    "default.localhost.",
+    "default.localhost.evil.example",
+    "evil.example",
+    "xdefault.localhost.evil",
+    "a.default.localhost",
+    "default.localhost@evil.example",
+    "default_localhost",
+    "d%65fault.localhost",
+    "dеfault.localhost".normalize(),
+    `${"a".repeat(70)}.example`,
+    "x".repeat(4000),
+  ])("that is no project's is left to others: %j", async (name) => {
+    const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
+    expect(visited.headers.location).toBeUndefined();
+    expect([404, 421]).toContain(visited.status);
+  });
+
+  test("is the first of two, as for every server behind the same proxy", async () => {
+    const request = "GET /spring HTTP/1.1\r\nHost: other.localhost\r\nHost: default.localhost\r\n";
+    const answer = await host.sendRaw(`${request}Connection: close\r\n\r\n`);
+    expect(answer).toContain(`\r\nlocation: ${url}other\r\n`);
+  });
+
+  test("cannot be named in the request's own line", async () => {
+    const answer = await host.sendRaw(
+      "GET http://other.localhost/spring HTTP/1.1\r\nHost: default.localhost\r\n" +
+        "Connection: close\r\n\r\n",
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+  });
+});
+
+describe("what is not there", () => {
+  test("looks the same, whether the link, the project or its right is missing", async () => {
+    await host.add("link", { path: "gone", url });
+    const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
+      .links;
+    await host.world.call("DELETE", `/links/${link.id}`);
+    await change({ suspended: true });
+    const asked = [
+      await host.visit("/nothing"),
+      await host.visit("/gone"),
+      await host.visit("/"),
+      await host.visit("/nothing.qr"),
+      await host.visit("/.well-known/nothing"),
+      await host.visit("/spring", { host: "nobody.localhost" }),
+      await host.visit("/.well-known/assetlinks.json", { host: "nobody.localhost" }),
+      await host.visit("/spring", { host: "other.localhost" }),
+      await host.visit("/.well-known/assetlinks.json", { host: "other.localhost" }),
+    ];
+    await change({ suspended: false });
+    const [first] = asked;
+    const told = asked.map(({ status, text, headers }) => {
+      return JSON.stringify({ status, text, headers: { ...headers, date: "" } });
+    });
+    expect(new Set(told).size).toBe(1);
+    expect(first?.status).toBe(404);
+    expect(first?.text).not.toMatch(/default|nothing|localhost|Waypost/i);
+    expect(first?.headers).toMatchObject({
+      "cache-control": "private, no-store",
+      "x-robots-tag": "noindex",
+      "content-type": "text/html; charset=utf-8",
+    });
+    expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
+  });
+
+  test("is there as soon as it is made, and gone as soon as it is deleted", async () => {
+    expect((await host.visit("/brief")).status).toBe(404);
+    const { id } = await host.add("link", { path: "brief", url });
+    for (const seen of [1, 2]) {
+      expect([seen, (await host.visit("/brief")).status]).toEqual([seen, 302]);
+    }
+    await host.world.call("PATCH", `/links/${id}`, { body: { url: `${url}new` } });
+    expect((await host.visit("/brief")).headers.location).toBe(`${url}new`);
+    await host.world.call("DELETE", `/links/${id}`);
+    expect((await host.visit("/brief")).status).toBe(404);
+  });
+});
+
+describe("a method", () => {
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
+    "%s is not for links",
+    async (method) => {
+      for (const path of ["/spring", "/nothing", "/.well-known/assetlinks.json"]) {
+        const visited = await host.visit(path, { method });
+        expect(visited).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
+      }
+      expect((await host.visit("/spring", { method, host: "nobody.localhost" })).status).toBe(405);
+    },
+  );
+
+  test("HEAD is answered as GET is, without the body", async () => {
+    for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
+      const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
+      const { date: __, ...headers } = (await host.visit(path)).headers;
+      expect(head).toEqual(headers);
+    }
+    expect((await host.visit("/nothing", { method: "HEAD" })).text).toBe("");
+  });
+});
+
+test("a redirect is for this visit alone", async () => {
+  expect((await host.visit("/spring")).headers).toMatchObject({
+    location: url,
+    "cache-control": "private, no-store",
+    vary: "user-agent",
+    "referrer-policy": "strict-origin-when-cross-origin",
+    "x-robots-tag": "noindex",
+  });
+});
+
+test("Google Play is told the address that was visited, whichever of the two it was", async () => {
+  await change({ custom_domain_verified: true, link_in_referrer: true });
+  const key = await host.world.addKey({ project: other });
+  const body = {
+    path: "play",
+    enable_forced_redirect: true,
+    android_app: { package_name: "com.example.a", fingerprints: ["AA:BB"] },
+  };
+  await host.world.call("POST", "/links", { key, body });
+  const agent = agents.android["Chrome on a phone"];
+  const visited = [
+    ["other.localhost", `http://other.localhost:${host.port}/play?c=1`],
+    ["go.other.example", "https://go.other.example/play?c=1"],
+  ] as const;
+  for (const [name, address] of visited) {
+    const { headers } = await host.visit("/play?c=1", { host: name, agent });
+    const referrer = new URL(headers.location ?? "").searchParams.get("referrer") ?? "";
+    const told = new URLSearchParams(referrer).get("_url") ?? "";
+    expect(Buffer.from(told, "base64url").toString()).toBe(address);
+  }
+  await change({ custom_domain_verified: false, link_in_referrer: false });
+});
+
+test("the host's own files are ours, and those that read tags may come", async () => {
+  expect(await host.visit("/robots.txt")).toMatchObject({
+    status: 200,
+    text: "User-agent: *\nAllow: /\n",
+  });
+  expect((await host.visit("/favicon.ico")).status).toBe(204);
+});
+
+async function change(changes: ProjectChanges): Promise<void> {
+  await host.world.store.write((db) => updateProject(db, other.id, changes, 0));
+}

@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { deleteLink } from "../../src/store/links.ts";
+import { updateProject } from "../../src/store/projects.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { sha256 } from "../contract/sample-link.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/** The page that people meet before an app or a store: whose design it has, and where it leads. */
+
+const url = "https://shop.example/";
+const iPhone = agents.ios["Safari on an iPhone"];
+const phone = agents.android["Chrome on a phone"];
+
+let host: LinkHost;
+beforeEach(async () => {
+  host = await openLinkHost();
+  await addLink(host);
+});
+afterEach(() => host[Symbol.asyncDispose]());
+
+async function addLink({ add }: LinkHost): Promise<void> {
+  const team_id = "ABCDE12345";
+  const bundle_id = "com.example.a";
+  await add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop" });
+  await add("android_app", { package_name: bundle_id, fingerprints: [sha256] });
+  await add("link", {
+    path: "spring",
+    url,
+    social_title: "Spring sale",
+    ios_app: { bundle_id },
+    android_app: { package_name: bundle_id },
+  });
+}
+
+const readLinks = (html: string) =>
+  Array.from(html.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
+
+const publish = (word: string) =>
+  host.world.call("POST", "/page_template/publish", {
+    body: { body: `<p>${word} {{ link.name }}</p>{% store_buttons %}`, css: "" },
+  });
+
+describe("a page", () => {
+  test("is for this visit alone, runs nothing and is found by no search", async () => {
+    const { headers } = await host.visit("/spring", { agent: iPhone });
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "private, no-store",
+      vary: "user-agent",
+      "x-content-type-options": "nosniff",
+      "x-robots-tag": "noindex",
+    });
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; /);
+    expect(headers["set-cookie"]).toBeUndefined();
+    const again = await host.visit("/spring", { agent: iPhone });
+    const nonce = /nonce-([\w-]{22})'/;
+    const [first, second] = [headers, again.headers].map(
+      (seen) => nonce.exec(String(seen["content-security-policy"]))?.[1],
+    );
+    expect(first).toBeDefined();
+    expect(second).not.toBe(first);
+  });
+
+  test("leads into the app by its scheme on iOS, and by an intent on Android", async () => {
+    const ios = await host.visit("/spring?a=1", { agent: iPhone });
+    expect(readLinks(ios.text)).toEqual(["shop://spring?a=1", "https://apps.apple.com/app/id1"]);
+    const android = await host.visit("/spring", { agent: phone });
+    const play = "https://play.google.com/store/apps/details?id=com.example.a";
+    expect(readLinks(android.text)).toEqual([
+      `intent://default.localhost:${host.port}/spring#Intent;scheme=http;package=com.example.a;` +
+        `S.browser_fallback_url=${encodeURIComponent(play)};end`,
+      play,
+    ]);
+  });
+
+  test("has the design of the published template, from the next visit on", async () => {
+    const read = async () => (await host.visit("/spring", { agent: iPhone })).text;
+    expect(await read()).not.toContain("Sesame");
+    expect((await publish("Sesame")).status).toBe(200);
+    expect(await read()).toContain("<p>Sesame ");
+    await publish("Barley");
+    expect(await read()).toContain("<p>Barley ");
+    await host.world.call("PATCH", "/page_template", {
+      body: { body: "<p>Draft</p>{% store_buttons %}" },
+    });
+    expect(await read()).toContain("<p>Barley ");
+    await host.world.call("POST", "/page_template/unpublish");
+    expect(await read()).not.toContain("Barley");
+  });
+
+  test("has the default design where the operator took templates away", async () => {
+    await publish("Sesame");
+    const { id } = host.world.project;
+    await host.world.store.write((db) => updateProject(db, id, { templates_enabled: false }, 0));
+    const visited = await host.visit("/spring", { agent: iPhone });
+    expect(visited.text).not.toContain("Sesame");
+    expect(visited.text).toContain("Spring sale");
+  });
+
+  test("has the default design where a stored template is refused by now", async () => {
+    await publish("Sesame");
+    await host.world.store.write((db) =>
+      db.updateTable("page_template_versions").set({ body: "{% nonsense %}" }).execute(),
+    );
+    const visited = await host.visit("/spring", { agent: iPhone });
+    expect(visited).toMatchObject({ status: 200 });
+    expect(visited.text).toContain("Spring sale");
+  });
+});
+
+describe("with a second host name", () => {
+  test("the Open button leads there, and who gets there without the app is sent on", async () => {
+    await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
+    await addLink(twice);
+    const ios = await twice.visit("/spring?a=1", { agent: iPhone });
+    const [open, store] = readLinks(ios.text);
+    expect(open).toBe("http://default.open.localhost/spring?a=1");
+    const second = { host: "default.open.localhost", agent: iPhone };
+    const followed = await twice.visit("/spring?a=1", second);
+    expect(followed).toMatchObject({ status: 302, headers: { location: store } });
+    const file = await twice.visit("/.well-known/apple-app-site-association", second);
+    expect(file.text).toContain("com.example.a");
+    const [link] = (await twice.world.call("GET", "/links")).body.links;
+    expect(link.clicks).toBe(1);
+  });
+});
+
+test("what another process writes is seen within the blink of an eye", async () => {
+  const [link] = (await host.world.call("GET", "/links")).body.links;
+  const visit = () => host.visit("/spring");
+  expect((await visit()).status).toBe(302);
+  const { file, project } = host.world;
+  const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  await other.write((db) => deleteLink({ db, projectId: project.id }, link.id));
+  await other.close();
+  host.world.advance(20);
+  expect((await visit()).status).toBe(404);
+});

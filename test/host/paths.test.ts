@@ -1,0 +1,110 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { encodePath } from "../../src/contract/link-path.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+
+/** A created path leads to its own link, and no other path does. */
+
+let host: LinkHost;
+beforeAll(async () => {
+  host = await openLinkHost();
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+const pieces = fc.constantFrom(
+  "a",
+  "A",
+  "é",
+  "e\u0301",
+  "Ω",
+  "ß",
+  "/",
+  ".",
+  "..",
+  "-",
+  " ",
+  "+",
+  "?",
+  "#",
+);
+const others = fc.constantFrom(
+  "&",
+  "=",
+  ";",
+  ":",
+  "@",
+  "'",
+  '"',
+  "<",
+  "~",
+  "日本",
+  "😀",
+  "%20",
+  ".qr",
+);
+const path = fc
+  .array(fc.oneof({ weight: 3, arbitrary: pieces }, others, fc.string({ unit: "grapheme" })), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  .map((parts) => parts.join(""));
+
+test("every path that can be created resolves to its own link alone", async () => {
+  const targets = new Map<string, string>();
+  await fc.assert(
+    fc.asyncProperty(path, async (wanted) => {
+      host.world.advance(1000);
+      const url = `https://shop.example/${targets.size}`;
+      const { status, body } = await host.world.call("POST", "/links", {
+        body: { path: wanted, url, options: { shorten: true } },
+      });
+      if (status !== 201) {
+        // Refused, or taken by one of those before it: nothing changed for that one.
+        expect(status).toBe(422);
+        return;
+      }
+      expect([...targets.keys()]).not.toContain(body.path);
+      targets.set(body.path, url);
+      targets.set(body.shortened_path, url);
+      for (const address of [body.path, body.shortened_path]) {
+        expect((await host.visit(`/${encodePath(address)}`)).headers.location).toBe(url);
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect(targets.size).toBeGreaterThan(100);
+  // All together: nobody answers for somebody else.
+  for (const [address, url] of targets) {
+    expect((await host.visit(`/${encodePath(address)}`)).headers.location).toBe(url);
+  }
+});
+
+test("what is almost a path is not", async () => {
+  const url = "https://shop.example/";
+  await host.add("link", { path: "Spring/Größe 1", url });
+  const exact = "/Spring/Gr%C3%B6%C3%9Fe%201";
+  for (const same of [exact, "/Spring/Gro%CC%88%C3%9Fe%201", "/%53pring%2FGr%c3%b6%c3%9fe%201"]) {
+    expect((await host.visit(same)).headers.location).toBe(url);
+  }
+  expect((await host.visit(`${exact}?x=1&path=other`)).headers.location).toBe(url);
+  expect((await host.visit(`${exact}?/other`)).headers.location).toBe(url);
+  const others = [
+    "/spring/Gr%C3%B6%C3%9Fe%201",
+    `${exact}/`,
+    `/${exact}`,
+    `${exact}%00`,
+    `${exact}%0d%0a`,
+    "/Spring/Gr%F6%DFe%201",
+    "/Spring/Größe+1".replace(/[öß]/g, "o"),
+    "/Spring/../Spring/Gr%C3%B6%C3%9Fe%201",
+    "/./Spring/Gr%C3%B6%C3%9Fe%201",
+    "/Spring%252FGr%C3%B6%C3%9Fe%201",
+    "/Spring//Gr%C3%B6%C3%9Fe%201",
+    "/Spring\\Gr%C3%B6%C3%9Fe%201",
+    "/Spring/Gr%C3%B6%C3%9Fe%201%20",
+    "/Spring/Gr%C3%B6SSe%201",
+  ];
+  for (const other of others) {
+    expect([other, (await host.visit(other)).status]).toEqual([other, 404]);
+  }
+});
