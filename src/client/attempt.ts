@@ -1,5 +1,7 @@
+import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { Problem } from "../contract/problem.ts";
+import { messages } from "../contract/messages.ts";
+import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
 import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
 import type { Patience } from "./patience.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
@@ -12,8 +14,8 @@ export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promi
 
 /** A reply whose status is there; its body may still be on the way, and may never arrive. */
 type Reply = Omit<ApiReply, "body"> & {
-  /** Undefined where it is no JSON. */
-  readonly readBody: () => Promise<unknown>;
+  /** The data of its JSON, or the text of the page that was asked for; undefined for neither. */
+  readonly readBody: (isPage: boolean) => Promise<unknown>;
   /** For a body that nobody wants. */
   readonly discard: () => void;
 };
@@ -55,6 +57,16 @@ type Try = {
 };
 
 const wordsLength = 4000;
+const mostProblems = 100;
+
+const placedProblems = z.array(
+  z.object({
+    field: z.string(),
+    line: z.int().optional(),
+    column: z.int().optional(),
+    message: z.string(),
+  }),
+);
 
 export async function attempt(asked: Try): Promise<Outcome> {
   const { endpoint, request, send, patience, skew } = asked;
@@ -70,7 +82,8 @@ export async function attempt(asked: Try): Promise<Outcome> {
     return strange(`a redirect (status ${response.status}), which is not followed`);
   }
   try {
-    return judge(asked, response, await response.readBody());
+    const isPage = isOk(response) && endpoint.type === "text/html";
+    return judge(asked, response, await response.readBody(isPage));
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return replyLost;
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
@@ -93,8 +106,16 @@ function judge({ endpoint, secret }: Try, response: Reply, body: unknown): Outco
     return { kind: "doubtful", reason: "failing", said, ...readPatience(response) };
   }
   // A proxy's error page is no refusal in the API's own words.
-  if (words === undefined) return strange(`the status ${status} and ${describe(body)}`);
-  return { kind: "refused", problem: new Problem(status, words) };
+  if (words === undefined) {
+    const isGuess = endpoint.documented === false && status === 404;
+    if (isGuess) return { kind: "refused", problem: notFound(messages.not_offered) };
+    return strange(`the status ${status} and ${describe(body)}`);
+  }
+  const problems = readProblems(body, secret);
+  return {
+    kind: "refused",
+    problem: new Problem(status, words, { ...(problems && { problems }) }),
+  };
 }
 
 /** What fits the entry is the answer, whichever 2xx it came with; a login page never fits. */
@@ -114,8 +135,26 @@ function readWords(body: unknown, secret: string | undefined): string | undefine
   const words = parts
     .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
     .join(", ");
-  const safe = secret === undefined ? words : words.replaceAll(secret, "[the key]");
-  return safe.slice(0, wordsLength);
+  return hide(words, secret).slice(0, wordsLength);
+}
+
+/** The faults of a template come with their places; how is not in the specification. */
+function readProblems(
+  body: unknown,
+  secret: string | undefined,
+): readonly PlacedProblem[] | undefined {
+  if (typeof body !== "object" || body === null || !("problems" in body)) return undefined;
+  const parsed = placedProblems.safeParse(body.problems);
+  return parsed.data?.slice(0, mostProblems).map(({ field, line, column, message }) => ({
+    field,
+    message: hide(message, secret).slice(0, wordsLength),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  }));
+}
+
+function hide(text: string, secret: string | undefined): string {
+  return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }
 
 function describe(body: unknown): string {

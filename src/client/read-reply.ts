@@ -17,8 +17,14 @@ export async function readStream(body: AsyncIterable<Uint8Array>): Promise<strin
   return Buffer.concat(chunks).toString("utf8");
 }
 
+/** What came, if it is what was asked for: the text of a page, or the data of JSON. */
+export function readContent(text: string, isPage: boolean, type: unknown): unknown {
+  if (!isPage) return readJson(text);
+  return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
+}
+
 /** The JSON of a reply: null for an empty body, undefined for anything that is no JSON. */
-export function readJson(text: string): unknown {
+function readJson(text: string): unknown {
   if (text === "") return null;
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import { Agent, buildConnector } from "undici";
 import { NotSent, type Send } from "./attempt.ts";
-import { readJson, readStream } from "./read-reply.ts";
+import { readContent, readStream } from "./read-reply.ts";
 
 /** The way to a deployment elsewhere. Its connections stay open between calls. */
 export type Remote = {
@@ -31,7 +31,8 @@ export function openRemote(): Remote {
     return {
       status: reply.statusCode,
       headers: Object.fromEntries(named),
-      readBody: async () => readJson(await readStream(reply.body)),
+      readBody: async (isPage) =>
+        readContent(await readStream(reply.body), isPage, reply.headers["content-type"]),
       discard: () => {
         // An error of a body that nobody wants is nobody's.
         reply.body.on("error", () => undefined).destroy();

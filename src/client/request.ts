@@ -25,12 +25,18 @@ export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Targe
     method: endpoint.method,
     url: target.origin + apiPrefix + fillPath(endpoint, input) + query,
     headers: {
-      accept: "application/json",
+      accept: endpoint.type ?? "application/json",
+      ...(endpoint.type !== undefined && nameBrowser(input)),
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
     },
     body,
   };
+}
+
+/** A page may be another one for another browser. */
+function nameBrowser({ user_agent }: FlatInput): Readonly<Record<string, string>> {
+  return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
 }
 
 /** The fields of an input that travel in the body. */

@@ -1,5 +1,7 @@
 import { listNamedScopes } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import { messages } from "../contract/messages.ts";
 import type { Code } from "./failure.ts";
 
 /** What to do next, in one sentence for the assistant: the part of an error that saves a guess. */
@@ -66,8 +68,18 @@ function nameScope({ endpoint, message = "" }: Context): string {
 }
 
 function adviseNotFound(context: Context): string {
+  const { endpoint, tool, message } = context;
+  if (message === messages.not_offered) {
+    return `Tell the user that this deployment may not offer ${tool}.`;
+  }
+  if (endpoint === contract.pageTemplate.preview) {
+    return "Give the UUID of a link as link_id, or no link_id at all for a sample.";
+  }
+  if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
+    return "The project has no page template yet: a draft has to be saved first.";
+  }
   // What takes no id was not asked for by one.
-  const listTool = context.endpoint?.params === undefined ? undefined : findListTool(context);
+  const listTool = endpoint?.params === undefined ? undefined : findListTool(context);
   if (listTool === undefined) return "Check the argument; nothing has it.";
   return `Find the right id with ${listTool}.`;
 }
@@ -94,6 +106,8 @@ function lookFirst(effect: Context["effect"]): string {
 /** Links, apps and projects are each found by the list of their kind. */
 function findListTool({ endpoint, isListed = true }: Context): string | undefined {
   if (endpoint === undefined || !isListed) return undefined;
+  const { version, versions, restore } = contract.pageTemplate;
+  if (endpoint === version || endpoint === restore) return versions.tool;
   const [, kind = ""] = endpoint.path.split("/");
   const resource = kind === "short_links" ? "links" : kind;
   return ["links", "ios_apps", "android_apps", "projects"].includes(resource)

@@ -16,7 +16,8 @@ import {
 import { describeFault } from "./guard.ts";
 import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
-import type { JsonObject, Surface, Tool } from "./tool.ts";
+import type { JsonObject, Picture, Surface, Tool } from "./tool.ts";
+import { viewData } from "./views.ts";
 
 type Denied = Reading & { readonly state: "denied" };
 
@@ -25,9 +26,14 @@ export type CallContext = {
   readonly gate: Gate;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
+  /** Whether the client has room for the view of a tool. */
+  readonly showsViews?: boolean;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
 };
+
+/** What is shown beside a result. */
+type Extras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
 
 /**
  * One call of a tool, from what the client sent to what it gets. Nothing leaves but a result, or
@@ -42,7 +48,8 @@ export async function callTool(
     const denied = tool.readAccess(context.surface.access);
     if (denied.state === "denied") throw refuseDenied(tool, denied);
     const args = tool.check(given);
-    return present(await runTool(tool, args, context));
+    const extras: Extras = { pictures: [], views: [] };
+    return present(await runTool(tool, args, context, extras), extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
@@ -50,8 +57,13 @@ export async function callTool(
   }
 }
 
-function runTool(tool: Tool, args: JsonObject, context: CallContext): Promise<JsonObject> {
-  const { surface, gate, signal } = context;
+function runTool(
+  tool: Tool,
+  args: JsonObject,
+  context: CallContext,
+  { pictures, views }: Extras,
+): Promise<JsonObject> {
+  const { surface, gate, signal, showsViews = false } = context;
   const token = args["approval"];
   const person = { ...context.person, token: typeof token === "string" ? token : undefined };
   return tool.run(args, {
@@ -59,6 +71,9 @@ function runTool(tool: Tool, args: JsonObject, context: CallContext): Promise<Js
     signal,
     ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
     approve: (act) => gate.pass(act, surface.key_print, person),
+    attach: (picture) => pictures.push(picture),
+    showsViews,
+    attachView: (data) => views.push(data),
   });
 }
 
@@ -110,12 +125,22 @@ function fail(error: Failure): CallToolResult {
   return { ...present({ error }), isError: true };
 }
 
+const noExtras: Extras = { pictures: [], views: [] };
+
 /** The same JSON twice: some clients show their model only the one, some only the other. */
-function present(result: JsonObject): CallToolResult {
+function present(result: JsonObject, { pictures, views }: Extras = noExtras): CallToolResult {
   // What goes in as an object comes out as one.
   const structuredContent = makeInert(result) as Record<string, unknown>;
+  const [view] = views;
   return {
+    // What only the view gets, which shows it to a person: no model reads it.
+    ...(view !== undefined && { _meta: { [viewData]: view } }),
     structuredContent,
-    content: [{ type: "text", text: JSON.stringify(structuredContent) }],
+    content: [
+      { type: "text", text: JSON.stringify(structuredContent) },
+      ...pictures.map(({ data, mimeType }) => {
+        return { type: "image" as const, data: Buffer.from(data).toString("base64"), mimeType };
+      }),
+    ],
   };
 }

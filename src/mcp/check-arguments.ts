@@ -11,11 +11,17 @@ import { unwrap } from "./unwrap.ts";
 const mostProblems = 20;
 
 /** Names, types and enums of a tool's arguments; what the fields mean is the API's to judge. */
-export function checkArguments(tool: string, schema: z.ZodObject, given: unknown): Arguments {
+export function checkArguments(
+  tool: string,
+  schema: z.ZodObject,
+  given: unknown,
+  /** Arguments of which the API itself says what null means. */
+  meant: readonly string[] = [],
+): Arguments {
   // What fits as it is has nothing in it that `decode` would change.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
-  const decoded = decode(given ?? {}, schema);
+  const decoded = decode(given ?? {}, schema, meant);
   const parsed = schema.safeParse(decoded);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
@@ -27,17 +33,17 @@ export function checkArguments(tool: string, schema: z.ZodObject, given: unknown
  * Some clients encode objects, lists, numbers and flags as JSON once more. A text is taken for
  * that only where the schema has no room for a text.
  */
-function decode(value: unknown, schema: z.core.$ZodType): unknown {
+function decode(value: unknown, schema: z.core.$ZodType, meant: readonly string[] = []): unknown {
   const wanted = unwrap(schema);
   if (typeof value === "string") {
     if (takesText(wanted)) return value;
     const decoded = parseJson(value);
-    return typeof decoded === "string" ? value : decode(decoded, schema);
+    return typeof decoded === "string" ? value : decode(decoded, schema, meant);
   }
   if (wanted instanceof z.ZodObject && isRecord(value)) {
     const members = Object.entries(value).flatMap(([name, member]) => {
       const field = findMember(wanted, name);
-      if (member === null && isLeftOut(field)) return [];
+      if (member === null && isLeftOut(field) && !meant.includes(name)) return [];
       return [[name, field === undefined ? member : decode(member, field)] as const];
     });
     return Object.fromEntries(members);

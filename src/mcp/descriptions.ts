@@ -36,4 +36,11 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   create_project: "Create a project with its own link host. Master key.",
   update_project: "Change fields of a project. A changed domain needs approval. Master key.",
   delete_project: "Delete a project with its links, apps and keys, for ever. Master key.",
+  save_template: "Save the draft of the links' page. No visitor sees it before it is published.",
+  publish_template: "Show the draft on all links' pages. body and css, if given, are saved first.",
+  unpublish_template: "Give all links their default page back. Draft and versions stay.",
+  list_template_versions: "List the published versions of the links' page, newest first.",
+  get_template_version: "Read one published version with its body and css.",
+  restore_template_version: "Replace the draft with a published version. Publishes nothing.",
+  preview_template: "Show a link's page as HTML, from body and css or the draft. Saves nothing.",
 };

@@ -1,15 +1,19 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { listEndpoints } from "../contract/index.ts";
+import { contract, listEndpoints } from "../contract/index.ts";
 import type { Mode } from "./mode.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
+import { runGetLink } from "./get-link.ts";
 import { buildInput, listFields, publishBoth, type Fields } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput, publishPage } from "./output-schema.ts";
-import { findKind, type ResourceKind } from "./resource-kind.ts";
+import { findKind, nameResult, type ResourceKind } from "./resource-kind.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
+import { runTemplate } from "./run-template.ts";
+import { isOfTemplate } from "./templates.ts";
 import { annotate, type JsonObject, type Tool } from "./tool.ts";
+import { templateView } from "./views.ts";
 
 /** The tools that are the contract's entries, one each. */
 export function deriveTools(mode: Mode): readonly Tool[] {
@@ -21,6 +25,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const kind = findKind(endpoint);
   const fields = once(() => listOwnFields(endpoint, kind, mode));
   const schema = once(() => buildInput(fields()));
+  const ownFields = Object.keys(endpoint.body?.shape ?? {});
   return {
     name,
     title,
@@ -30,12 +35,22 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     effect,
     annotations: annotate(endpoint),
     fieldsLike: findFieldTexts(endpoint),
-    inputSchema: publishBoth(fields, Object.keys(endpoint.body?.shape ?? {})),
+    inputSchema: publishBoth(fields, ownFields),
     outputSchema: once(() => publishResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
-    check: (given) => checkArguments(name, schema(), given),
-    run: (args, call) => runEndpoint(endpoint, args, call),
+    check: (given) => checkArguments(name, schema(), given, ownFields),
+    run: (args, call) => chooseRun(endpoint)(endpoint, args, call),
+    view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
   };
+}
+
+function chooseRun(endpoint: Endpoint): typeof runEndpoint {
+  if (isOfTemplate(endpoint)) return runTemplate;
+  return takesQr(endpoint) ? runGetLink : runEndpoint;
+}
+
+function takesQr(endpoint: Endpoint): boolean {
+  return endpoint === contract.links.show;
 }
 
 /** Fields are explained once, by the first tool that takes them. */
@@ -48,12 +63,17 @@ function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fiel
   return listFields(endpoint, {
     idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
     takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
+    takesQr: takesQr(endpoint),
   });
 }
 
-function publishResult({ response, list, method }: Endpoint, { name }: ResourceKind): JsonObject {
+function publishResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
+  const { response, list, method } = endpoint;
   if (method === "DELETE") return publishOutput({ deleted });
   if (response === null) return publishOutput({});
+  const name = nameResult(endpoint, kind);
+  // An envelope without a name around it is the result itself.
+  if (name === undefined) return publishOutput((response as z.ZodObject).shape);
   if (list === undefined) return publishOutput({ [name]: response });
   // A list's response is the envelope itself: its rows and `meta`.
   const { [list.name]: rows, meta } = (response as z.ZodObject).shape;

@@ -40,11 +40,12 @@ export function createExplainLink(): Tool {
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
-      const { linkHost, linkInReferrer } = call.surface;
+      const { linkHost, hasSecondHost, linkInReferrer } = call.surface;
       const path = link.path ?? "";
       const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {
         link_in_referrer: linkInReferrer,
+        second_host: hasSecondHost,
         address: isAddressed ? writeAddress(linkHost, path) : undefined,
       });
     },

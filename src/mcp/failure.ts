@@ -56,6 +56,19 @@ export const failureSchema = z.object({
 });
 export type Failure = z.output<typeof failureSchema>;
 
+/** A key that may act may still lack the right to look. */
+const blinding: ReadonlySet<Code> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+  "unauthorized",
+]);
+
+/** Whether somebody may not look, which keeps nobody from acting. */
+export function isBlinding(error: unknown): boolean {
+  return error instanceof ToolFailure && blinding.has(error.failure.code);
+}
+
 /** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
@@ -99,14 +112,15 @@ export function refuseUndeclared(message: string): ToolFailure {
 }
 
 /** What the deployment said, or would say. */
-export function explainProblem(asked: Asked, { status, message }: Problem): Failure {
+export function explainProblem(asked: Asked, problem: Problem): Failure {
+  const { status, message, problems: placed } = problem;
   const code = readCode(status, message);
   const isMendable = code === "validation_failed" || code === "bad_request";
   return {
     code,
     status,
     message,
-    ...(status === 422 && { problems: splitSentence(asked.endpoint, message) }),
+    ...(status === 422 && { problems: [...(placed ?? splitSentence(asked.endpoint, message))] }),
     effect: "none",
     retry: isMendable ? "now" : "never",
     next: advise(code, { ...asked, message }),

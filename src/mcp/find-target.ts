@@ -1,6 +1,7 @@
 import { uuidPattern } from "../contract/fields.ts";
 import { normalizeForSearch } from "../contract/link-path.ts";
 import { fold } from "../contract/text.ts";
+import { readUrl } from "../contract/web-address.ts";
 import { advise } from "./advice.ts";
 import { ToolFailure } from "./failure.ts";
 import { quote, readShown } from "./inert.ts";
@@ -45,7 +46,7 @@ function trim(text: string): string {
 
 /** A path, or the whole address of one of the project's links. */
 function readPath(given: string, linkHost: string | undefined): string {
-  const address = URL.canParse(given) ? new URL(given) : undefined;
+  const address = readUrl(given);
   const isOurs = linkHost !== undefined && address?.origin === new URL(linkHost).origin;
   return normalizeForSearch(isOurs ? address.pathname : given);
 }

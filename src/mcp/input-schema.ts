@@ -14,6 +14,8 @@ export type InputOptions = {
   readonly idText: string;
   /** Whether the call takes a sealed approval (two-step mode). */
   readonly takesApproval: boolean;
+  /** Whether the call can ask for a picture of the address. */
+  readonly takesQr?: boolean;
 };
 
 export type Fields = Readonly<Record<string, z.ZodType>>;
@@ -34,6 +36,9 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
       .string()
       .optional()
       .describe("approval.token of the first call's answer");
+  }
+  if (options.takesQr === true) {
+    fields["qr"] = z.boolean().optional().describe("Also the address as a QR picture");
   }
   return fields;
 }

@@ -3,7 +3,10 @@ import { failureSchema } from "./failure.ts";
 import { createWriter } from "./json-schema.ts";
 import type { JsonObject } from "./tool.ts";
 
-const writeMembers = createWriter();
+const writeMembers = createWriter(({ jsonSchema }) => {
+  // Nothing that is empty gets this far (client/verdict.ts), and not every client knows the word.
+  delete jsonSchema.minLength;
+});
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 

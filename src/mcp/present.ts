@@ -1,7 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { meta, type Meta } from "../contract/fields.ts";
 import { encodePath, normalizeForSearch } from "../contract/link-path.ts";
-import { findKind } from "./resource-kind.ts";
+import { findKind, nameResult } from "./resource-kind.ts";
 import type { JsonObject } from "./tool.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
@@ -11,9 +11,10 @@ export function presentBody(
   body: JsonObject,
   linkHost: string | undefined,
 ): JsonObject {
-  const { name } = findKind(endpoint);
+  const kind = findKind(endpoint);
   if (endpoint.list !== undefined) return presentPage(endpoint, body, linkHost);
-  return { [name]: addAddress(name, body, linkHost) };
+  const name = nameResult(endpoint, kind);
+  return name === undefined ? body : { [name]: addAddress(kind.name, body, linkHost) };
 }
 
 /** The rows of a list's body, which the client has parsed by the entry's schema. */

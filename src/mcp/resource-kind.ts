@@ -16,7 +16,7 @@ export type ResourceKind = {
   readonly key?: string;
 };
 
-const { links, iosApps, androidApps, projects } = contract;
+const { links, iosApps, androidApps, projects, pageTemplate } = contract;
 
 const link: ResourceKind = {
   name: "link",
@@ -57,10 +57,26 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     show: projects.show,
     index: projects.index,
   },
+  // There is one, and nothing reads it by itself; what has an id is a version of it.
+  page_template: {
+    name: "page_template",
+    label: "page template",
+    group: "templates",
+    names: ["published_at"],
+    show: pageTemplate.version,
+    index: pageTemplate.versions,
+  },
 };
 
 export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   const kind = kinds[path.split("/")[1] ?? ""];
   if (kind === undefined) throw new Error(`no kind of resource at ${path}`);
   return kind;
+}
+
+/** The member of a result that holds what came back; none where that names its parts itself. */
+export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
+  if (endpoint.type === "text/html") return "html";
+  if (endpoint.path === pageTemplate.versions.path) return undefined;
+  return endpoint.path === pageTemplate.version.path ? "version" : name;
 }

@@ -10,6 +10,7 @@ import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
 import type { ServerOptions } from "./server.ts";
 import { listVisible } from "./toolbox.ts";
+import { templateView, viewType } from "./views.ts";
 
 /** What can be read by address: the key's access, the API's limits, and each resource. */
 
@@ -54,7 +55,9 @@ export function writeTemplate({ path }: Endpoint): string {
 }
 
 export function serveResources(server: Server, options: ServerOptions, guard: Guard): void {
-  server.setRequestHandler("resources/list", () => ({ resources: fixed }));
+  server.setRequestHandler("resources/list", () => ({
+    resources: hasView(options) ? [...fixed, describeView()] : fixed,
+  }));
   const listTemplates = async () => {
     await options.surface.renew();
     return { resourceTemplates: listShown(options).map(describeTemplate) };
@@ -65,10 +68,26 @@ export function serveResources(server: Server, options: ServerOptions, guard: Gu
     guard(async (request, { mcpReq }) => {
       const { uri } = request.params;
       await options.surface.renew();
+      if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
       const value = await readResource(uri, options, mcpReq.signal);
       return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
     }),
   );
+}
+
+/** A view is there for whoever has its tool. */
+function hasView({ toolbox, surface }: ServerOptions): boolean {
+  return listVisible(toolbox, surface).some(({ view }) => view === templateView.uri);
+}
+
+function describeView() {
+  const { uri, name, title, description } = templateView;
+  return { uri, name, title, description, mimeType: viewType };
+}
+
+async function readView() {
+  const { templateViewHtml } = await import("./template-view-html.ts");
+  return { uri: templateView.uri, mimeType: viewType, text: templateViewHtml };
 }
 
 function describeTemplate(endpoint: Endpoint) {

@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Preview } from "./approval/act.ts";
 import { previewChange, previewDeletion } from "./approval/preview.ts";
-import { ToolFailure, type Code } from "./failure.ts";
+import { isBlinding } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
 import { presentBody } from "./present.ts";
 import { findKind, type ResourceKind } from "./resource-kind.ts";
@@ -53,14 +53,6 @@ type Target = {
   readonly state: JsonObject | null;
 };
 
-/** A key that may act may still lack the right to look. */
-const blinding: ReadonlySet<Code> = new Set([
-  "scope_missing",
-  "role_required",
-  "plan_required",
-  "unauthorized",
-]);
-
 /** The target as it is. A key that may not read it acts all the same, and shows less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
   try {
@@ -70,7 +62,7 @@ async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Pr
     const { clicks: _, ...state } = record;
     return { record, state };
   } catch (error) {
-    if (!(error instanceof ToolFailure) || !blinding.has(error.failure.code)) throw error;
+    if (!isBlinding(error)) throw error;
     return { record: {}, state: null };
   }
 }

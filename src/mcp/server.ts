@@ -21,6 +21,7 @@ import { servePrompts } from "./prompts.ts";
 import { serveResources } from "./resources.ts";
 import { listVisible, type Toolbox } from "./toolbox.ts";
 import type { Surface, Tool } from "./tool.ts";
+import { viewExtension, viewType } from "./views.ts";
 
 /** What an assistant is connected to: one key's tools, resources and prompts. */
 
@@ -94,7 +95,7 @@ function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> 
 export function describeTools(tools: readonly Tool[]) {
   const names = new Set(tools.map(({ name }) => name));
   return tools.map((tool) => {
-    const { name, title, description, annotations, fieldsLike = "" } = tool;
+    const { name, title, description, annotations, fieldsLike = "", view } = tool;
     const isTerse = names.has(fieldsLike);
     return {
       name,
@@ -104,6 +105,7 @@ export function describeTools(tools: readonly Tool[]) {
       // Both are object schemas: they are made from z.strictObject and z.looseObject.
       inputSchema: tool.inputSchema(isTerse) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
+      ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
     };
   });
 }
@@ -127,12 +129,14 @@ async function answerCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
-  const canAnswer = canShowForm(server, context);
+  const capabilities = readCapabilities(server, context);
+  const canAnswer = canShowForm(capabilities);
+  const showsViews = canShowViews(capabilities);
   let answer = readAnswer(context);
   for (let questions = 0; ; questions += 1) {
     try {
       const person = { canAnswer, answer };
-      return await callTool(tool, given, { surface, gate, person, signal, report });
+      return await callTool(tool, given, { surface, gate, person, signal, showsViews, report });
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       if (isModern) return askModern(error);
@@ -143,15 +147,24 @@ async function answerCall(
   }
 }
 
-/** A client without a form that can be shown has nobody there to ask. */
-function canShowForm(server: Server, { mcpReq }: ServerContext): boolean {
+function readCapabilities(server: Server, { mcpReq }: ServerContext): ClientCapabilities {
   // The SDK has validated the envelope, whose members its types do not name.
   const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
   const capabilities =
     envelope === undefined
       ? server.getClientCapabilities()
       : envelope[CLIENT_CAPABILITIES_META_KEY];
-  const { elicitation } = capabilities ?? {};
+  return capabilities ?? {};
+}
+
+/** MCP Apps: the client shows HTML of ours in a frame of its own. */
+function canShowViews({ extensions }: ClientCapabilities): boolean {
+  const apps: object = extensions?.[viewExtension] ?? {};
+  return "mimeTypes" in apps && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(viewType);
+}
+
+/** A client without a form that can be shown has nobody there to ask. */
+function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
   // Before there were two ways, an empty object meant the form.
   return elicitation.form !== undefined || elicitation.url === undefined;

@@ -11,6 +11,8 @@ import type { Surface } from "./tool.ts";
 export type KnownKey = {
   readonly facts: KeyFacts | undefined;
   readonly linkHost: string | undefined;
+  /** Whether the Open button of a link's page leads by a second host name. */
+  readonly hasSecondHost: boolean;
   readonly linkInReferrer: boolean;
 };
 
@@ -41,9 +43,13 @@ export function createSurface(options: SurfaceOptions): Surface {
     get linkHost() {
       return latest.linkHost;
     },
+    get hasSecondHost() {
+      return latest.hasSecondHost;
+    },
     get linkInReferrer() {
       return latest.linkInReferrer;
     },
+    mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     explore: async () => {
       if (access.hasFacts() || access.readKind() === "none") return;
       exploring ??= probe({ client, access, isOffered }).catch(() => {

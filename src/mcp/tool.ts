@@ -5,7 +5,7 @@ import type { Act } from "./approval/act.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 
-export const groups = ["links", "short_links", "apps", "projects"] as const;
+export const groups = ["links", "short_links", "apps", "projects", "templates"] as const;
 export type Group = (typeof groups)[number];
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -28,6 +28,8 @@ export type Tool = {
   /** Throws a ToolFailure that names everything that is wrong with the arguments. */
   readonly check: (given: unknown) => Arguments;
   readonly run: (args: Arguments, call: Call) => Promise<JsonObject>;
+  /** The address of the view that shows the tool's result. */
+  readonly view?: string | undefined;
 };
 
 /** All four hints, always: a client fills those that are missing with the worst. */
@@ -46,13 +48,19 @@ export type Surface = {
   readonly key_print: string;
   /** Where this key's links live, when that is known: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
+  /** Whether a page's button leads by a second host name. */
+  readonly hasSecondHost: boolean;
   /** The project's setting, as far as it is known (link-services.md §3). */
   readonly linkInReferrer: boolean;
+  /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
+  readonly mayAsk: (endpoint: Endpoint) => boolean;
   /** Finds out what is not known of the access yet; once, however often it is asked for. */
   readonly explore: () => Promise<void>;
   /** Takes over what the embedded service knows of the key by now. */
   readonly renew: () => Promise<void>;
 };
+
+export type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
 
 /** One call of a tool. */
 export type Call = {
@@ -62,6 +70,11 @@ export type Call = {
   readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
   /** Returns when a person has approved of this very act; leaves by throwing when not. */
   readonly approve: (act: Act) => Promise<void>;
+  /** Shows a picture beside the result, if there is to be a result. */
+  readonly attach: (picture: Picture) => unknown;
+  /** Whether the client has room for a tool's view, and what the view is given then. */
+  readonly showsViews: boolean;
+  readonly attachView: (data: JsonObject) => unknown;
 };
 
 export function annotate({

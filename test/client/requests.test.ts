@@ -17,7 +17,7 @@ type Sent = {
   readonly authorization: string | null;
 };
 
-const { links, shortLinks, iosApps, androidApps, projects } = contract;
+const { links, shortLinks, iosApps, androidApps, projects, pageTemplate } = contract;
 
 let world: World;
 let client: Client;
@@ -181,6 +181,31 @@ test("projects are reached with the master key", async () => {
   ]);
   expect(listed.output.meta.count).toBe(2);
   expect((await call(projects.destroy, { id }, master)).output).toBeNull();
+});
+
+test("the page template has no id, its versions have, and its preview is a page", async () => {
+  const draft = { body: "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n", css: "" };
+  const saved = await call(pageTemplate.save, draft);
+  expect(saved).toMatchObject({ method: "PATCH", path: "/page_template", body: draft });
+  const published = await call(pageTemplate.publish, {});
+  expect(published).toMatchObject({ method: "POST", path: "/page_template/publish" });
+  expect(published.output.live_version).toMatchObject(draft);
+
+  const listed = await call(pageTemplate.versions, {});
+  expect(listed).toMatchObject({ method: "GET", path: "/page_template/versions" });
+  const id = listed.output.versions[0]?.id ?? "";
+  const version = await call(pageTemplate.version, { id });
+  expect(version).toMatchObject({ method: "GET", path: `/page_template/versions/${id}` });
+  expect(version.output).toEqual(published.output.live_version);
+  const restored = await call(pageTemplate.restore, { id });
+  expect(restored.path).toBe(`/page_template/versions/${id}/restore`);
+
+  const preview = await call(pageTemplate.preview, { css: "h1 { color: red }" });
+  expect(preview).toMatchObject({ method: "POST", path: "/page_template/preview" });
+  expect(preview.output).toMatch(/^<!doctype html>/i);
+  const unpublished = await call(pageTemplate.unpublish, {});
+  expect(unpublished).toMatchObject({ method: "POST", path: "/page_template/unpublish" });
+  expect(unpublished.output.live_version).toBeNull();
 });
 
 test("every endpoint of the contract was asked above", () => {

@@ -59,8 +59,8 @@ export async function serveFixtures(): Promise<Serving> {
     api: deployment.own?.fetch,
     mcp: mcp.fetch,
     approvals: () => Promise.resolve(new Response(null, { status: 404 })),
-    linkOrigin,
-    url,
+    links: undefined,
+    hostnames: ["127.0.0.1", "localhost"],
     isHealthy: () => Promise.resolve(true),
   });
 

@@ -34,6 +34,7 @@ const appProbes = ["ios_apps", "android_apps"].flatMap((kind) => [
   `POST /${kind} {}`,
   `PATCH /${kind}/:id {}`,
 ]);
+const templateProbes = ["GET /page_template/versions", "GET /page_template/versions/:id"];
 /** All that may ever be asked of a deployment to find out what a key may do. */
 const allowed = [
   "GET /projects?limit=1",
@@ -41,6 +42,7 @@ const allowed = [
   "GET /links?limit=1",
   "GET /links/:id",
   ...appProbes,
+  ...templateProbes,
 ];
 
 async function explain(stage: Stage) {
@@ -127,7 +129,11 @@ describe("what is asked", () => {
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
     ["in read-only mode reads and nothing else", { mode: "read-only" }, []],
-    ["is about the tools that the operator left in", { selection: ["links"] }, appProbes],
+    [
+      "is about the tools that the operator left in",
+      { selection: ["links"] },
+      [...appProbes, ...templateProbes],
+    ],
   ])("%s", async (_, staging, never) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
     await explain(stage);
@@ -163,7 +169,7 @@ describe("what is asked", () => {
       await using stage = await openStage({ send: world.fetch, key });
       const { tools } = await explain(stage);
       expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason });
-      expect(await stage.listNames()).toHaveLength(25);
+      expect(await stage.listNames()).toHaveLength(32);
     }
   });
 });
@@ -228,7 +234,7 @@ describe("a deployment of another make", () => {
     expect(kind).toBe("project");
     expect(granted).toEqual(expect.arrayContaining(["list_links", "register_ios_app"]));
     const names = await stage.listNames();
-    expect(names).toHaveLength(20);
+    expect(names).toHaveLength(27);
     expect(names).not.toContain("list_projects");
   });
 

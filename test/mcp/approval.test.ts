@@ -154,6 +154,9 @@ describe("the argument approval", () => {
     "delete_ios_app",
     "update_android_app",
     "delete_android_app",
+    "publish_template",
+    "unpublish_template",
+    "restore_template_version",
   ];
 
   test("is there in two-step mode alone, and only where an act may need it", async () => {

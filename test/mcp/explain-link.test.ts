@@ -170,6 +170,15 @@ describe("what is to be explained", () => {
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
   });
 
+  test("tells whether the page's button could open the app", async () => {
+    const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
+    await using stage = await open();
+    await using other = await open({ known: { ...known, hasSecondHost: true } });
+    const [own, theirs] = [await explain(stage, { ios_app }), await explain(other, { ios_app })];
+    expect(JSON.stringify(own)).not.toContain("has an Open button");
+    expect(JSON.stringify(theirs)).toContain("has an Open button");
+  });
+
   test("a sender's address is checked against the links' own host", async () => {
     await using stage = await open();
     const loop = { path: "loop", url: `${linkHost}/loop` };

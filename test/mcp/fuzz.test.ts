@@ -98,6 +98,8 @@ const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ios_app: number.map((some) => ({ bundle_id: `com.a.b${some}`, team_id: "ABCDE12345" })),
   android_app: number.map((some) => ({ package_name: `com.a.b${some}`, fingerprints: ["AA:BB"] })),
   options: fc.constant({ shorten: true }),
+  body: number.map((some) => `<h1>{{ link.name }} ${some}</h1>\n{% store_buttons %}\n`),
+  css: fc.constantFrom("", "h1 { color: red }"),
   filters: fc.constantFrom([{ field: "name", condition: "present", value: false }]),
 };
 
@@ -107,7 +109,7 @@ function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   const types = new Set([type].flat());
   const imagineFit = (): fc.Arbitrary<unknown> => {
     if (Array.isArray(members)) return fc.constantFrom<unknown>(...members);
-    if (types.has("object")) return imagineObject({ properties } as Shown);
+    if (types.has("object")) return imagineObject({ properties } as Wanted);
     if (type === "array") return fc.array(imagine(items as object), { maxLength: 3 });
     if (type === "integer") return fc.integer({ min: -1, max: 101 });
     return type === "boolean" ? fc.boolean() : scalar;
@@ -121,9 +123,9 @@ function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   );
 }
 
-type Shown = ShownTool["inputSchema"];
+type Wanted = ShownTool["inputSchema"];
 
-function imagineObject({ properties = {}, required = [] }: Shown): fc.Arbitrary<Args> {
+function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary<Args> {
   const names = Object.keys(properties);
   const build = (write: (name: string) => fc.Arbitrary<unknown>, least: readonly string[]) => {
     const members = Object.fromEntries(names.map((name) => [name, write(name)]));
@@ -151,14 +153,17 @@ function imagineCall(tools: readonly ShownTool[]): fc.Arbitrary<Call> {
 type Pool = Map<string, string[]>;
 
 function enliven({ tool, args }: Call, pool: Pool): Args {
-  const [, kind = ""] = /(ios_app|android_app|project|link)$/.exec(tool) ?? [];
+  const [, kind = ""] = /(ios_app|android_app|project|link|template_version)$/.exec(tool) ?? [];
   const [id] = pool.get(kind) ?? [];
   return args["id"] === live && id !== undefined ? { ...args, id } : args;
 }
 
-function remember(structured: Record<string, { readonly id?: string }>, pool: Pool): void {
-  for (const [kind, { id }] of Object.entries(structured)) {
+type Shown = { readonly id?: string; readonly live_version?: { readonly id: string } | null };
+
+function remember(structured: Record<string, Shown>, pool: Pool): void {
+  for (const [kind, { id, live_version }] of Object.entries(structured)) {
     if (id === undefined) continue;
+    if (live_version) pool.set("template_version", [live_version.id]);
     for (const [name, ids] of pool) {
       const others = ids.filter((known) => known !== id);
       pool.set(name, others);
@@ -250,7 +255,7 @@ test(
     expect([...world.reported, ...own.reported, ...masters.reported]).toEqual([]);
     // Every tool was got through to, and refused: the calls are not all noise.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));
-    expect(tools.size).toBe(25);
+    expect(tools.size).toBe(32);
     for (const tool of tools) {
       expect([tool, ends.has(`${tool} done`)]).toEqual([tool, true]);
       expect([tool, ends.has(`${tool} invalid_arguments`)]).toEqual([tool, true]);

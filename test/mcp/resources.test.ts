@@ -44,7 +44,11 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
   test("finds the access of its key and the limits of the API", async () => {
     await using stage = await open({ era });
     const { resources } = await stage.client.listResources();
-    expect(resources.map(({ uri }) => uri)).toEqual(["waypost://access", "waypost://limits"]);
+    expect(resources.map(({ uri }) => uri)).toEqual([
+      "waypost://access",
+      "waypost://limits",
+      "ui://waypost/page-template",
+    ]);
     for (const { title, description, name } of resources) {
       expect([title, description, name]).toEqual(Array(3).fill(expect.any(String)));
     }

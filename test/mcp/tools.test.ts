@@ -28,6 +28,7 @@ const link = [
 const iosApp = ["bundle_id", "team_id", "app_store_id", "name", "clip_bundle_id", "custom_scheme"];
 const androidApp = ["package_name", "fingerprints", "name", "custom_scheme"];
 const project = ["name", "subdomain", "custom_domain"];
+const template = ["body", "css"];
 const filtered = ["filters", "sort", "page", "limit"];
 
 /** readOnly, destructive, idempotent; what every tool works on is one known deployment. */
@@ -35,6 +36,8 @@ const read = [true, false, true];
 const create = [false, false, false];
 const overwrite = [false, true, true];
 const destroy = [false, true, true];
+/** A second time is one version more. */
+const publish = [false, true, false];
 
 type Line = readonly [
   tool: string,
@@ -48,7 +51,7 @@ const design: readonly Line[] = [
   ["list_links", filtered, [], ["links", "meta", "next"], read],
   ["create_link", link, [], ["link"], create],
   ["upsert_link", link, ["path"], ["link"], overwrite],
-  ["get_link", ["id"], ["id"], ["link"], read],
+  ["get_link", ["id", "qr"], ["id"], ["link"], read],
   ["update_link", ["id", ...link], ["id"], ["link"], overwrite],
   ["delete_link", ["id"], ["id"], ["deleted"], destroy],
   ["shorten_link", ["url", "prefix"], ["url"], ["link"], create],
@@ -68,6 +71,13 @@ const design: readonly Line[] = [
   ["get_project", ["id"], ["id"], ["project"], read],
   ["update_project", ["id", ...project], ["id"], ["project"], overwrite],
   ["delete_project", ["id"], ["id"], ["deleted"], destroy],
+  ["save_template", template, [], ["page_template"], overwrite],
+  ["publish_template", template, [], ["page_template"], publish],
+  ["unpublish_template", [], [], ["page_template"], destroy],
+  ["list_template_versions", [], [], ["versions"], read],
+  ["get_template_version", ["id"], ["id"], ["version"], read],
+  ["restore_template_version", ["id"], ["id"], ["page_template"], destroy],
+  ["preview_template", [...template, "link_id"], [], ["html"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["explain_access", [], [], ["access"], read],
 ];
@@ -81,6 +91,9 @@ const approved = [
   "delete_android_app",
   "update_project",
   "delete_project",
+  "publish_template",
+  "unpublish_template",
+  "restore_template_version",
 ];
 
 let stage: Stage;
@@ -163,6 +176,7 @@ describe("the tools", () => {
 
 describe("a selection", () => {
   const all = design.map(([name]) => name);
+  const templates = all.filter((name) => /_template/.test(name));
 
   test.each([
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
@@ -173,7 +187,10 @@ describe("a selection", () => {
     ["get_link,short_links", ["get_link", ...all.slice(6, 8), "explain_access"]],
     ["-delete_link", all.filter((name) => name !== "delete_link")],
     ["links,-delete_link", [...all.slice(0, 5), "explain_link", "explain_access"]],
-    ["-links,-apps,-projects", [...all.slice(6, 8), "explain_access"]],
+    ["templates", [...templates, "explain_access"]],
+    ["templates,-publish_template", [...templates.toSpliced(1, 1), "explain_access"]],
+    ["-links,-apps,-projects,-templates", [...all.slice(6, 8), "explain_access"]],
+    ["-links,-apps,-projects", [...all.slice(6, 8), ...templates, "explain_access"]],
     ["-links,get_link", ["get_link", "explain_access"]],
     ["links,-explain_access", [...all.slice(0, 6), "explain_link"]],
   ])("%s shows just that", (selection, names) => {

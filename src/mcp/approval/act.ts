@@ -28,8 +28,34 @@ export function digestAct({ tool, args, target, state }: Act, keyPrint: string):
     .digest("base64url");
 }
 
-export function writePreview({ title, facts }: Preview): string {
-  return [title, ...facts.map(({ name, text }) => `- ${name}: ${text}`)].join("\n");
+/** A client's form and a model's context have room for a page of text, not for a book. */
+const mostCharacters = 12_000;
+/** Of the facts that are left out, so many are named. */
+const mostNamed = 20;
+
+/** The preview as a text; what it has no room for is named, so that nobody takes it for all. */
+export function writePreview(preview: Preview): string {
+  const { title, facts } = preview;
+  const count = countFitting(preview);
+  const left = facts.slice(count).map(({ name }) => name);
+  const named = [...left.slice(0, mostNamed), ...(left.length > mostNamed ? ["…"] : [])];
+  const rest = left.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
+  return [title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
+}
+
+/** Whether a text of it has everything in it. */
+export function fitsText(preview: Preview): boolean {
+  return countFitting(preview) === preview.facts.length;
+}
+
+function countFitting({ facts }: Preview): number {
+  let room = mostCharacters;
+  const index = facts.findIndex((fact) => (room -= writeFact(fact).length) < 0);
+  return index < 0 ? facts.length : index;
+}
+
+function writeFact({ name, text }: Fact): string {
+  return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}`;
 }
 
 /** JSON in one form only: the order in which a client sends members means nothing. */

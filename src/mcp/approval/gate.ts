@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/world.ts";
 import type { State } from "../../state/state.ts";
 import type { Mode } from "../mode.ts";
-import { digestAct, writePreview, type Act } from "./act.ts";
+import { digestAct, fitsText, writePreview, type Act } from "./act.ts";
 import { PersonAsked, type Answer, type Person } from "./person.ts";
 import { refuseDeclined, refuseUntilPage, refuseUntilToken } from "./refusals.ts";
 import { createSeals, type Sealed } from "./seal.ts";
@@ -35,7 +35,8 @@ export function createGate(options: GateOptions): Gate {
       if (mode === "two-step") return passToken(act, digest, person);
       if (hasPin) return passPage(act, digest);
       if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
-      if (person.canAnswer) throw await askClient(act, digest);
+      // What a form has no room for is read on the page.
+      if (person.canAnswer && fitsText(act.preview)) throw await askClient(act, digest);
       return passPage(act, digest);
     },
   };

@@ -24,7 +24,7 @@ h1 { font-size: 1.3rem; line-height: 1.35; margin: .25rem 0 1rem; overflow-wrap:
 dl { margin: 0 0 1.25rem; border-top: 1px solid var(--line); }
 dl div { padding: .55rem 0; border-bottom: 1px solid var(--line); }
 dt { color: var(--soft); font-size: .875rem; }
-dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
+dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; unicode-bidi: isolate; }
 .fault { background: var(--fault); border-left: 4px solid var(--act); border-radius: .3rem;
   padding: .6rem .8rem; margin: 0 0 1.25rem; }
 label { display: block; font-weight: 600; margin: 0 0 1rem; }

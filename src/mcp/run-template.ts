@@ -1,0 +1,88 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import { faultOf, validationFailed } from "../contract/problem.ts";
+import { isBlank } from "../contract/text.ts";
+import type { Preview } from "./approval/act.ts";
+import { explainProblem, ToolFailure } from "./failure.ts";
+import { presentBody } from "./present.ts";
+import {
+  pickText,
+  previewPublication,
+  previewRestoration,
+  previewUnpublication,
+  readKnown,
+  readKnownOrNone,
+  type Known,
+  type TemplateText,
+} from "./templates.ts";
+import type { Arguments, Call, JsonObject } from "./tool.ts";
+import { showTemplate } from "./template-view.ts";
+
+/** A call of one of the page template's tools: there is one template, and it has no id. */
+
+const { publish, unpublish, restore, preview } = contract.pageTemplate;
+
+export async function runTemplate(
+  endpoint: Endpoint,
+  args: Arguments,
+  call: Call,
+): Promise<JsonObject> {
+  const { approval: _, ...given } = args;
+  if (endpoint.effect === "destroy") await approve(endpoint, given, call);
+  const body: unknown = await call.ask(endpoint, given);
+  const result = presentBody(endpoint, body as JsonObject, undefined);
+  if (endpoint === preview) await showTemplate(given, result, call);
+  return result;
+}
+
+async function approve(endpoint: Endpoint, given: Arguments, call: Call): Promise<void> {
+  const { body, css } = pickText(given);
+  const replaces = endpoint === publish && body !== undefined && css !== undefined;
+  const read = endpoint === publish && body !== undefined ? readKnownOrNone : readKnown;
+  const known = await read(call, endpoint !== unpublish && !replaces);
+  if (endpoint === publish) await refuseUnsound({ ...known.draft, ...pickText(given) }, call);
+  await call.approve({
+    tool: endpoint.tool,
+    args: given,
+    target: readId(given) ?? "page_template",
+    // Another version or another draft by then would be another act.
+    state: known,
+    preview: await describe(endpoint, given, known, call),
+  });
+}
+
+/** What would be refused afterwards is refused before a person is asked. */
+async function refuseUnsound(text: Partial<TemplateText>, { ask, surface }: Call): Promise<void> {
+  if (text.body !== undefined && isBlank(text.body)) {
+    const problem = validationFailed([faultOf("body", "can't be blank")]);
+    throw new ToolFailure(explainProblem({ tool: publish.tool, endpoint: publish }, problem));
+  }
+  if (!surface.mayAsk(preview)) return;
+  try {
+    await ask(preview, text);
+  } catch (error) {
+    // Whatever else keeps the page from being tried out, its publication may still succeed.
+    if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
+    throw error;
+  }
+}
+
+function describe(
+  endpoint: Endpoint,
+  given: Arguments,
+  known: Known,
+  call: Call,
+): Promise<Preview> {
+  switch (endpoint) {
+    case publish:
+      return previewPublication(given, known, call);
+    case restore:
+      return previewRestoration(readId(given) ?? "", known, call);
+    default:
+      return previewUnpublication(known, call);
+  }
+}
+
+function readId({ id }: Arguments): string | undefined {
+  return typeof id === "string" ? id : undefined;
+}

@@ -1,0 +1,14 @@
+/** Views of tools for clients that show some (MCP Apps, SEP-1865): HTML of ours in their frame. */
+
+export const viewExtension = "io.modelcontextprotocol/ui";
+export const viewType = "text/html;profile=mcp-app";
+
+/** The member of a result's `_meta` that only the view reads. */
+export const viewData = "waypost/view";
+
+export const templateView = {
+  uri: "ui://waypost/page-template",
+  name: "page_template_view",
+  title: "The links' page",
+  description: "Shows a page template on iOS, Android and a desktop.",
+} as const;
