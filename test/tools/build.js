@@ -2,7 +2,7 @@ import { build } from "esbuild";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
-import { deferred } from "./deferred.js";
+import { deferred, late } from "./deferred.js";
 
 /** Bundles the command into one file; what brings native code stays a package of its own. */
 
@@ -16,15 +16,19 @@ await bundle({
     WAYPOST_VERSION: JSON.stringify(version),
     WAYPOST_SCHEMAS: JSON.stringify(await writeSchemas()),
   },
-  // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
-  alias: { "@modelcontextprotocol/server/_shims": "./test/tools/sdk-shims.js" },
+  alias: {
+    // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
+    "@modelcontextprotocol/server/_shims": "./test/tools/sdk-shims.js",
+  },
   plugins: [
     deferred({
       "node:http": ["createServer"],
       "@hono/node-server": ["getRequestListener"],
+      isbot: ["isbot", "isbotPatterns"],
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],
     }),
+    late(["css-tree", "liquidjs", "parse5", "qrcode"]),
   ],
 });
 

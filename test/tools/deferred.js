@@ -1,28 +1,54 @@
 import { build } from "esbuild";
+import { appendFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
+import { brotliCompressSync, constants } from "node:zlib";
 
 /**
- * Packages that a session over stdio never uses, as an esbuild plugin: each is loaded when one of
- * its functions is called for the first time. It stands in the bundle as a text, for V8 reads
- * through the functions of a file, called or not, before it runs the first line.
+ * Packages that a session over stdio seldom uses, as esbuild plugins. V8 reads through all of a
+ * file before it runs the first line, letter by letter, functions that nobody calls and texts alike:
+ * each package is a comment at the end of the bundle, a quarter as long as it was, and the bundle
+ * reads itself when it is needed.
+ */
+
+/**
+ * Loads each package when one of its functions is called for the first time.
  *
  * @param packages The functions and classes that are used of each package.
  */
 export function deferred(packages) {
-  const names = Object.keys(packages);
-  const filter = new RegExp(`^(${names.join("|")})$`);
+  return standIn("deferred", Object.keys(packages), (name) => packages[name].map(writeStandIn));
+}
+
+/**
+ * Loads each package with the module that imports it, which must itself be loaded late.
+ *
+ * @param names The packages.
+ */
+export function late(names) {
+  return standIn("late", names, async (name) => Object.keys(await import(name)).map(writeExport));
+}
+
+function standIn(name, packages, listExports) {
+  const filter = new RegExp(`^(${packages.join("|")})$`);
+  const comments = [];
   return {
-    name: "deferred",
-    setup({ onResolve, onLoad }) {
+    name,
+    setup({ initialOptions, onResolve, onLoad, onEnd }) {
       onResolve({ filter, namespace: "file" }, ({ path, importer }) =>
-        /node_modules/.test(importer) ? undefined : { path, namespace: "deferred" },
+        /node_modules/.test(importer) ? undefined : { path, namespace: name },
       );
-      onLoad({ filter, namespace: "deferred" }, async ({ path }) => ({
-        contents: [await writeLoader(path), ...packages[path].map(writeStandIn)].join("\n"),
+      onLoad({ filter, namespace: name }, async ({ path }) => ({
+        contents: [await writeLoader(path, comments), ...(await listExports(path))].join("\n"),
         resolveDir: ".",
       }));
+      onEnd(() => appendFile(initialOptions.outfile, comments.join("")));
     },
   };
+}
+
+function writeExport(name) {
+  if (name === "default") return "export default load();";
+  return /^[A-Za-z]\w*$/.test(name) ? `export const ${name} = load().${name};` : "";
 }
 
 /** Calls or constructs the real one. */
@@ -32,23 +58,38 @@ function writeStandIn(name) {
   }`;
 }
 
-async function writeLoader(name) {
+async function writeLoader(name, comments) {
   if (builtinModules.includes(name.replace("node:", ""))) {
     return `const load = () => require(${JSON.stringify(name)});`;
   }
-  return `import { compileFunction } from "node:vm";
-    const text = ${JSON.stringify(await writeText(name))};
-    let loaded;
+  comments.push(`//late ${name} ${pack(await writeText(name))}\n`);
+  return `let loaded;
     function load() {
-      if (loaded === undefined) {
-        const module = { exports: {} };
-        const run = compileFunction(text, ["module", "require"], { filename: "${name}" });
-        run(module, require);
-        loaded = module.exports;
-      }
+      loaded ??= run();
       return loaded;
+    }
+    function run() {
+      const { readFileSync } = require("node:fs");
+      const { compileFunction } = require("node:vm");
+      const { brotliDecompressSync } = require("node:zlib");
+      const bundle = readFileSync(new URL(import.meta.url), "latin1");
+      const mark = "//late ${name} ";
+      const start = bundle.lastIndexOf(mark) + mark.length;
+      const packed = Buffer.from(bundle.slice(start, bundle.indexOf("\\n", start)), "base64");
+      const text = brotliDecompressSync(packed).toString();
+      const module = { exports: {} };
+      compileFunction(text, ["module", "require"], { filename: "${name}" })(module, require);
+      return module.exports;
     }`;
 }
+
+function pack(text) {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  return brotliCompressSync(text, { params }).toString("base64");
+}
+
+/** It reads files of its own package, which are not beside a bundle; this form has them in it. */
+const alias = { "css-tree": "css-tree/dist/csstree.esm" };
 
 async function writeText(name) {
   const { outputFiles } = await build({
@@ -58,6 +99,7 @@ async function writeText(name) {
     platform: "node",
     target: "node20.18",
     format: "cjs",
+    alias,
     minifyWhitespace: true,
     minifySyntax: true,
   });
