@@ -15,7 +15,9 @@ declare module "autocannon" {
     url: string;
     connections: number;
     /** In seconds. */
-    duration: number;
+    duration?: number;
+    /** How many requests, instead. */
+    amount?: number;
     requests: Request[];
   };
 

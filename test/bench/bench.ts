@@ -8,25 +8,27 @@ import { measureLists, measureScan } from "./lists.ts";
 import { measureMcp } from "./mcp.ts";
 import { measureSingleLink } from "./single-link.ts";
 import { formatRows, isMet, type Row } from "./table.ts";
+import { measureVisits } from "./visits.ts";
 
 /**
- * `npm run bench -- [--only api|mcp] [--links 50000] [--seconds 1]`: what the built command costs,
- * the service measured over HTTP and the MCP server over stdio, each on a data folder of its own.
- * The numbers to reach are those of the issues.
+ * `npm run bench -- [--only api|mcp] [--links 50000] [--seconds 1] [--visits 100000]`: what the
+ * built command costs, the service and the link host measured over HTTP and the MCP server over
+ * stdio, each on a data folder of its own. The numbers to reach are those of the issues.
  */
 
 type Flags = {
   readonly only: string | undefined;
   readonly links: number;
   readonly seconds: number;
+  readonly visits: number;
 };
 
 await bench();
 
 async function bench(): Promise<void> {
-  const { only, links, seconds } = readFlags();
+  const { only, ...extent } = readFlags();
   const rows = [
-    ...(only === "mcp" ? [] : await measureApi(links, seconds)),
+    ...(only === "mcp" ? [] : await measureApi(extent)),
     ...(only === "api" ? [] : await measureMcp(say)),
   ];
   const missed = rows.filter((row) => isMet(row) === false).length;
@@ -35,7 +37,11 @@ async function bench(): Promise<void> {
   say(missed === 0 ? "\nEvery target is met." : `\n${missed} targets are missed.`);
 }
 
-async function measureApi(links: number, seconds: number): Promise<readonly Row[]> {
+async function measureApi({
+  links,
+  seconds,
+  visits,
+}: Omit<Flags, "only">): Promise<readonly Row[]> {
   say(`seeding ${format(links)} links …`);
   await using ground = await prepareGround(links);
   const { store, large, folder } = ground;
@@ -45,6 +51,8 @@ async function measureApi(links: number, seconds: number): Promise<readonly Row[
 
   say("one link …");
   const rows = [...(await measureSingleLink(waypost, ground, seconds))];
+  say("visits …");
+  rows.push(...(await measureVisits(waypost, ground, { seconds, visits })));
   say("cont without an index …");
   const scan = await measureScan(waypost, ground);
   say("building the index …");
@@ -66,17 +74,20 @@ function readFlags(): Flags {
       only: { type: "string" },
       links: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "3" },
+      visits: { type: "string", default: "1000000" },
     },
   });
   const { only } = values;
-  const [links, seconds] = [Number(values.links), Number(values.seconds)];
+  const links = Number(values.links);
+  const seconds = Number(values.seconds);
+  const visits = Number(values.visits);
   if (only !== undefined && only !== "api" && only !== "mcp") {
     throw new RangeError("--only api or --only mcp");
   }
-  if (!(links >= 20_000) || !(seconds >= 1)) {
-    throw new RangeError("--links from 20000 on, --seconds from 1 on");
+  if (!(links >= 20_000) || !(seconds >= 1) || !(visits >= 1000)) {
+    throw new RangeError("--links from 20000 on, --seconds from 1 on, --visits from 1000 on");
   }
-  return { only, links, seconds };
+  return { only, links, seconds, visits };
 }
 
 function describeWait(figures: { p50_ms: number; p99_ms: number; worst_ms: number }): string {

@@ -8,7 +8,7 @@ import { makeProject } from "../../src/service/write-project.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
-import { seedLinks, type Seeded } from "./seed.ts";
+import { seedLinks, type Seeded, type Wanted } from "./seed.ts";
 
 /** A data folder of the bench's own, with a large and an empty project in it. */
 
@@ -19,6 +19,8 @@ export type Ground = Seeded & {
   readonly store: Store;
   readonly large: Plot;
   readonly empty: Plot;
+  /** Has `visitedLinks` links. */
+  readonly visited: Plot;
   readonly seedSeconds: number;
   readonly file_mb: number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -33,6 +35,7 @@ export type Plot = {
 export const commonApp = "com.example.everywhere";
 export const rareApp = "com.example.rare";
 
+export const visitedLinks = 100_000;
 const keysEach = 250;
 const maker = { clock, random };
 
@@ -42,18 +45,13 @@ export async function prepareGround(links: number): Promise<Ground> {
   const file = join(folder, "waypost.db");
   const large = await addPlot(store, "large");
   const empty = await addPlot(store, "empty");
-  const tenant = { db: store.db, projectId: large.projectId };
-  const apps = {
-    common: await addIosApp(store, tenant, commonApp),
-    rare: await addIosApp(store, tenant, rareApp),
-    others: await repeat(20, (turn) => addIosApp(store, tenant, `com.example.app${turn}`)),
-  };
-  const androidApps = await repeat(20, (turn) =>
-    addAndroidApp(store, tenant, `com.example.a${turn}`),
-  );
+  const visited = await addPlot(store, "visited");
+  const apps = await addApps(store, large);
+  const visitedApps = await addApps(store, visited);
 
   const started = performance.now();
-  const seeded = seedLinks(file, { links, projectId: large.projectId, apps, androidApps });
+  const seeded = seedLinks(file, { links, projectId: large.projectId, ...apps });
+  seedLinks(file, { links: visitedLinks, projectId: visited.projectId, ...visitedApps });
   return {
     ...seeded,
     folder,
@@ -61,6 +59,7 @@ export async function prepareGround(links: number): Promise<Ground> {
     store,
     large,
     empty,
+    visited,
     seedSeconds: (performance.now() - started) / 1000,
     file_mb: (await stat(file)).size / 1e6,
     [Symbol.asyncDispose]: async () => {
@@ -84,6 +83,21 @@ async function addPlot(store: Store, subdomain: string): Promise<Plot> {
     repeat(keysEach, async () => (await issueKey(db, maker, wanted)).token),
   );
   return { projectId: project.id, keys };
+}
+
+async function addApps(
+  store: Store,
+  { projectId }: Plot,
+): Promise<Pick<Wanted, "apps" | "androidApps">> {
+  const tenant = { db: store.db, projectId };
+  return {
+    apps: {
+      common: await addIosApp(store, tenant, commonApp),
+      rare: await addIosApp(store, tenant, rareApp),
+      others: await repeat(20, (turn) => addIosApp(store, tenant, `com.example.app${turn}`)),
+    },
+    androidApps: await repeat(20, (turn) => addAndroidApp(store, tenant, `com.example.a${turn}`)),
+  };
 }
 
 async function addIosApp(store: Store, tenant: Tenant, bundle_id: string): Promise<string> {

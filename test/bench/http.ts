@@ -11,13 +11,16 @@ export type Server = {
   readonly url: string;
   /** The processor time that the process has used so far. */
   readonly readCpu_us: () => Promise<number>;
+  /** What the process holds once everything that it does not need is thrown away. */
+  readonly readMemory_mb: () => Promise<number>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type Question = {
   readonly method?: "GET" | "POST";
   readonly path: string;
-  readonly token: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
 };
 
@@ -28,9 +31,23 @@ export type Answer = {
   readonly body: string;
 };
 
-/** Runs in the server's process: it answers every message with the time that process has used. */
+/** Runs in the server's process, and tells what that has used. */
 const reporter = `
-  process.on("message", () => process.send(process.cpuUsage()));
+  import { setFlagsFromString } from "node:v8";
+  import { runInNewContext } from "node:vm";
+  const measures = {
+    cpu() {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+    memory() {
+      setFlagsFromString("--expose-gc");
+      runInNewContext("gc")();
+      const { heapUsed, external } = process.memoryUsage();
+      return (heapUsed + external) / 1e6;
+    },
+  };
+  process.on("message", (name) => process.send(measures[name]()));
   process.channel.unref();
 `;
 
@@ -41,14 +58,16 @@ export async function startServer(words: readonly string[]): Promise<Server> {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   const { url } = JSON.parse(await readFirstLine(child)) as { url: string };
+  const read = async (measure: "cpu" | "memory"): Promise<number> => {
+    const answered = once(child, "message");
+    child.send(measure);
+    const [value] = (await answered) as [number];
+    return value;
+  };
   return {
     url,
-    readCpu_us: async () => {
-      const answered = once(child, "message");
-      child.send("cpu");
-      const [{ user, system }] = (await answered) as [NodeJS.CpuUsage];
-      return user + system;
-    },
+    readCpu_us: () => read("cpu"),
+    readMemory_mb: () => read("memory"),
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, "exit");
       child.kill("SIGTERM");
@@ -79,7 +98,9 @@ export async function ask(server: Pick<Server, "url">, question: Question): Prom
 }
 
 export type Barrage = {
-  readonly seconds: number;
+  /** How long, or how many. */
+  readonly seconds?: number;
+  readonly requests?: number;
   /** What every answer must be; anything else ends the bench. */
   readonly status: number;
   /** What each connection asks in turns, or what makes a new question for each request. */
@@ -93,7 +114,7 @@ const connections = 10;
 /** Asks on all connections at once for some seconds. */
 export async function fire(
   server: Server,
-  { seconds, status, questions }: Barrage,
+  { seconds, requests: amount, status, questions }: Barrage,
 ): Promise<Sample> {
   const times_ms: number[] = [];
   const strange: number[] = [];
@@ -109,7 +130,8 @@ export async function fire(
   const started = performance.now();
   const fallAsleep = stayAwake();
   const { errors, timeouts } = await new Promise<Faults>((resolve, reject) => {
-    autocannon({ url: server.url, connections, duration: seconds, requests }, (error, result) =>
+    const extent = amount === undefined ? { duration: seconds ?? 1 } : { amount };
+    autocannon({ url: server.url, connections, ...extent, requests }, (error, result) =>
       error === null ? resolve(result) : reject(error),
     ).on("response", (_client, code: number, _bytes, time_ms: number) => note(code, time_ms));
   });
@@ -136,12 +158,13 @@ function stayAwake(): () => void {
 }
 
 /** A question as it goes over the wire. */
-function spell({ method = "GET", path, token, body }: Question) {
+function spell({ method = "GET", path, token, headers, body }: Question) {
   return {
     method,
     path,
     headers: {
-      authorization: `Token ${token}`,
+      ...headers,
+      ...(token !== undefined && { authorization: `Token ${token}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
