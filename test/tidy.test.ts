@@ -8,12 +8,15 @@ import { describe, expect, test } from "vitest";
 const rooms: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ["contract"],
+  template: [],
+  qr: [],
   sql: [],
   state: ["contract", "sql"],
-  mcp: ["contract", "client", "state"],
+  mcp: ["contract", "client", "state", "qr"],
   store: ["contract", "sql"],
   service: ["contract", "store", "template"],
-  commands: ["config", "contract", "client", "mcp", "state", "service", "store", "sql"],
+  host: ["contract", "store", "template", "qr"],
+  commands: ["config", "contract", "client", "mcp", "state", "service", "host", "store", "sql"],
   config: ["contract", "mcp"],
   main: ["config", "commands", "contract", "sql"],
 };
@@ -86,6 +89,11 @@ describe("form", () => {
     const proper = /^[a-z0-9-]+(\.test|\.config|\.d)?\.(ts|js)$/;
     expect(names.filter((name) => !proper.test(name))).toEqual([]);
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
+  });
+
+  test("nobody asks URL.canParse, which Node 20 and 22 answer wrongly once it is warm", () => {
+    const askers = sources.filter(({ text }) => text.includes(".canParse("));
+    expect(askers.map(({ path }) => path)).toEqual([]);
   });
 
   test("classes are errors, and nothing is left for later", () => {
