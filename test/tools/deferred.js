@@ -5,7 +5,7 @@ import { brotliCompressSync, constants } from "node:zlib";
 
 /**
  * Packages that a session over stdio seldom uses, as esbuild plugins. V8 reads through all of a
- * file before it runs the first line, letter by letter, functions that nobody calls and texts alike:
+ * file before it runs the first line, letter by letter, what nobody calls and texts as well. So
  * each package is a comment at the end of the bundle, a quarter as long as it was, and the bundle
  * reads itself when it is needed.
  */
