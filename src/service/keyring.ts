@@ -1,11 +1,13 @@
+import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../contract/world.ts";
 import { watchChanges } from "../store/changes.ts";
 import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
+import { hashToken } from "./ids.ts";
 
 /** The keys that were used lately, so that a request need not look its key up again. */
 export type Keyring = {
-  readonly find: (tokenHash: string) => Promise<KeyHolder | undefined>;
+  readonly find: (token: string) => Promise<KeyHolder | undefined>;
 };
 
 const keptKeys = 1000;
@@ -20,16 +22,23 @@ export function createKeyring(store: Store, clock: Pick<Clock, "monotonic">): Ke
   let epoch = -1;
 
   return {
-    find: async (tokenHash) => {
+    find: async (token) => {
       const current = await changes.read();
       if (current !== epoch || kept.size >= keptKeys) kept.clear();
       epoch = current;
-      const known = kept.get(tokenHash);
+      // To hash a token once more costs as much as all the rest of finding its key.
+      const known = kept.get(token);
       if (known !== undefined) return known;
-      const holder = await findKeyHolder(store.db, tokenHash);
+      const hash = hashToken(token);
+      const holder = await findKeyHolder(store.db, hash);
+      if (holder === undefined || !isSame(holder.token_hash, hash)) return undefined;
       // Meanwhile the ring may have been emptied for a change that this answer does not know.
-      if (holder !== undefined && current === epoch) kept.set(tokenHash, holder);
+      if (current === epoch) kept.set(token, holder);
       return holder;
     },
   };
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }

@@ -10,7 +10,6 @@ import type { Waiter } from "../contract/world.ts";
 import { describeKey } from "./access.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createBudgetBook } from "./budgets.ts";
-import { hashToken } from "./ids.ts";
 import { createKeyring } from "./keyring.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
@@ -106,9 +105,8 @@ export function createService(options: ServiceOptions): Service {
     fetch: async (request) => toResponse(await receive(receiveRequest(request)), request.method),
     answer: (request) => receive(receiveData(request)),
     followKey: (token) => {
-      const hash = hashToken(token);
       return async () => {
-        const holder = await keyring.find(hash);
+        const holder = await keyring.find(token);
         return holder && describeHolder(holder);
       };
     },
