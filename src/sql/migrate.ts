@@ -7,6 +7,14 @@ export type Migration = {
   readonly up: (db: Kysely<unknown>, engine: "sqlite" | "postgres") => Promise<void>;
 };
 
+/** What most migrations do. */
+export async function runStatements(
+  db: Kysely<unknown>,
+  statements: readonly string[],
+): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
+}
+
 /**
  * Brings the tables up to date: each migration in a transaction of its own together with its
  * mark, so that two processes that start at once do each of them once.

@@ -1,5 +1,6 @@
 import type { Role, Scope } from "../contract/policy.ts";
 import { prepareQuery } from "./prepared.ts";
+import { readFlags } from "./projects.ts";
 import type { Db } from "./tenant.ts";
 
 /** API keys. The token itself is never here: only its SHA-256. */
@@ -61,14 +62,11 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
         : {
             id: project_id,
             plan: row.plan ?? "free",
-            suspended: row.suspended === 1,
             max_links: row.max_links ?? 0,
             subdomain: row.subdomain ?? "",
             custom_domain: row.custom_domain,
-            custom_domain_verified: row.custom_domain_verified === 1,
-            link_in_referrer: row.link_in_referrer === 1,
-            templates_enabled: row.templates_enabled === 1,
             name: row.name ?? "",
+            ...readFlags(row),
           },
   };
 }

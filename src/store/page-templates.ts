@@ -5,7 +5,7 @@ import type {
   WholeTemplateVersion,
 } from "../contract/page-template.ts";
 import { limits } from "../contract/policy.ts";
-import type { PageTemplateTable, PageTemplateVersionTable } from "./tables.ts";
+import type { PageTemplateTable } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -16,7 +16,8 @@ export type TemplateText = { readonly body: string; readonly css: string };
 export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undefined> {
   const row = await findRow(tenant);
   if (row === undefined) return undefined;
-  const live = row.live_id === null ? undefined : await findVersion(tenant, row.live_id);
+  const { live_id } = row;
+  const live = live_id === null ? undefined : await readVersion(tenant, live_id, live_id);
   const isSame = live !== undefined && live.body === row.body && live.css === row.css;
   return {
     id: row.id,
@@ -46,8 +47,12 @@ export async function findLiveTemplate({
     .executeTakeFirst();
 }
 
-export async function listVersions(tenant: Tenant): Promise<readonly TemplateVersion[]> {
+/** Undefined where there is no template that could have any. */
+export async function listVersions(
+  tenant: Tenant,
+): Promise<readonly TemplateVersion[] | undefined> {
   const template = await findRow(tenant);
+  if (template === undefined) return undefined;
   const rows = await tenant.db
     .selectFrom("page_template_versions")
     .select(["id", "published_at"])
@@ -57,7 +62,7 @@ export async function listVersions(tenant: Tenant): Promise<readonly TemplateVer
   return rows.map(({ id, published_at }) => ({
     id,
     published_at: showTime(published_at),
-    live: id === template?.live_id,
+    live: id === template.live_id,
   }));
 }
 
@@ -66,13 +71,23 @@ export async function findVersion(
   id: string,
 ): Promise<WholeTemplateVersion | undefined> {
   const template = await findRow(tenant);
-  const row = await tenant.db
+  return readVersion(tenant, id, template?.live_id);
+}
+
+async function readVersion(
+  { db, projectId }: Tenant,
+  id: string,
+  liveId: string | null | undefined,
+): Promise<WholeTemplateVersion | undefined> {
+  const row = await db
     .selectFrom("page_template_versions")
-    .selectAll()
-    .where("project_id", "=", tenant.projectId)
+    .select(["body", "css", "published_at"])
+    .where("project_id", "=", projectId)
     .where("id", "=", id)
     .executeTakeFirst();
-  return row && toVersion(row, template?.live_id);
+  if (row === undefined) return undefined;
+  const { body, css, published_at } = row;
+  return { id, published_at: showTime(published_at), live: id === liveId, body, css };
 }
 
 /** Writes the draft; the first time there is a template of that id then. */
@@ -134,13 +149,6 @@ function findRow({ db, projectId }: Tenant): Promise<PageTemplateTable | undefin
     .selectAll()
     .where("project_id", "=", projectId)
     .executeTakeFirst();
-}
-
-function toVersion(
-  { id, body, css, published_at }: PageTemplateVersionTable,
-  liveId: string | null | undefined,
-): WholeTemplateVersion {
-  return { id, published_at: showTime(published_at), live: id === liveId, body, css };
 }
 
 function showTime(milliseconds: number): string {

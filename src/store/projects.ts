@@ -126,17 +126,20 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 }
 
 function toProject(row: ProjectRow): StoredProject {
+  const { id, name, subdomain, custom_domain, links_count, plan, max_links } = row;
+  return { id, name, subdomain, custom_domain, links_count, plan, max_links, ...readFlags(row) };
+}
+
+type Flags = "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "suspended";
+
+/** What is yes or no of a project; null, as a key without a project has it, is no. */
+export function readFlags(
+  row: Readonly<Record<Flags, 0 | 1 | null>>,
+): Readonly<Record<Flags, boolean>> {
   return {
-    id: row.id,
-    name: row.name,
-    subdomain: row.subdomain,
-    custom_domain: row.custom_domain,
     custom_domain_verified: row.custom_domain_verified === 1,
-    links_count: row.links_count,
-    plan: row.plan,
     templates_enabled: row.templates_enabled === 1,
     link_in_referrer: row.link_in_referrer === 1,
-    max_links: row.max_links,
     suspended: row.suspended === 1,
   };
 }

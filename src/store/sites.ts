@@ -1,4 +1,5 @@
 import { prepareQuery } from "./prepared.ts";
+import { readFlags } from "./projects.ts";
 import type { Db } from "./tenant.ts";
 
 /** A project as its visitors meet it. */
@@ -40,15 +41,8 @@ export async function findSite(
 ): Promise<SiteProject | undefined> {
   const row = await select[field](db, [value]);
   if (row === undefined) return undefined;
-  const { custom_domain_verified, templates_enabled, link_in_referrer, suspended, ...rest } = row;
-  if (field === "custom_domain" && custom_domain_verified === 0) return undefined;
-  return {
-    ...rest,
-    custom_domain_verified: custom_domain_verified === 1,
-    templates_enabled: templates_enabled === 1,
-    link_in_referrer: link_in_referrer === 1,
-    suspended: suspended === 1,
-  };
+  const site = { ...row, ...readFlags(row) };
+  return field === "custom_domain" && !site.custom_domain_verified ? undefined : site;
 }
 
 function prepareSelect(column: "projects.subdomain" | "projects.custom_domain") {

@@ -137,7 +137,7 @@ export type PageTemplateTable = {
   readonly updated_at: number;
 };
 
-export type PageTemplateVersionTable = {
+type PageTemplateVersionTable = {
   readonly project_id: string;
   readonly id: string;
   /** Counts a project's versions from 1: two may be published in the same millisecond. */

@@ -1,7 +1,10 @@
 import { messages } from "../../contract/messages.ts";
-import { pageTemplate, type PageTemplate } from "../../contract/page-template.ts";
+import {
+  pageTemplate,
+  type PageTemplate,
+  type WholeTemplateVersion,
+} from "../../contract/page-template.ts";
 import { notFound } from "../../contract/problem.ts";
-import type { WholeTemplateVersion } from "../../contract/page-template.ts";
 import {
   findTemplate,
   findVersion,
@@ -39,9 +42,9 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   }),
 
   versions: async (call) => {
-    const tenant = readTenant(call);
-    await readTemplate(tenant);
-    return { body: { versions: [...(await listVersions(tenant))] } };
+    const versions = await listVersions(readTenant(call));
+    if (versions === undefined) throw notFound(messages.template_not_found);
+    return { body: { versions: [...versions] } };
   },
 
   version: async (call) => ({ body: await readVersion(readTenant(call), call.params.id) }),

@@ -1,11 +1,8 @@
-import { sql } from "kysely";
-import type { Migration } from "../../sql/migrate.ts";
+import { runStatements, type Migration } from "../../sql/migrate.ts";
 
 export const init: Migration = {
   name: "001-init",
-  up: async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  },
+  up: (db) => runStatements(db, statements),
 };
 
 const statements = [

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { Migration } from "../../sql/migrate.ts";
+import { runStatements, type Migration } from "../../sql/migrate.ts";
 
 /**
  * The first tables. The project stands first in every tenant table's keys, ids come from the
@@ -8,9 +7,7 @@ import type { Migration } from "../../sql/migrate.ts";
  */
 export const init: Migration = {
   name: "001-init",
-  up: async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  },
+  up: (db) => runStatements(db, statements),
 };
 
 const statements = [

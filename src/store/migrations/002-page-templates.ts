@@ -1,12 +1,9 @@
-import { sql } from "kysely";
-import type { Migration } from "../../sql/migrate.ts";
+import { runStatements, type Migration } from "../../sql/migrate.ts";
 
 /** A project's page template: its draft, and what was published of it. */
 export const pageTemplates: Migration = {
   name: "002-page-templates",
-  up: async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  },
+  up: (db) => runStatements(db, statements),
 };
 
 const statements = [
