@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { haveCommonHosts, isLinkOrigin } from "./contract/link-address.ts";
+import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/link-address.ts";
 import { scopes, type Scope } from "./contract/policy.ts";
 import { readUrl } from "./contract/web-address.ts";
 import { modes, type Mode } from "./mcp/mode.ts";
@@ -126,7 +126,7 @@ export function readConfig(environment: Values, flags: Values): Config {
   const { public_url, base_url, scopes: declared, ...rest } = parsed.data;
   const { link_origin, second_origin } = rest;
   refuseLinkOrigin(link_origin, base_url);
-  refuseSecondOrigin(second_origin, { link_origin, base_url });
+  refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
   const secrets = readSecrets(environment);
   refuseUnaskedPin(secrets, rest.mode);
   return { ...rest, link_origin, second_origin, public_url, base_url, scopes: declared, secrets };
@@ -147,17 +147,18 @@ function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | unde
 /** A phone opens an app when it is led to another host; the same one would lead nowhere. */
 function refuseSecondOrigin(
   second: string | undefined,
-  { link_origin, base_url }: Pick<Config, "link_origin" | "base_url">,
+  first: string,
+  base_url: string | undefined,
 ): void {
   if (second === undefined) return;
-  const fault = findSecondFault(second, link_origin, base_url);
+  const fault = findSecondFault(second, first, base_url);
   if (fault !== undefined) throw new UsageFault(`--second-origin (WAYPOST_SECOND_ORIGIN) ${fault}`);
 }
 
 function findSecondFault(
   second: string,
-  first = "http://{subdomain}.localhost",
-  base_url?: string,
+  first: string,
+  base_url: string | undefined,
 ): string | undefined {
   if (base_url !== undefined) return "is for links of our own, not of a base address";
   if (!isLinkOrigin(second)) return "must be an origin with {subdomain} in its host name";

@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import { apiPrefix } from "../contract/index.ts";
+import { writeLocalOrigin } from "../contract/link-address.ts";
 
 /** The addresses of a process that serves. */
 export type Places = {
@@ -25,7 +26,7 @@ export function describePlaces(config: Config, port: number): Places {
 
 /** Where the embedded service's links live. */
 export function describeLinkOrigin({ link_origin }: Config, port: number): string {
-  return link_origin ?? `http://{subdomain}.localhost:${port}`;
+  return link_origin ?? writeLocalOrigin(port);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { timingSafeEqual } from "node:crypto";
 import { UsageFault, type Config } from "../config.ts";
-import { createHost, type Host } from "../host/host.ts";
+import { createHost } from "../host/host.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import type { Caller } from "../mcp/doors.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/http.ts";
@@ -147,23 +147,16 @@ async function attach(
     onDecided: () => {},
     report,
   });
+  const origins = { linkOrigin: places.links ?? "", secondOrigin: config.second_origin };
   attachFront(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
     approvals: approvals.fetch,
-    links: own && openHost({ config, places, report }, own),
+    links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames: listHostnames(config, places),
     isHealthy: async () => own === undefined || own.store.isReadable(),
   });
   own?.store.watchChores(report);
-}
-
-function openHost(
-  { config, places, report }: Pick<Serving, "config" | "places" | "report">,
-  own: NonNullable<Deployment["own"]>,
-): Host {
-  const origins = { linkOrigin: places.links ?? "", secondOrigin: config.second_origin };
-  return createHost({ ...own, ...origins, clock, random, report });
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<number> {

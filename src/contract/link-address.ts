@@ -1,3 +1,4 @@
+import { encodePath, normalizeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
@@ -6,6 +7,16 @@ import { readUrl } from "./web-address.ts";
  */
 
 const placeholder = "{subdomain}";
+
+/** Where links live on a machine that has no domain for them. */
+export function writeLocalOrigin(port?: number): string {
+  return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
+}
+
+/** A deployment may keep its paths with a leading slash, or encoded, or half a character in it. */
+export function writeAddress(origin: string, path: string): string {
+  return `${origin}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
+}
 
 /** The subdomain in a host name of the link origin, or undefined for any other host. */
 export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
@@ -53,12 +64,11 @@ function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);
   if (after === undefined && otherAfter === undefined) return one === other;
-  const isOneLonger = before.length > otherBefore.length;
-  const [long, short] = isOneLonger ? [before, otherBefore] : [otherBefore, before];
   if (after === undefined) return isPart(one, otherBefore, otherAfter ?? "");
   if (otherAfter === undefined) return isPart(other, before, after);
+  const isStartAlike = before.startsWith(otherBefore) || otherBefore.startsWith(before);
   const isEndAlike = after.endsWith(otherAfter) || otherAfter.endsWith(after);
-  return long.startsWith(short) && isEndAlike;
+  return isStartAlike && isEndAlike;
 }
 
 function isPart(label: string, before: string, after: string): boolean {

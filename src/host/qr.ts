@@ -1,4 +1,4 @@
-import { encodePath } from "../contract/link-path.ts";
+import { writeAddress } from "../contract/link-address.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import type { Answer } from "./answer.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
@@ -11,7 +11,7 @@ export function answerQr(
   query: URLSearchParams,
   ifNoneMatch: string | undefined,
 ): Promise<Answer | undefined> {
-  const address = `${origin}/${encodePath(path)}`;
+  const address = writeAddress(origin, path);
   const isPng = query.get("format") === "png";
   const type = isPng ? "image/png" : "image/svg+xml";
   const read = () => (isPng ? drawPng(address) : drawSvg(address));

@@ -1,4 +1,4 @@
-import { encodePath } from "../contract/link-path.ts";
+import { writeAddress } from "../contract/link-address.ts";
 import { listPageButtons } from "../contract/page-buttons.ts";
 import { decideVisit, type Platform, type Visit } from "../contract/visit.ts";
 import type { PageInput } from "../template/link-page.ts";
@@ -63,12 +63,11 @@ const most_ms = 25;
 async function showPage(context: VisitContext, visit: Visit): Promise<Answer> {
   const { site, hosted, guest, target } = context;
   const { link, apps } = hosted;
-  const { ios_app: ios, android_app: android } = apps;
   const path = link.path ?? "";
   const platform: Platform = guest.bot ? "desktop" : guest.platform;
   const input: PageInput = {
-    link: { ...link, path, address: `${site.origin}/${encodePath(path)}` },
-    apps: { ...(ios && { ios }), ...(android && { android }) },
+    link: { ...link, path, address: writeAddress(site.origin, path) },
+    apps: { ios: apps.ios_app, android: apps.android_app },
     project: site.project,
     platform,
     buttons: listPageButtons(visit, {

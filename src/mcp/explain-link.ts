@@ -1,6 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { explainVisits, explanation } from "../contract/link-explanation.ts";
+import { writeAddress } from "../contract/link-address.ts";
 import { normalizePath } from "../contract/link-path.ts";
 import type { LinkFields } from "../contract/links.ts";
 import { isBlank } from "../contract/text.ts";
@@ -12,7 +13,6 @@ import { findTarget } from "./find-target.ts";
 import { buildInput, listFields, publishBoth, type Fields } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
-import { writeAddress } from "./present.ts";
 import { findKind } from "./resource-kind.ts";
 import { annotate, type Arguments, type Call, type Tool } from "./tool.ts";
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { meta, type Meta } from "../contract/fields.ts";
-import { encodePath, normalizeForSearch } from "../contract/link-path.ts";
+import { writeAddress } from "../contract/link-address.ts";
 import { findKind, nameResult } from "./resource-kind.ts";
 import type { JsonObject } from "./tool.ts";
 
@@ -61,11 +61,6 @@ function addAddress(name: string, row: JsonObject, linkHost: string | undefined)
       short_address: writeAddress(linkHost, shortened_path),
     }),
   };
-}
-
-/** A deployment may keep its paths with a leading slash, or encoded, or half a character in it. */
-export function writeAddress(linkHost: string, path: string): string {
-  return `${linkHost}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
 }
 
 function dropNulls(row: JsonObject): JsonObject {

@@ -1,8 +1,7 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Body } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
-import { fillLinkOrigin, fillSubdomain } from "../contract/link-address.ts";
-import { encodePath } from "../contract/link-path.ts";
+import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
 import { listPageButtons, type PageWayOptions } from "../contract/page-buttons.ts";
 import type { pageTemplate } from "../contract/page-template.ts";
@@ -44,14 +43,13 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const platform = choosePlatform(call.agent);
   const { linkOrigin, secondOrigin } = services;
   const { project } = caller;
-  const path = encodePath(link.path);
-  const address = `${fillLinkOrigin(linkOrigin, project)}/${path}`;
-  const second_address = secondOrigin && `${fillSubdomain(secondOrigin, project)}/${path}`;
-  const { ios_app: ios, android_app: android } = apps;
+  const address = writeAddress(fillLinkOrigin(linkOrigin, project), link.path);
+  const second_address =
+    secondOrigin && writeAddress(fillSubdomain(secondOrigin, project), link.path);
   const { link_in_referrer } = project;
   const input = {
     link: { ...link, address },
-    apps: { ...(ios && { ios }), ...(android && { android }) },
+    apps: { ios: apps.ios_app, android: apps.android_app },
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),

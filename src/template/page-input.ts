@@ -12,19 +12,23 @@ export type PageLink = {
 };
 
 type PageApps = {
-  readonly ios?: {
-    readonly name: string | null;
-    readonly bundle_id: string;
-    readonly app_store_id: string | null;
-    readonly clip_bundle_id: string | null;
-    readonly custom_scheme: string | null;
-    readonly team_id: string;
-  };
-  readonly android?: {
-    readonly name: string | null;
-    readonly package_name: string;
-    readonly custom_scheme: string | null;
-  };
+  readonly ios?: PageIosApp | undefined;
+  readonly android?: PageAndroidApp | undefined;
+};
+
+type PageIosApp = {
+  readonly name: string | null;
+  readonly bundle_id: string;
+  readonly app_store_id: string | null;
+  readonly clip_bundle_id: string | null;
+  readonly custom_scheme: string | null;
+  readonly team_id: string;
+};
+
+type PageAndroidApp = {
+  readonly name: string | null;
+  readonly package_name: string;
+  readonly custom_scheme: string | null;
 };
 
 /** One way on from the page. Whoever asks for the page decides where each leads. */

@@ -1,8 +1,8 @@
 import { uuidPattern } from "../../contract/fields.ts";
 import { contract } from "../../contract/index.ts";
+import { writeAddress } from "../../contract/link-address.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quote } from "../inert.ts";
-import { writeAddress } from "../present.ts";
 import type { ResourceKind } from "../resource-kind.ts";
 import type { Call, JsonObject } from "../tool.ts";
 import type { Fact, Preview } from "./act.ts";

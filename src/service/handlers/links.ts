@@ -6,12 +6,12 @@ import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
-import { settleClicksAt } from "../settle-clicks.ts";
+import { settleClicks, settleClicksAt } from "../settle-clicks.ts";
 import { changeLink, makeLink } from "../write-link.ts";
 
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
-    await call.services.settleClicks?.(call.caller.project.id);
+    await settleClicks(call);
     const { items, meta } = await listLinks(
       readTenant(call),
       call.services.store.counts,
@@ -43,14 +43,14 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   },
 
   show: async (call) => {
-    await call.services.settleClicks?.(call.caller.project.id, call.params.id);
+    await settleClicks(call, call.params.id);
     const link = await findLink(readTenant(call), call.params.id);
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };
   },
 
   update: async (call) => {
-    await call.services.settleClicks?.(call.caller.project.id, call.params.id);
+    await settleClicks(call, call.params.id);
     const body = await writeTenant(call, async (tenant) => {
       const before = await findLink(tenant, call.params.id);
       if (before === undefined) throw notFound(messages.link_not_found);
