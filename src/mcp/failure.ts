@@ -64,9 +64,14 @@ const blinding: ReadonlySet<Code> = new Set([
   "unauthorized",
 ]);
 
-/** Whether somebody may not look, which keeps nobody from acting. */
-export function isBlinding(error: unknown): boolean {
-  return error instanceof ToolFailure && blinding.has(error.failure.code);
+/** Undefined for what the key may not read, which keeps nobody from acting. */
+export async function look<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ToolFailure && blinding.has(error.failure.code)) return undefined;
+    throw error;
+  }
 }
 
 /** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */

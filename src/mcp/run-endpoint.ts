@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Preview } from "./approval/act.ts";
 import { previewChange, previewDeletion } from "./approval/preview.ts";
-import { isBlinding } from "./failure.ts";
+import { look } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
 import { presentBody } from "./present.ts";
 import { findKind, type ResourceKind } from "./resource-kind.ts";
@@ -55,16 +55,12 @@ type Target = {
 
 /** The target as it is. A key that may not read it acts all the same, and shows less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
-  try {
-    const body: unknown = await ask(show, { id });
-    const record = body as JsonObject;
-    // Clicks come while a person thinks, and change nothing about the target.
-    const { clicks: _, ...state } = record;
-    return { record, state };
-  } catch (error) {
-    if (!isBlinding(error)) throw error;
-    return { record: {}, state: null };
-  }
+  const body: unknown = await look(() => ask(show, { id }));
+  if (body === undefined) return { record: {}, state: null };
+  const record = body as JsonObject;
+  // Clicks come while a person thinks, and change nothing about the target.
+  const { clicks: _, ...state } = record;
+  return { record, state };
 }
 
 /** What this call would change, as far as that can be known. */

@@ -36,11 +36,12 @@ export async function runTemplate(
 }
 
 async function approve(endpoint: Endpoint, given: Arguments, call: Call): Promise<void> {
-  const { body, css } = pickText(given);
-  const replaces = endpoint === publish && body !== undefined && css !== undefined;
-  const read = endpoint === publish && body !== undefined ? readKnownOrNone : readKnown;
+  const text = pickText(given);
+  const hasBody = endpoint === publish && text.body !== undefined;
+  const replaces = hasBody && text.css !== undefined;
+  const read = hasBody ? readKnownOrNone : readKnown;
   const known = await read(call, endpoint !== unpublish && !replaces);
-  if (endpoint === publish) await refuseUnsound({ ...known.draft, ...pickText(given) }, call);
+  if (endpoint === publish) await refuseUnsound({ ...known.draft, ...text }, call);
   await call.approve({
     tool: endpoint.tool,
     args: given,

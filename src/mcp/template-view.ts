@@ -36,9 +36,10 @@ export async function showTemplate(
 }
 
 async function compareWithLive(given: Arguments, call: Call): Promise<readonly Fact[]> {
-  const { body, css } = pickText(given);
-  const known = await readKnownOrNone(call, body === undefined || css === undefined);
-  return describeChanges(known.live, { ...known.draft, ...pickText(given) });
+  const text = pickText(given);
+  const needsDraft = text.body === undefined || text.css === undefined;
+  const { live, draft } = await readKnownOrNone(call, needsDraft);
+  return describeChanges(live, { ...draft, ...text });
 }
 
 /** Undefined for what does not come: the page is there, and the rest is beside it. */

@@ -3,7 +3,7 @@ import { contract } from "../contract/index.ts";
 import type { WholeTemplateVersion } from "../contract/page-template.ts";
 import type { Fact, Preview } from "./approval/act.ts";
 import { compareLines, type Change } from "./difference.ts";
-import { isBlinding, ToolFailure } from "./failure.ts";
+import { look, ToolFailure } from "./failure.ts";
 import { quote } from "./inert.ts";
 import type { Arguments, Call } from "./tool.ts";
 
@@ -92,16 +92,6 @@ export async function previewRestoration(
 /** As `readKnown`, where the first template is about to be made. */
 export function readKnownOrNone(call: Asking, needsDraft: boolean): Promise<Known> {
   return readKnown(call, needsDraft).catch(describeNone);
-}
-
-/** Undefined for what the key may not read: a person decides all the same. */
-async function look<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isBlinding(error)) return undefined;
-    throw error;
-  }
 }
 
 /** A project without any template has no versions to be listed. */
