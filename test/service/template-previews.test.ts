@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter.ts";
+import { openLinkHost } from "../support/link-host.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
-/** A preview renders what would be seen, and leaves no trace. */
+/** A preview renders what would be seen, with the buttons of the host, and leaves no trace. */
 
 const body = "<h1>{{ link.name }} in {{ project.name }}</h1>{% store_buttons %}";
 const css = "h1{color:red}";
+const phone = "Mozilla/5.0 (Linux; Android 15; Pixel 9)";
 
 let world: World;
 
@@ -20,6 +22,13 @@ afterEach(async () => {
 
 const preview = (fields?: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });
+
+/** The page itself, which must be there. */
+async function show(fields: object): Promise<string> {
+  const { status, text } = await preview(fields);
+  expect([status, text]).toEqual([200, text]);
+  return text;
+}
 
 test("is a page of its own, which no cache keeps and no frame can use", async () => {
   const { status, headers, text } = await preview({ body, css });
@@ -94,10 +103,10 @@ describe("of a link", () => {
       expect([status, text.includes("Summer &lt;b&gt; in Default")]).toEqual([200, true]);
       return [...text.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, to]) => to);
     };
-    const phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)";
-    expect(await ask(phone)).toEqual(["shop://summer", "https://apps.apple.com/app/id123"]);
-    expect(await ask("")).toEqual(await ask(phone));
-    const [open, store] = await ask("Mozilla/5.0 (Linux; Android 15; Pixel 9)");
+    const iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)";
+    expect(await ask(iPhone)).toEqual(["shop://summer", "https://apps.apple.com/app/id123"]);
+    expect(await ask("")).toEqual(await ask(iPhone));
+    const [open, store] = await ask(phone);
     expect(open).toMatch(/^intent:\/\/.*package=com\.shop;/);
     expect(store).toBe("https://play.google.com/store/apps/details?id=com.shop");
     const desktop = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)";
@@ -135,4 +144,106 @@ test("the page's nonce is another each time", async () => {
     nonces.add(nonce);
   }
   expect(nonces.size).toBe(5);
+});
+
+test("a posted body is shown in the css of a draft that has nothing else", async () => {
+  await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
+  const text = await show({ body });
+  expect(text).toContain("h1{color:red}");
+  expect(text).not.toContain(starter.css);
+});
+
+const isStarter = (text: string) => text.includes(starter.css) && text.includes('class="card"');
+
+test("without a body the starter is shown, and the css that is posted or saved", async () => {
+  const posted = await show({ body: "", css: "h1{color:blue}" });
+  expect([isStarter(posted), posted.includes("h1{color:blue}")]).toEqual([true, true]);
+  await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
+  const saved = await show({});
+  expect([isStarter(saved), saved.includes("h1{color:red}")]).toEqual([true, true]);
+  const cleared = await show({ css: "" });
+  expect([isStarter(cleared), cleared.includes("h1{color:red}")]).toEqual([true, false]);
+});
+
+test("the starter's css stands there once", async () => {
+  for (const text of [await show({}), await show({ body: "" })]) {
+    expect(text.split(starter.css)).toHaveLength(2);
+  }
+});
+
+test.each([false, true])("the buttons are the host's, referrer by link: %s", async (isLink) => {
+  await using host = await openLinkHost();
+  const { world: hosted } = host;
+  const project = await hosted.addProject({ link_in_referrer: isLink });
+  const key = await hosted.addKey({ project });
+  const android_app = { package_name: "com.shop", fingerprints: ["AA:BB"], custom_scheme: "shop" };
+  const app = await hosted.call("POST", "/android_apps", { key, body: { android_app } });
+  const fields = {
+    path: "a b",
+    referrer: "utm_source=x",
+    android_app: { package_name: "com.shop" },
+  };
+  const link = await hosted.call("POST", "/links", { key, body: fields });
+  expect([app.body, link.body]).toMatchObject([
+    { id: expect.any(String) },
+    { id: expect.any(String) },
+  ]);
+  const shown = await hosted.call("POST", "/page_template/preview", {
+    key,
+    body: { link_id: link.body.id },
+    headers: { "user-agent": phone },
+  });
+  const own = `${project.subdomain}.localhost:${host.port}`;
+  const { text: visited } = await host.visit("/a%20b", { host: own, agent: phone });
+  // The service of a test believes in another port than its host has.
+  const buttons = readButtons(shown.text, `${project.subdomain}.localhost:8787`, own);
+  expect(buttons).toEqual(readButtons(visited, own, own));
+  expect(buttons).toHaveLength(2);
+  expect(buttons[1]).toContain(isLink ? `_url=http://${own}/a%20b` : "utm_source=x");
+});
+
+/** Where the buttons of a page lead, with all that is written in code in plain. */
+function readButtons(page: string, host: string, shown: string): readonly string[] {
+  return [...page.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, href = ""]) =>
+    decodeURIComponent(decodeURIComponent(href))
+      .replace(/(referrer=_url=)([\w-]+)/, (_, name, code) => name + decodeBase64(code))
+      .replaceAll(host, shown),
+  );
+}
+
+const decodeBase64 = (code: string) => Buffer.from(code, "base64url").toString();
+
+test("a long address is whole, or it is not there at all", async () => {
+  const long = `https://www.example.com/${"a".repeat(8192 - 24)}`;
+  const picture = long.replace("www", "img");
+  const link = await world.call("POST", "/links", {
+    body: { url: long, name: "x", social_image_url: picture, path: "ü".repeat(1000) },
+  });
+  const text = await show({
+    link_id: link.body.id,
+    body:
+      `<a class="plain" href="{{ link.url }}">a</a><img alt="" src="{{ link.social_image_url }}">` +
+      `<a class="own" href="{{ link.address }}">b</a>` +
+      `{% if link.url %}<a class="longer" href="{{ link.url | append: "?a=b" }}">c</a>{% endif %}` +
+      `<a class="inner" href="https://x.example/?to={{ link.url | url_encode }}">d</a>` +
+      `<p>{{ "See " | append: link.url }}</p>{% store_buttons %}`,
+  });
+  expect(text).toContain(`<a class="plain" href="${long}">`);
+  expect(text).toContain(`src="${picture}"`);
+  const own = `http://default.localhost:8787/${encodeURIComponent("ü").repeat(1000)}`;
+  expect(text).toContain(`<a class="own" href="${own}">`);
+  expect(text).toContain('<a class="longer">');
+  expect(text).toContain('<a class="inner" href="https://x.example/?to=">');
+  expect(text).toContain("<p>See</p>");
+});
+
+test("a long text ends behind a whole word", async () => {
+  const name = "word ".repeat(100);
+  const social_description = "word ".repeat(3000);
+  const link = await world.call("POST", "/links", { body: { name, social_description } });
+  const text = await show({
+    link_id: link.body.id,
+    body: `<p>{{ link.social_description }}</p>{% store_buttons %}`,
+  });
+  expect(text).toMatch(/<p>(word ){1000,}word<\/p>/);
 });
