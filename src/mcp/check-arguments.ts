@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { refuseArguments } from "./failure.ts";
 import { quote } from "./inert.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../contract/nearest.ts";
 import { parseJson } from "./parse-json.ts";
 import type { CallProblem } from "./problems.ts";
 import type { Arguments } from "./tool.ts";
-import { unwrap } from "./unwrap.ts";
+import { unwrap } from "../contract/unwrap.ts";
 
 /** More than this helps nobody, and a hostile client could ask for a million. */
 const mostProblems = 20;
@@ -126,6 +126,7 @@ const typeNames: Readonly<Partial<Record<string, string>>> = {
   string: "a text",
   array: "a list",
   object: "an object",
+  record: "an object",
   boolean: "true or false",
 };
 

@@ -17,19 +17,25 @@ function normalize(name: string): string {
     .toLowerCase();
 }
 
-/** Levenshtein's distance, or at least `most` when it is no smaller. */
+/**
+ * How many letters were added, left out, replaced or swapped with their neighbour; or at least
+ * `most` when that is no smaller.
+ */
 function measure(first: string, second: string, most: number): number {
   const one = Array.from(first);
   const other = Array.from(second);
   if (Math.abs(one.length - other.length) >= most) return most;
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  let before: readonly number[] = [];
+  let row: readonly number[] = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of one.entries()) {
     const next = [index + 1];
     for (const [column, candidate] of other.entries()) {
       const replaced = (row[column] ?? 0) + Number(letter !== candidate);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+      const isSwapped = letter === other[column - 1] && candidate === one[index - 1];
+      const swapped = isSwapped ? (before[column - 1] ?? 0) + 1 : most;
+      next.push(Math.min(replaced, swapped, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[other.length] ?? most;
 }

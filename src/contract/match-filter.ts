@@ -1,0 +1,85 @@
+import type { Condition, FieldKind, FilterFields, FilterInput } from "./filters.ts";
+import { normalizeForSearch } from "./link-path.ts";
+import { parseTime } from "./parse-time.ts";
+import { fold } from "./text.ts";
+
+/** Undefined where the record does not tell. */
+export type Matcher = (record: Readonly<Record<string, unknown>>) => boolean | undefined;
+
+/**
+ * Whether a record is one that a filter asked for: a deployment that does not know a filter
+ * answers with everything (security-reliability.md §0). Undefined where the record does not tell,
+ * and where texts are put in order, which each deployment does by an alphabet of its own.
+ */
+export function createMatcher(fields: FilterFields, filter: FilterInput): Matcher {
+  const { field, condition, value } = filter;
+  const kind = fields[field];
+  if (kind === undefined) return () => undefined;
+  const test = createTest(kind, condition, value);
+  return (record) => {
+    const found = record[field];
+    if (found === undefined) return undefined;
+    if (condition === "null") return (found === null) === value;
+    if (condition === "present") return (found === null || found === "") !== value;
+    return found === null ? false : test?.(readHeld(found, kind));
+  };
+}
+
+type Comparable = string | number | null;
+type Test = (held: Comparable) => boolean;
+
+/** Undefined for an order of texts. */
+function createTest(
+  kind: FieldKind,
+  condition: Condition,
+  value: FilterInput["value"],
+): Test | undefined {
+  const items = [value].flat().map((item) => readWanted(item, kind, condition));
+  if (condition === "in") {
+    const wanted = new Set(items.filter((item) => item !== null));
+    return (held) => held !== null && wanted.has(held);
+  }
+  const [wanted = null] = items;
+  const folded = fold(String(wanted));
+  switch (condition) {
+    case "cont":
+      return (held) => fold(String(held)).includes(folded);
+    case "start":
+      return (held) => fold(String(held)).startsWith(folded);
+    case "eq":
+      return (held) => wanted !== null && held === wanted;
+    case "not_eq":
+      // A value that could not be read differs from everything that is there.
+      return (held) => held !== wanted;
+    default:
+      return kind === "text" || kind === "path" ? undefined : createOrder(condition, wanted);
+  }
+}
+
+function createOrder(condition: Condition, wanted: Comparable): Test {
+  return (held) => {
+    if (held === null || wanted === null) return false;
+    switch (condition) {
+      case "gt":
+        return held > wanted;
+      case "gteq":
+        return held >= wanted;
+      case "lt":
+        return held < wanted;
+      default:
+        return held <= wanted;
+    }
+  };
+}
+
+function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comparable {
+  const text = String(value).trim();
+  if (kind === "integer") return Number(text);
+  if (kind === "time") return parseTime(text);
+  return kind === "path" && condition !== "cont" ? normalizeForSearch(text) : text;
+}
+
+function readHeld(value: unknown, kind: FieldKind): Comparable {
+  if (kind === "integer") return Number(value);
+  return kind === "time" ? parseTime(String(value)) : String(value);
+}
