@@ -9,21 +9,20 @@ import { createTurns, retryWhileBusy } from "./turns.ts";
 type OpenOptions = {
   /** Four bytes in the file's header that say whose file it is. */
   readonly applicationId: number;
+  /** How much of the file each connection may keep in memory. */
+  readonly cache_mb?: number;
 };
 
 /**
  * Opens a SQLite file, or makes one. A file that is not ours or is damaged is refused and left as
  * it is. Two connections: one reads, one writes, so that no reader sees half a transaction.
  */
-export async function openSqlite<Tables>(
-  path: string,
-  { applicationId }: OpenOptions,
-): Promise<Sql<Tables>> {
-  refuseForeignFile(path, applicationId);
+export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
+  refuseForeignFile(path, options.applicationId);
   makePrivateFile(path);
-  const writer = await openConnection(path, applicationId);
+  const writer = await openConnection(path, options);
   await refuseDamage(writer, path);
-  const reader = await openConnection(path, applicationId);
+  const reader = await openConnection(path, options);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
   const turns = createTurns();
@@ -32,12 +31,12 @@ export async function openSqlite<Tables>(
   return {
     engine: "sqlite",
     db,
-    write: (work, options) =>
+    write: (work, { signal } = {}) =>
       turns.take(async () => {
-        const result = await transact(writer, () => work(writing), options?.signal);
+        const result = await transact(writer, () => work(writing), signal);
         writes += 1;
         return result;
-      }, options?.signal),
+      }, signal),
     countWrites: () => writes,
     readVersion: async () => {
       const { rows } = await sql<{ data_version: number }>`PRAGMA data_version`.execute(db);
@@ -97,10 +96,10 @@ function makePrivateFile(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
 }
 
-async function openConnection(path: string, applicationId: number): Promise<Database> {
+async function openConnection(path: string, options: OpenOptions): Promise<Database> {
   const database = openDatabase(path);
   try {
-    return await retryWhileBusy(() => prepareConnection(database, path, applicationId), isBusy);
+    return await retryWhileBusy(() => prepareConnection(database, path, options), isBusy);
   } catch (error) {
     closeQuietly(database);
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
@@ -113,6 +112,7 @@ async function openConnection(path: string, applicationId: number): Promise<Data
   }
 }
 
+const usualCache_mb = 64;
 /** Looking at every page of a larger file would hold up the start for too long. */
 const checkedBytes = 16 * 1024 * 1024;
 
@@ -128,7 +128,11 @@ async function refuseDamage(database: Database, path: string): Promise<void> {
   throw new StoreUnusable(damaged(path));
 }
 
-function prepareConnection(database: Database, path: string, applicationId: number): Database {
+function prepareConnection(
+  database: Database,
+  path: string,
+  { applicationId, cache_mb = usualCache_mb }: OpenOptions,
+): Database {
   const owner = readPragma(database, "application_id");
   if (owner !== applicationId) {
     if (owner !== 0 || countTables(database) > 0) throw new StoreUnusable(notOurs(path));
@@ -138,7 +142,7 @@ function prepareConnection(database: Database, path: string, applicationId: numb
   // Explicit, for the default of WAL builds loses the last commits in a power cut.
   database.exec("PRAGMA synchronous = FULL");
   database.exec("PRAGMA foreign_keys = ON");
-  database.exec("PRAGMA cache_size = -65536");
+  database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
   return database;
 }

@@ -2,15 +2,26 @@ import type { Clock, Random } from "../contract/world.ts";
 import { migrate } from "../sql/migrate.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
+import { createExports, type Exports } from "./exports.ts";
+import { createJobs, type Jobs } from "./jobs.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { init } from "./migrations/001-init.ts";
+import { bulk } from "./migrations/002-bulk.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
+import { createPlans, type Plans } from "./plans.ts";
+import { createSpendings, type Spendings } from "./spendings.ts";
 import type { StateTables } from "./tables.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 /** What Waypost itself remembers, in embedded and remote mode alike. */
 export type State = {
   readonly approvals: Approvals;
   readonly pinTries: PinTries;
+  readonly plans: Plans;
+  readonly jobs: Jobs;
+  readonly spendings: Spendings;
+  readonly turns: Turns;
+  readonly exports: Exports;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly close: () => Promise<void>;
@@ -18,14 +29,16 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init];
+const migrations = [init, bulk];
 const secretBytes = 32;
+/** What is written here is seldom read again. */
+const cache_mb = 8;
 
 export async function openState(
   path: string,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<State> {
-  const sql = await openSqlite<StateTables>(path, { applicationId });
+  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
   await migrate(sql, migrations).catch(async (error: unknown) => {
     await sql.close();
     throw error;
@@ -33,6 +46,11 @@ export async function openState(
   return {
     approvals: createApprovals(sql, { clock, random }),
     pinTries: createPinTries(sql, clock),
+    plans: createPlans(sql, { clock, random }),
+    jobs: createJobs(sql, { clock, random }),
+    spendings: createSpendings(sql, clock),
+    turns: createTurns(sql, clock),
+    exports: createExports(sql, { clock, random }),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,
   };

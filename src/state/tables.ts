@@ -1,3 +1,5 @@
+import type { Generated } from "kysely";
+
 /** What Waypost remembers between calls and processes, as the database has it. */
 export type StateTables = {
   approvals: {
@@ -14,5 +16,63 @@ export type StateTables = {
     expires_at: number;
   };
   pin_tries: { at: number };
+  exports: {
+    id: string;
+    page: number;
+    key_print: string;
+    type: string;
+    text: string;
+    expires_at: number;
+  };
+  /** One row for each call of a budget, by the time of day: processes share no other clock. */
+  spent: { id: Generated<number>; key_print: string; budget: string; at: number };
+  /** When the next row of a key's jobs is due. */
+  turns: { key_print: string; kind: string; next_at: number };
+  plans: {
+    id: string;
+    key_print: string;
+    origin: string;
+    operation: string;
+    undoes: string | null;
+    /** Both as JSON. */
+    counts: string;
+    problems: string;
+    created_at: number;
+    expires_at: number;
+  };
+  plan_rows: {
+    plan_id: string;
+    position: number;
+    row: number | null;
+    action: string;
+    link_id: string | null;
+    path: string | null;
+    /** Both as JSON. */
+    fields: string | null;
+    before: string | null;
+    message: string | null;
+  };
+  jobs: {
+    id: string;
+    plan_id: string;
+    key_print: string;
+    state: "running" | "done" | "cancelled" | "interrupted";
+    /** Why it rests. */
+    message: string | null;
+    /** Who applies it, as long as that is so; whoever finds the time over may take its place. */
+    runner: string | null;
+    runs_until: number;
+    created_at: number;
+    updated_at: number;
+  };
+  job_rows: {
+    job_id: string;
+    position: number;
+    status: "sent" | "done" | "rejected" | "unknown";
+    link_id: string | null;
+    /** A new link as it was made, as JSON. */
+    made: string | null;
+    message: string | null;
+  };
   secrets: { name: string; value: string };
 };

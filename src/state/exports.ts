@@ -1,0 +1,79 @@
+import type { Kysely } from "kysely";
+import type { Clock, Random } from "../contract/world.ts";
+import type { Sql } from "../sql/sql.ts";
+import { createId } from "./create-id.ts";
+import type { StateTables } from "./tables.ts";
+
+/** Files of links that were asked for, kept for as long as somebody may read their pages. */
+
+export type Exports = {
+  readonly save: (
+    keyPrint: string,
+    type: string,
+    pages: AsyncIterable<string>,
+  ) => Promise<Exported>;
+  readonly findPage: (keyPrint: string, id: string, page: number) => Promise<Page | undefined>;
+};
+
+export type Exported = { readonly id: string; readonly pages: number };
+type Page = { readonly type: string; readonly text: string };
+
+const lasts_ms = 60 * 60_000;
+const mostOfKey = 10;
+
+export function createExports(
+  { db, write }: Sql<StateTables>,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Exports {
+  return {
+    save: async (key_print, type, pages) => {
+      await dropOld(db, write, key_print, clock.now());
+      const id = createId("export", random);
+      const expires_at = clock.now() + lasts_ms;
+      let page = 0;
+      try {
+        for await (const text of pages) {
+          page += 1;
+          const row = { id, key_print, type, page, text, expires_at };
+          await write((inner) => inner.insertInto("exports").values(row).execute());
+        }
+      } catch (error) {
+        await write((inner) => inner.deleteFrom("exports").where("id", "=", id).execute());
+        throw error;
+      }
+      return { id, pages: page };
+    },
+
+    findPage: (key_print, id, page) =>
+      db
+        .selectFrom("exports")
+        .select(["type", "text"])
+        .where("id", "=", id)
+        .where("page", "=", page)
+        .where("key_print", "=", key_print)
+        .where("expires_at", ">", clock.now())
+        .executeTakeFirst(),
+  };
+}
+
+/** With a new file go those that are over, and those that are too many for one key. */
+async function dropOld(
+  db: Kysely<StateTables>,
+  write: Sql<StateTables>["write"],
+  keyPrint: string,
+  now: number,
+): Promise<void> {
+  const own = db.selectFrom("exports").select("id").distinct().where("key_print", "=", keyPrint);
+  const newest = own.select("expires_at").orderBy("expires_at", "desc");
+  const surplus = await newest
+    .limit(-1)
+    .offset(mostOfKey - 1)
+    .execute();
+  const ids = surplus.map(({ id }) => id);
+  await write((inner) =>
+    inner
+      .deleteFrom("exports")
+      .where((row) => row.or([row("expires_at", "<=", now), row("id", "in", ids)]))
+      .execute(),
+  );
+}

@@ -1,0 +1,127 @@
+import type { Kysely } from "kysely";
+import type { Clock, Random } from "../contract/world.ts";
+import type { Sql } from "../sql/sql.ts";
+import { createId } from "./create-id.ts";
+import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./journal.ts";
+import { createLeases, type Leases } from "./leases.ts";
+import { acts, readPlan, type Plan, type PlanOperation } from "./plans.ts";
+import type { StateTables } from "./tables.ts";
+
+/** Plans that are being applied. */
+
+type Db = Kysely<StateTables>;
+type JobRow = StateTables["jobs"];
+
+export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> & {
+  readonly operation: PlanOperation;
+  /** What the plan has to do, by kind. */
+  readonly planned: Plan["counts"];
+  readonly counts: JobCounts;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** Whether rows of it may be on the way, even where it was cancelled. */
+  readonly isHeld: boolean;
+};
+
+export type JobCounts = {
+  readonly done: number;
+  readonly rejected: number;
+  readonly unknown: number;
+  readonly left: number;
+};
+
+export type Jobs = Leases &
+  Pick<Journal, "noteSent" | "noteEnd"> & {
+    /** The plan's one job, made when there is none yet. */
+    readonly open: (plan: Plan) => Promise<Job>;
+    readonly find: (id: string) => Promise<Job | undefined>;
+    readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
+    readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
+    readonly count: (keyPrint: string) => Promise<number>;
+    /** The keys whose jobs wait for somebody to go on with them, or are at work. */
+    readonly listUnfinished: () => Promise<readonly string[]>;
+    readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
+  };
+
+export function createJobs(
+  sql: Sql<StateTables>,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Jobs {
+  const { db, write } = sql;
+  const journal = createJournal(sql, clock);
+  const describe = async (rows: readonly JobRow[]) =>
+    Promise.all(rows.map((row) => describeJob(db, row, journal, clock.now())));
+  const find = async (column: "id" | "plan_id", value: string) => {
+    const [job] = await describe(await selectJobs(db).where(column, "=", value).execute());
+    return job;
+  };
+
+  return {
+    ...createLeases(sql, clock),
+    noteSent: journal.noteSent,
+    noteEnd: journal.noteEnd,
+    listReceipts: ({ id }, page) => journal.listReceipts(id, page),
+
+    open: async ({ id: plan_id, key_print }) => {
+      const now = clock.now();
+      const begun = { state: "interrupted", message: null, runner: null, runs_until: 0 } as const;
+      const times = { created_at: now, updated_at: now };
+      await write(async (inner) => {
+        const plans = inner.selectFrom("plans").select("id").where("id", "=", plan_id);
+        // A plan that has gone meanwhile leaves no job behind.
+        await plans.executeTakeFirstOrThrow();
+        await inner
+          .insertInto("jobs")
+          .values({ id: createId("job", random), plan_id, key_print, ...begun, ...times })
+          // Of two who open it at once, the first one's job stays.
+          .onConflict((conflict) => conflict.column("plan_id").doNothing())
+          .execute();
+      });
+      return describeJob(
+        db,
+        await selectJobs(db).where("plan_id", "=", plan_id).executeTakeFirstOrThrow(),
+        journal,
+        now,
+      );
+    },
+    find: (id) => find("id", id),
+    findOfPlan: (planId) => find("plan_id", planId),
+    list: async (keyPrint, from, limit) => {
+      const own = selectJobs(db).where("key_print", "=", keyPrint);
+      const newest = own.orderBy("created_at", "desc").orderBy("id");
+      return describe(await newest.offset(from).limit(limit).execute());
+    },
+    count: async (keyPrint) => {
+      const { count } = await db
+        .selectFrom("jobs")
+        .select((row) => row.fn.countAll<number>().as("count"))
+        .where("key_print", "=", keyPrint)
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+    listUnfinished: async () => {
+      const unfinished = db.selectFrom("jobs").where("state", "in", ["running", "interrupted"]);
+      const rows = await unfinished.select("key_print").distinct().execute();
+      return rows.map(({ key_print }) => key_print);
+    },
+  };
+}
+
+async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {
+  const { runner, runs_until, ...rest } = row;
+  const isHeld = runner !== null && runs_until > now;
+  const isLost = row.state === "running" && !isHeld;
+  const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
+  const { operation, counts: planned } = readPlan(await plans.executeTakeFirstOrThrow());
+  const { sent, done, rejected, ...ended } = await journal.countEnds(row.id);
+  const all = acts.reduce((sum, act) => sum + planned[act], 0);
+  // Of what was on the way when its runner went, nobody knows.
+  const unknown = ended.unknown + (isHeld ? 0 : sent);
+  const counts = { done, rejected, unknown, left: all - done - rejected - unknown };
+  const state = isLost ? "interrupted" : row.state;
+  return { ...rest, state, operation, planned, counts, isHeld };
+}
+
+function selectJobs(db: Db) {
+  return db.selectFrom("jobs").selectAll();
+}

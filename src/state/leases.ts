@@ -1,0 +1,109 @@
+import { sql as raw, type Kysely } from "kysely";
+import type { Clock } from "../contract/world.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { StateTables } from "./tables.ts";
+
+/** Who runs a job: one at a time, in whichever process, for as long as it is heard of. */
+
+type Db = Kysely<StateTables>;
+type JobRow = StateTables["jobs"];
+
+/** A job and the one who runs it. */
+export type Run = { readonly id: string; readonly runner: string };
+
+export type Leases = {
+  /**
+   * Makes the runner its only one, until the lease is over; false while it is somebody else's, and
+   * where it was cancelled.
+   */
+  readonly take: (run: Run) => Promise<boolean>;
+  /** Lengthens the lease; false when the job was cancelled, or is somebody else's by now. */
+  readonly keep: (run: Run) => Promise<boolean>;
+  readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
+  /** Nothing more of it will begin, not even by those who wait for it already. */
+  readonly cancel: (id: string) => Promise<void>;
+  /** Makes a cancelled one ready to be taken again. */
+  readonly revive: (id: string) => Promise<void>;
+};
+
+/** A runner that is not heard of for so long has gone. */
+export const lease_ms = 10_000;
+
+export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
+  return {
+    take: (run) => write((db) => take(db, run, clock.now())),
+    keep: (run) => write((db) => keepLease(db, run, clock.now())),
+    release: (run, state, message) =>
+      write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
+    cancel: (id) =>
+      write(async (db) => {
+        const updated_at = clock.now();
+        const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
+        await ended.where("id", "=", id).where("state", "!=", "done").execute();
+      }),
+    revive: (id) =>
+      write(async (db) => {
+        const updated_at = clock.now();
+        const ready = db.updateTable("jobs").set({ state: "interrupted", updated_at });
+        await ready.where("id", "=", id).where("state", "=", "cancelled").execute();
+      }),
+  };
+}
+
+async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("jobs")
+    .set({
+      state: "running",
+      message: null,
+      runner,
+      runs_until: now + lease_ms,
+      updated_at: now,
+    })
+    .where("id", "=", id)
+    .where("state", "in", ["running", "interrupted"])
+    // What lies further ahead than a lease was written before the clock was set back.
+    .where((row) =>
+      row.or([
+        row("runner", "is", null),
+        row("runs_until", "<=", now),
+        row("runs_until", ">", now + lease_ms),
+      ]),
+    )
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+type Ended = Pick<JobRow, "state" | "message"> & { readonly now: number };
+
+async function release(db: Db, { id, runner }: Run, { state, message, now }: Ended): Promise<void> {
+  await db
+    .updateTable("jobs")
+    .set((row) => ({
+      // Somebody may have cancelled it while its last row was on the way.
+      state: row
+        .case()
+        .when("state", "=", "cancelled")
+        .then(raw<JobRow["state"]>`'cancelled'`)
+        .else(raw<JobRow["state"]>`${state}`)
+        .end(),
+      message,
+      runner: null,
+      runs_until: 0,
+      updated_at: now,
+    }))
+    .where("id", "=", id)
+    .where("runner", "=", runner)
+    .execute();
+}
+
+export async function keepLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("jobs")
+    .set({ runs_until: now + lease_ms, updated_at: now })
+    .where("id", "=", id)
+    .where("runner", "=", runner)
+    .where("state", "=", "running")
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}

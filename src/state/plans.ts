@@ -1,0 +1,263 @@
+import { sql as raw, type Kysely } from "kysely";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock, Random } from "../contract/world.ts";
+import type { Sql } from "../sql/sql.ts";
+import { createId } from "./create-id.ts";
+import type { StateTables } from "./tables.ts";
+
+/** What bulk acts would do, until they are applied or too old. */
+
+export type PlanOperation = "upsert" | "update" | "delete";
+export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
+
+/** What is done; a plan's other rows are only told of. */
+export const acts = ["create", "update", "delete"] as const;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
+export type PlanRow = {
+  readonly position: number;
+  /** Where it stands in what was given, counted from 1; null where nothing was. */
+  readonly row: number | null;
+  readonly action: PlanAction;
+  readonly link_id: string | null;
+  readonly path: string | null;
+  /** What will be sent. */
+  readonly fields: Fields | null;
+  /** The link as it was read. */
+  readonly before: Fields | null;
+  /** Why it cannot be done. */
+  readonly message: string | null;
+};
+
+export type Plan = {
+  readonly id: string;
+  /** Whose it is: nobody else's key may see it. */
+  readonly key_print: string;
+  /** The deployment that it was made for. */
+  readonly origin: string;
+  readonly operation: PlanOperation;
+  /** The job that it would undo. */
+  readonly undoes: string | null;
+  readonly counts: Readonly<Record<PlanAction, number>>;
+  readonly problems: readonly PlanProblem[];
+  readonly created_at: number;
+  readonly expires_at: number;
+};
+
+export type PlanProblem = {
+  readonly row?: number;
+  readonly field?: string;
+  readonly message: string;
+};
+
+type Db = Kysely<StateTables>;
+type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems">;
+
+export type Plans = {
+  /** Keeps a plan whose rows come one after another; until the last one is there, it is none. */
+  readonly save: (wanted: Wanted, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
+  readonly find: (id: string) => Promise<Plan | undefined>;
+  readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
+};
+
+export type RowPage = {
+  readonly actions?: readonly PlanAction[];
+  readonly from?: number;
+  readonly limit: number;
+};
+
+/** As long as somebody may think about what they read. */
+const lasts_ms = 60 * 60_000;
+/** Longer than the slowest deployment takes to be read; only a killed process leaves a draft. */
+const draftLasts_ms = 24 * lasts_ms;
+/** In place of the counts, until they are known. */
+const draft = "";
+/** For so long a job can be gone on with, or undone. */
+const jobsLast_ms = 30 * 24 * 60 * 60_000;
+/** Plans of a key that nobody has applied. */
+const mostIdle = 20;
+/** Many enough that writing them down costs little, and few enough that others get a turn. */
+const batchRows = 500;
+
+export function createPlans(
+  sql: Sql<StateTables>,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Plans {
+  const { db, write } = sql;
+  return {
+    save: async (wanted, rows) => {
+      const id = createId("plan", random);
+      await dropOld(sql, wanted.key_print, clock.now());
+      await write((inner) => insertDraft(inner, id, wanted, clock.now()));
+      const counts = await insertRows(write, id, rows).catch(async (error: unknown) => {
+        await dropPlan(write, id);
+        throw error;
+      });
+      const created_at = clock.now();
+      const plan = { id, ...wanted, counts, created_at, expires_at: created_at + lasts_ms };
+      await write((inner) => finishPlan(inner, plan));
+      return plan;
+    },
+
+    find: async (id) => {
+      const row = await db
+        .selectFrom("plans")
+        .selectAll()
+        .where("id", "=", id)
+        .where("counts", "!=", draft)
+        .executeTakeFirst();
+      return row && readPlan(row);
+    },
+
+    listRows: async (id, { actions, from = 0, limit }) => {
+      let query = db
+        .selectFrom("plan_rows")
+        .selectAll()
+        .where("plan_id", "=", id)
+        .where("position", ">=", from)
+        .orderBy("position")
+        .limit(limit);
+      if (actions !== undefined) query = query.where("action", "in", [...actions]);
+      return (await query.execute()).map(readRow);
+    },
+  };
+}
+
+type Write = Sql<StateTables>["write"];
+
+/** Answers how many rows of each action there are. */
+async function insertRows(
+  write: Write,
+  plan_id: string,
+  rows: AsyncIterable<PlanRow>,
+): Promise<Plan["counts"]> {
+  const counts = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };
+  let batch: PlanRow[] = [];
+  for await (const row of rows) {
+    counts[row.action] += 1;
+    batch.push(row);
+    if (batch.length < batchRows) continue;
+    await insertBatch(write, plan_id, batch);
+    batch = [];
+    // Rows of a text in memory are there at once, and others want to be heard as well.
+    await nextTurn();
+  }
+  await insertBatch(write, plan_id, batch);
+  return counts;
+}
+
+async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const values = rows.map((row) => ({
+    ...row,
+    plan_id,
+    fields: writeJson(row.fields),
+    before: writeJson(row.before),
+  }));
+  await write(async (db) => {
+    // SQLite takes so many values in one statement.
+    for (let start = 0; start < values.length; start += 100) {
+      await db
+        .insertInto("plan_rows")
+        .values(values.slice(start, start + 100))
+        .execute();
+    }
+  });
+}
+
+/** Rows of a plan that nobody finished are known by this, and go with it some day. */
+async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Promise<void> {
+  await db
+    .insertInto("plans")
+    .values({
+      id,
+      ...wanted,
+      counts: draft,
+      problems: "[]",
+      created_at: now,
+      expires_at: now + draftLasts_ms,
+    })
+    .execute();
+}
+
+async function finishPlan(db: Db, { id, counts, problems, ...rest }: Plan): Promise<void> {
+  await db
+    .updateTable("plans")
+    .set({ ...rest, counts: JSON.stringify(counts), problems: JSON.stringify(problems) })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** With a new plan go those that are over, and the jobs that nobody will undo any more. */
+async function dropOld(
+  { db, write }: Sql<StateTables>,
+  key_print: string,
+  now: number,
+): Promise<void> {
+  const jobs = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
+  for (const { id } of await jobs.select("id").where("runs_until", "<=", now).execute()) {
+    await dropRows(write, "job_rows", "job_id", id);
+    await write((inner) => inner.deleteFrom("jobs").where("id", "=", id).execute());
+  }
+  const idle = db
+    .selectFrom("plans")
+    .select("id")
+    .where("id", "not in", db.selectFrom("jobs").select("plan_id"));
+  const ended = await idle.where("expires_at", "<=", now).execute();
+  const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
+  // Whoever plans again and again must not fill the disk.
+  const surplus = own
+    .orderBy("created_at", "desc")
+    .limit(-1)
+    .offset(mostIdle - 1);
+  for (const { id } of [...ended, ...(await surplus.execute())]) await dropPlan(write, id);
+}
+
+async function dropPlan(write: Write, id: string): Promise<void> {
+  await dropRows(write, "plan_rows", "plan_id", id);
+  await write((db) => db.deleteFrom("plans").where("id", "=", id).execute());
+}
+
+/** A few at a time: others want to write as well. */
+async function dropRows<Table extends "plan_rows" | "job_rows">(
+  write: Write,
+  table: Table,
+  column: Table extends "plan_rows" ? "plan_id" : "job_id",
+  id: string,
+): Promise<void> {
+  for (let count = batchRows; count === batchRows;) {
+    const { numAffectedRows = 0n } = await write((db) =>
+      raw`delete from ${raw.table(table)} where ${raw.ref(column)} = ${id} and position in
+        (select position from ${raw.table(table)} where ${raw.ref(column)} = ${id}
+          limit ${batchRows})`.execute(db),
+    );
+    count = Number(numAffectedRows);
+    await nextTurn();
+  }
+}
+
+export function readPlan({ counts, problems, operation, ...rest }: StateTables["plans"]): Plan {
+  // What was written as JSON by `finishPlan` is read back as the same.
+  return {
+    ...rest,
+    operation: operation as PlanOperation,
+    counts: JSON.parse(counts) as Plan["counts"],
+    problems: JSON.parse(problems) as Plan["problems"],
+  };
+}
+
+export function readRow(kept: StateTables["plan_rows"]): PlanRow {
+  const { plan_id: _, action, fields, before, ...rest } = kept;
+  return {
+    ...rest,
+    action: action as PlanAction,
+    fields: fields === null ? null : (JSON.parse(fields) as Fields),
+    before: before === null ? null : (JSON.parse(before) as Fields),
+  };
+}
+
+function writeJson(value: Fields | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,105 @@
+import type { Kysely } from "kysely";
+import { budgets, type BudgetName } from "../contract/policy.ts";
+import type { Clock } from "../contract/world.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { StateTables } from "./tables.ts";
+
+/**
+ * What a key has spent of a budget on this machine, by whichever process: so that none of them
+ * earns a refusal by what it does not know of the others.
+ */
+export type Spendings = {
+  /** The next place in a budget, which is left again when its call has ended. */
+  readonly queue: (keyPrint: string, budget: BudgetName) => SharedPlace;
+};
+
+type SharedPlace = {
+  /** How long the call has to wait, where so many are allowed in any window. */
+  readonly look: (limit: number) => Promise<number>;
+  /** A place counts from its answer on, as the deployment counted it some time before. */
+  readonly leave: (isSpent: boolean) => Promise<void>;
+};
+
+type Db = Kysely<StateTables>;
+
+/** The deployment's clock may be a little slower than ours. */
+const margin_ms = 1000;
+
+export function createSpendings(
+  { write }: Sql<StateTables>,
+  { now }: Pick<Clock, "now">,
+): Spendings {
+  return {
+    queue: (key_print, budget) => {
+      const span_ms = budgets[budget].window_ms + margin_ms;
+      let id: number | undefined;
+      return {
+        look: (limit) =>
+          write(async (db) => {
+            const time = now();
+            await forget(db, time, span_ms);
+            const freeing = await findFreeing(db, { key_print, budget, id }, limit);
+            const at = freeing === undefined ? time : freeing + span_ms;
+            id = await keep(db, { key_print, budget, at }, id);
+            return at - time;
+          }),
+        leave: async (isSpent) => {
+          if (id === undefined) return;
+          const place = id;
+          await write(async (db) => {
+            const spent = db.updateTable("spent").set({ at: now() }).where("id", "=", place);
+            const unspent = db.deleteFrom("spent").where("id", "=", place);
+            await (isSpent ? spent : unspent).execute();
+          });
+        },
+      };
+    },
+  };
+}
+
+/** What lies too far ahead was written before the clock was set back. */
+async function forget(db: Db, time: number, span_ms: number): Promise<void> {
+  await db
+    .deleteFrom("spent")
+    .where((row) => row.or([row("at", "<=", time - span_ms), row("at", ">", time + 2 * span_ms)]))
+    .execute();
+}
+
+type Asked = {
+  readonly key_print: string;
+  readonly budget: BudgetName;
+  readonly id: number | undefined;
+};
+
+/** When the place is given back that has to be free before this one is taken. */
+async function findFreeing(
+  db: Db,
+  { key_print, budget, id }: Asked,
+  limit: number,
+): Promise<number | undefined> {
+  let earlier = db
+    .selectFrom("spent")
+    .select("at")
+    .where("key_print", "=", key_print)
+    .where("budget", "=", budget)
+    .orderBy("at", "desc")
+    .offset(limit - 1)
+    .limit(1);
+  // Places are taken in the order in which they were asked for.
+  if (id !== undefined) earlier = earlier.where("id", "<", id);
+  return (await earlier.executeTakeFirst())?.at;
+}
+
+async function keep(
+  db: Db,
+  place: Omit<StateTables["spent"], "id">,
+  id: number | undefined,
+): Promise<number> {
+  const kept = await db
+    .insertInto("spent")
+    .values({ ...place, ...(id !== undefined && { id }) })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet({ at: place.at }))
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return kept.id;
+}
