@@ -2,7 +2,7 @@ import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { Clock, Random } from "../contract/world.ts";
 import { createAllowance, type Allowance } from "./allowance.ts";
 import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
-import { createPacer, type Pacer } from "./pace.ts";
+import { createLedger, createPacer, type Ledger, type Pacer } from "./pace.ts";
 import type { Ask } from "./read-back.ts";
 import { createPatience } from "./patience.ts";
 import { buildRequest, type FlatInput, type Target } from "./request.ts";
@@ -31,6 +31,8 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
+  /** Who shares the key's budgets; left out, nobody does. */
+  readonly ledger?: Ledger | undefined;
   /** How the time of one try is taken: a real timer, unless a test rings itself. */
   readonly setTimer?: SetTimer;
 };
@@ -58,10 +60,10 @@ const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
-  const { clock } = options;
+  const { clock, ledger = createLedger(clock) } = options;
   const gear = {
     ...options,
-    pacer: createPacer(clock),
+    pacer: createPacer(clock, ledger),
     allowance: createAllowance(),
     skew: createSkew(clock),
   };
@@ -121,7 +123,11 @@ async function tryInTurn(gear: Gear, trip: Trip, doubt: Doubt | undefined): Prom
   const place = gear.pacer.queue(budget);
   let isSpent = false;
   try {
-    for (let wait_ms = place.look(); wait_ms > 0; wait_ms = place.look()) {
+    for (;;) {
+      const looked = place.look();
+      // What need not wait leaves in the same turn.
+      const wait_ms = typeof looked === "number" ? looked : await looked;
+      if (wait_ms <= 0) break;
       if (!hasTime(gear, trip, wait_ms)) throw failLimited(end, wait_ms);
       await pause(gear, trip, end, wait_ms);
     }
@@ -130,7 +136,7 @@ async function tryInTurn(gear: Gear, trip: Trip, doubt: Doubt | undefined): Prom
     if (outcome.kind === "limited") gear.pacer.yieldHalf(budget);
     return outcome;
   } finally {
-    place.leave(isSpent);
+    await place.leave(isSpent);
   }
 }
 

@@ -11,46 +11,62 @@ export type Pacer = {
 
 type Place = {
   /** How long the call must still wait: those before it may have taken longer than they seemed. */
-  readonly look: () => number;
+  readonly look: () => Awaitable<number>;
   /** A place counts from its answer on, as the deployment counted it some time before. */
-  readonly leave: (isSpent: boolean) => void;
+  readonly leave: (isSpent: boolean) => Awaitable<void>;
 };
+
+/** Who has taken which place: in this process alone, or in all of them that use the key. */
+export type Ledger = {
+  readonly queue: (budget: BudgetName) => {
+    readonly look: (limit: number) => Awaitable<number>;
+    readonly leave: Place["leave"];
+  };
+};
+
+type Awaitable<Value> = Value | Promise<Value>;
 
 /** The deployment's clock may be a little slower than ours. */
 const margin_ms = 1000;
 
-type Queue = {
-  /** When each place is taken, in the order in which they were asked for. */
-  places: { at: number }[];
-  halvedUntil: number;
-};
+export function createPacer({ monotonic }: Pick<Clock, "monotonic">, ledger: Ledger): Pacer {
+  const halvedUntil = new Map<BudgetName, number>();
+  return {
+    queue: (budget) => {
+      const place = ledger.queue(budget);
+      return {
+        look: () => {
+          const isHalved = monotonic() < (halvedUntil.get(budget) ?? -Infinity);
+          return place.look(budgets[budget].limit / (isHalved ? 2 : 1));
+        },
+        leave: place.leave,
+      };
+    },
+    yieldHalf: (budget) => {
+      halvedUntil.set(budget, monotonic() + budgets[budget].window_ms);
+    },
+  };
+}
 
 /**
  * No more than the limit in any window at all, so that it does not matter when the deployment
  * thinks that its window began.
  */
-export function createPacer({ monotonic }: Pick<Clock, "monotonic">): Pacer {
-  const queues = new Map<BudgetName, Queue>();
-
-  function findQueue(budget: BudgetName): Queue {
-    const queue = queues.get(budget) ?? { places: [], halvedUntil: -Infinity };
-    queues.set(budget, queue);
-    return queue;
-  }
-
+export function createLedger({ monotonic }: Pick<Clock, "monotonic">): Ledger {
+  /** When each place is taken, in the order in which they were asked for. */
+  const queues = new Map<BudgetName, { at: number }[]>();
   return {
     queue: (budget) => {
       const span_ms = budgets[budget].window_ms + margin_ms;
-      const queue = findQueue(budget);
       const place = { at: Infinity };
-      queue.places = queue.places.filter(({ at }) => at > monotonic() - span_ms);
-      queue.places.push(place);
+      const known = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
+      queues.set(budget, [...known, place]);
       return {
-        look: () => {
+        look: (limit) => {
           const now = monotonic();
-          const limit = budgets[budget].limit / (now < queue.halvedUntil ? 2 : 1);
-          const earlier = queue.places
-            .slice(0, queue.places.indexOf(place))
+          const places = queues.get(budget) ?? [];
+          const earlier = places
+            .slice(0, places.indexOf(place))
             .map(({ at }) => at)
             .filter((at) => at > now - span_ms)
             .toSorted((one, other) => one - other);
@@ -62,9 +78,6 @@ export function createPacer({ monotonic }: Pick<Clock, "monotonic">): Pacer {
           place.at = isSpent ? monotonic() : -Infinity;
         },
       };
-    },
-    yieldHalf: (budget) => {
-      findQueue(budget).halvedUntil = monotonic() + budgets[budget].window_ms;
     },
   };
 }

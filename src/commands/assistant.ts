@@ -1,6 +1,6 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { createClient, type Client } from "../client/client.ts";
+import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createGate } from "../mcp/approval/gate.ts";
 import { createServer } from "../mcp/server.ts";
@@ -11,6 +11,7 @@ import { openState, type State } from "../state/state.ts";
 import { prepareDataFolder, stateFile } from "./data-folder.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
+import { openClient, sleep } from "./open-client.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
@@ -19,6 +20,8 @@ export type Assistant = {
     onChange: () => void,
   ) => Surface;
   readonly createServer: (surface: Surface) => ReturnType<typeof createServer>;
+  /** Looks what earlier processes left unfinished, before anybody is served. */
+  readonly recall: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -44,10 +47,18 @@ export function createAssistant(options: AssistantOptions): Assistant {
     clock,
   });
   const life = new AbortController();
+  const bulk = createBulk({ openState: state.open, clock, random, sleep, report });
   return {
     createSurface: ({ key, known }, onChange) =>
       createSurface({
-        client: openClient(deployment, key, life.signal),
+        client: openClient(deployment, {
+          key,
+          life: life.signal,
+          openState: state.open,
+          report,
+        }),
+        bulk,
+        origin: deployment.origin,
         key,
         scopes,
         known,
@@ -55,8 +66,13 @@ export function createAssistant(options: AssistantOptions): Assistant {
         lookUp: prepareLookUp(deployment, key, report),
         onChange,
       }),
+    recall: async () => {
+      // Whoever cannot be told of old jobs can be served all the same.
+      if (state.exists()) await bulk.recall().catch(report);
+    },
     createServer: (surface) => createServer({ toolbox, surface, gate, version, report }),
     close: async () => {
+      await bulk.close();
       life.abort();
       await state.close();
     },
@@ -76,24 +92,6 @@ function prepareLookUp(
       report(error);
       return undefined;
     });
-}
-
-/** What nobody in particular has asked for ends with the assistant. */
-function openClient(
-  { origin, send }: Deployment,
-  key: string | undefined,
-  life: AbortSignal,
-): Client {
-  const client = createClient({
-    target: { origin, key },
-    send,
-    clock,
-    random,
-    sleep: async (milliseconds, signal) => {
-      await setTimeout(milliseconds, undefined, { signal });
-    },
-  });
-  return { call: (endpoint, input, signal = life) => client.call(endpoint, input, signal) };
 }
 
 /** What is known of the configured key, or of any that a caller shows. */
@@ -120,19 +118,23 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
 
 /** Opened by the first who needs it: most sessions destroy nothing, and leave no file behind. */
 export type LazyState = {
+  /** Whether anybody has needed it yet, in this process or an earlier one. */
+  readonly exists: () => boolean;
   readonly open: () => Promise<State>;
   readonly close: () => Promise<void>;
 };
 
 export function prepareState({ data }: Pick<Config, "data">): LazyState {
+  const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
 
   async function open(): Promise<State> {
     prepareDataFolder(data);
-    return openState(join(data, stateFile), { clock, random });
+    return openState(file, { clock, random });
   }
 
   return {
+    exists: () => existsSync(file),
     open: () => {
       opening ??= open().catch((error: unknown) => {
         // The next one who asks tries again.

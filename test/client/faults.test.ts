@@ -4,7 +4,7 @@ import { CallFailure } from "../../src/client/failure.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";
-import { allFaults, type Fault } from "../support/hostile.ts";
+import { allFaults, lies, type Fault } from "../support/hostile.ts";
 import { createExpedition, type Expedition } from "./traveller.ts";
 
 /**
@@ -30,8 +30,6 @@ type Step = {
   readonly reads: readonly Fault[];
 };
 
-/** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
-const lies = new Set<Fault>(["limited after", "echo_401 after"]);
 // Nine megabytes for each of them would be all that is measured.
 const isPlayed = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
 const fault = fc.oneof(

@@ -1,0 +1,30 @@
+import { setTimeout } from "node:timers/promises";
+import { createClient, type Client } from "../client/client.ts";
+import { printKey } from "../mcp/surface.ts";
+import type { State } from "../state/state.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock, random } from "./embedded.ts";
+import { shareLedger } from "./shared-ledger.ts";
+
+/** The way of one key's calls to a deployment. */
+
+type ClientParts = {
+  readonly key: string | undefined;
+  /** What nobody in particular has asked for ends with this. */
+  readonly life: AbortSignal;
+  readonly openState: () => Promise<State>;
+  readonly report: (error: unknown) => string;
+};
+
+export function openClient({ origin, send, own }: Deployment, parts: ClientParts): Client {
+  const { key, life } = parts;
+  // Our own service counts for each process, and so does its client.
+  const print = printKey(key);
+  const ledger = own === undefined ? shareLedger(clock, print, parts) : undefined;
+  const client = createClient({ target: { origin, key }, send, clock, random, sleep, ledger });
+  return { call: (endpoint, input, signal = life) => client.call(endpoint, input, signal) };
+}
+
+export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(milliseconds, undefined, { signal });
+}

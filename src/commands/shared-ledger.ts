@@ -1,0 +1,42 @@
+import { createLedger, type Ledger } from "../client/pace.ts";
+import type { Clock } from "../contract/world.ts";
+import type { State } from "../state/state.ts";
+
+type Sharing = {
+  readonly openState: () => Promise<Pick<State, "spendings">>;
+  readonly report: (error: unknown) => string;
+};
+
+/**
+ * Every process of this machine that shows the key to a deployment elsewhere spends together. What
+ * they share goes by the time of day, which may jump, so each counts for itself besides; and a data
+ * folder that cannot be written keeps nobody from their links.
+ */
+export function shareLedger(
+  clock: Pick<Clock, "monotonic">,
+  keyPrint: string,
+  { openState, report }: Sharing,
+): Ledger {
+  const alone = createLedger(clock);
+  return {
+    queue: (budget) => {
+      const own = alone.queue(budget);
+      const opening = openState().then(({ spendings }) => spendings.queue(keyPrint, budget));
+      return {
+        look: async (limit) => {
+          const shared = opening.then((place) => place.look(limit));
+          return Math.max(await own.look(limit), await shared.catch(ignore));
+        },
+        leave: async (isSpent) => {
+          await own.leave(isSpent);
+          await opening.then((place) => place.leave(isSpent)).catch(ignore);
+        },
+      };
+    },
+  };
+
+  function ignore(error: unknown): number {
+    report(error);
+    return 0;
+  }
+}

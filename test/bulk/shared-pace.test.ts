@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { budgets } from "../../src/contract/policy.ts";
+import { openState, type State } from "../../src/state/state.ts";
+
+/** How the processes of one machine share the pace of a key: by a file that they all have. */
+
+let folder: string;
+let now: number;
+/** Two processes. */
+let one: State;
+let two: State;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waypost-pace-"));
+  now = Date.UTC(2026, 0, 15, 12);
+  [one, two] = [await open(), await open()];
+});
+afterEach(async () => {
+  await one.close();
+  await two.close();
+  await rm(folder, { recursive: true });
+});
+
+function open(): Promise<State> {
+  return openState(join(folder, "state.db"), {
+    clock: { now: () => now, monotonic: () => now },
+    random: { bytes: (count) => randomBytes(count) },
+  });
+}
+
+const hour_ms = 60 * 60_000;
+
+const take = ({ turns }: State, key = "key", kind = "write") => turns.take(key, kind, 100);
+const queue = ({ spendings }: State, key = "key") => spendings.queue(key, "link_writes");
+
+describe("turns", () => {
+  test("come one after another, whichever process asks", async () => {
+    expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
+      0, 100, 200, 300,
+    ]);
+    now += 250;
+    expect(await take(two)).toBe(150);
+  });
+
+  test("that are asked for at once are given out once each", async () => {
+    const asked = Array.from({ length: 20 }, (_, index) => take(index % 2 === 0 ? one : two));
+    const waits = (await Promise.all(asked)).toSorted((a, b) => a - b);
+    expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
+  });
+
+  test("that nobody took are gone: who comes late makes up for nothing", async () => {
+    await take(one);
+    now += 10_000;
+    expect([await take(one), await take(two)]).toEqual([0, 100]);
+  });
+
+  test("of a process that died while it waited cost the others that one turn alone", async () => {
+    await take(one);
+    await take(one);
+    await one.close();
+    now += 100;
+    expect(await take(two)).toBe(100);
+    one = await open();
+  });
+
+  test("of keys and of kinds do not wait for each other", async () => {
+    await take(one);
+    expect([await take(two, "other"), await take(two, "key", "delete")]).toEqual([0, 0]);
+  });
+
+  test("begin anew where the clock was set back", async () => {
+    await take(one);
+    now -= hour_ms;
+    expect([await take(two), await take(one)]).toEqual([0, 100]);
+  });
+});
+
+describe("places in a budget", () => {
+  /** A second is kept for clocks that differ. */
+  const span_ms = budgets.link_writes.window_ms + 1000;
+  /** Told with each look, for half of a budget may be somebody else's. */
+  const limit = 40;
+
+  /** So many calls that were answered at once, by both processes in turn. */
+  async function spend(count: number, pause_ms = 0): Promise<void> {
+    for (let turn = 0; turn < count; turn += 1) {
+      const place = queue(turn % 2 === 0 ? one : two);
+      expect(await place.look(limit)).toBe(0);
+      await place.leave(true);
+      now += pause_ms;
+    }
+  }
+
+  test("are as many as the limit for all processes together", async () => {
+    await spend(limit);
+    for (const state of [one, two]) {
+      const place = queue(state);
+      expect(await place.look(limit)).toBe(span_ms);
+      await place.leave(false);
+    }
+    expect(await queue(one, "other").look(limit)).toBe(0);
+    now += span_ms;
+    expect(await queue(two).look(limit)).toBe(0);
+  });
+
+  test("are had in the order in which they were asked for", async () => {
+    await spend(limit, 750);
+    const [first, second, third] = [queue(one), queue(two), queue(one)];
+    const waits = [await first.look(limit), await second.look(limit), await third.look(limit)];
+    // Half a minute has passed since the first of them, and each next one ages 750 ms later.
+    expect(waits).toEqual([31_000, 31_750, 32_500]);
+    now += 31_000;
+    // Who looks before its time gains nothing by it.
+    expect(await third.look(limit)).toBe(1500);
+    expect(await second.look(limit)).toBe(750);
+    expect(await first.look(limit)).toBe(0);
+  });
+
+  test("count from the answer on, for the deployment may have counted so late", async () => {
+    const slow = queue(one);
+    await slow.look(limit);
+    now += 10_000;
+    await slow.leave(true);
+    await spend(limit - 1);
+    now += span_ms - 1;
+    expect(await queue(two).look(limit)).toBe(1);
+  });
+
+  test("that were given back are free at once", async () => {
+    await spend(limit - 1);
+    const last = queue(one);
+    expect(await last.look(limit)).toBe(0);
+    const waiting = queue(two);
+    expect(await waiting.look(limit)).toBe(span_ms);
+    await last.leave(false);
+    expect(await waiting.look(limit)).toBe(0);
+  });
+
+  test("of a process that died while it waited are free again when they have aged", async () => {
+    await spend(limit);
+    for (let turn = 0; turn < limit; turn += 1) await queue(one).look(limit);
+    await one.close();
+    const behind = queue(two);
+    // Those who died would have gone after one span, and who comes behind them after two.
+    expect(await behind.look(limit)).toBe(2 * span_ms);
+    now += span_ms;
+    expect(await behind.look(limit)).toBe(span_ms);
+    now += span_ms;
+    expect(await behind.look(limit)).toBe(0);
+    one = await open();
+  });
+
+  test("of a process that died on the way hold nobody up for longer than an answer", async () => {
+    await spend(limit - 1);
+    await queue(one).look(limit);
+    await one.close();
+    expect(await queue(two).look(limit)).toBe(span_ms);
+    now += span_ms;
+    expect(await queue(two).look(limit)).toBe(0);
+    one = await open();
+  });
+
+  test("are not waited for until the clock is where it was before it was set back", async () => {
+    await spend(limit);
+    now -= hour_ms;
+    expect(await queue(two).look(limit)).toBe(0);
+    await spend(limit - 2);
+  });
+
+  test("are waited for no longer than two windows where it was set back a little", async () => {
+    await spend(limit);
+    now -= 2 * span_ms;
+    const place = queue(one);
+    expect(await place.look(limit)).toBeLessThanOrEqual(3 * span_ms);
+    now += 3 * span_ms;
+    expect(await place.look(limit)).toBe(0);
+  });
+});
