@@ -1,0 +1,189 @@
+import { uuidPattern } from "../contract/fields.ts";
+import { checkLink, type LinkValues } from "../contract/link-rules.ts";
+import type { LinkFields } from "../contract/links.ts";
+import type { FieldProblem } from "../contract/problem.ts";
+import { checkApps } from "./check-apps.ts";
+import type { GivenRow } from "./columns.ts";
+import { addHint } from "./hints.ts";
+
+/** The rules of one row and of the rows beside each other, before anything is read or sent. */
+
+export const operations = ["upsert", "update", "delete"] as const;
+export type Operation = (typeof operations)[number];
+
+/** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
+export type Unit = "line" | "row";
+
+export type RowProblem = {
+  /** Left out where the whole source is meant. */
+  readonly row?: number;
+  readonly field?: string;
+  readonly message: string;
+};
+
+export type CheckedRow = {
+  readonly row: number;
+  /** The link that is meant. An upsert is matched by path; an id beside it should agree. */
+  readonly id?: string;
+  /**
+   * In its one form. An upsert that has none gets one chosen; an update or a deletion has one
+   * where the link is named by it (an update that names an id has a path among its fields, to
+   * move the link there).
+   */
+  readonly path?: string;
+  /** What to write, as the API takes it; an upsert's path is among it. */
+  readonly fields: LinkFields;
+  /** Of the plain fields, what would then be stored: for comparing. */
+  readonly values: Partial<LinkValues>;
+  /** All that is wrong with it; such a row must not be written. */
+  readonly problems: readonly RowProblem[];
+};
+
+/** Which row came first with an id or a path. */
+export type Seen = {
+  readonly unit: Unit;
+  readonly ids: Map<string, number>;
+  readonly paths: Map<string, number>;
+};
+
+export function startSeen(unit: Unit): Seen {
+  return { unit, ids: new Map(), paths: new Map() };
+}
+
+/** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
+export function checkRow(
+  operation: Operation,
+  row: number,
+  given: GivenRow,
+  seen: Seen,
+): CheckedRow {
+  const id = given.id?.trim().toLowerCase() ?? "";
+  const isMove = operation === "update" && id !== "";
+  // A blank path asks for a generated one, but not where the link is there already.
+  const { values, problems: faults } = checkLink(given.fields, isMove ? "update" : "create");
+  const pathFaults = faults.filter(({ field }) => field === "path");
+  // A path with a fault is one all the same, and a row that was not understood may have had one.
+  const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
+  const problems = [
+    ...given.problems,
+    ...checkKeys(operation, id, values.path, isNamed),
+    ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
+    ...(operation === "delete"
+      ? [...pathFaults, ...checkDeletion(given.fields)]
+      : [...faults, ...checkApps(given.fields)]),
+    ...(operation === "update" ? checkShortening(given.fields) : []),
+    ...findDuplicates(row, id, values.path, seen),
+  ];
+  return {
+    row,
+    ...(id !== "" && { id }),
+    ...(values.path !== undefined && !isMove && { path: values.path }),
+    ...takeWritten(operation, isMove, given.fields, values),
+    problems: problems.map(({ field, message }) => ({
+      row,
+      ...(field && { field }),
+      message: addHint(message),
+    })),
+  };
+}
+
+/** Every rule that the same changes of many links would break. */
+export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
+  const { path, ...others } = fields;
+  const message = "Path is one link's own, and cannot be set for many at once";
+  const problems = [
+    ...(path === undefined ? [] : [{ field: "path", message }]),
+    ...checkLink(others, "update").problems,
+    ...checkApps(others),
+    ...checkShortening(others),
+  ];
+  return problems.map((problem) => ({ ...problem, message: addHint(problem.message) }));
+}
+
+/** The API would pass over it without a word. */
+function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
+  if (options?.shorten !== true) return [];
+  const message = "A link gets a shortened path when it is made and not later; take shorten away";
+  return [{ field: "options.shorten", message }];
+}
+
+function takeWritten(
+  operation: Operation,
+  isMove: boolean,
+  fields: LinkFields,
+  values: Partial<LinkValues>,
+): Pick<CheckedRow, "fields" | "values"> {
+  if (operation === "delete") return { fields: {}, values: {} };
+  const { path: _path, ...others } = fields;
+  const { path, ...otherValues } = values;
+  // A link that an update names by its path alone keeps it; a blank path is no path at all.
+  const hasPath = path !== undefined && (operation === "upsert" || isMove);
+  if (!hasPath) return { fields: others, values: otherValues };
+  return { fields: { ...others, path }, values };
+}
+
+function checkKeys(
+  operation: Operation,
+  id: string,
+  path: string | undefined,
+  isNamed: boolean,
+): readonly FieldProblem[] {
+  if (id !== "") {
+    return uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
+  }
+  if (path !== undefined && !isFindable(path)) {
+    const way = operation === "upsert" ? "" : ", or name the link by its id";
+    return [{ field: "path", message: `Path begins or ends with a space; take it away${way}` }];
+  }
+  if (operation === "upsert" || isNamed) return [];
+  return [
+    { field: "id", message: `The row names no link; a row to ${operation} needs id or path` },
+  ];
+}
+
+/** The API would make a link of it, at an address that nobody meant. */
+function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
+  if (!/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path ?? "")) return [];
+  const message = "Path is a whole address; give only what follows the host, such as spring";
+  return [{ field: "path", message }];
+}
+
+/** Filters are stripped: no link is looked up by white space at the ends of its path. */
+export function isFindable(path: string): boolean {
+  return path === path.trim();
+}
+
+/** What a deletion would pass over was meant for something else. */
+function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
+  const others = Object.keys(fields).filter((field) => field !== "path");
+  if (others.length === 0) return [];
+  const message = `A row to delete has id or path and nothing else; take away ${others.join(", ")}`;
+  return [{ field: others[0] ?? "", message }];
+}
+
+/** Two rows for one link would be told apart by chance alone. */
+function findDuplicates(
+  row: number,
+  id: string,
+  path: string | undefined,
+  { unit, ids, paths }: Seen,
+): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const meet = (seen: Map<string, number>, field: string, key: string) => {
+    const first = seen.get(key);
+    if (first === undefined) {
+      seen.set(copyText(key), row);
+      return;
+    }
+    const both = `${unit} ${first} and ${unit} ${row}`;
+    problems.push({ field, message: `The same ${field} is on ${both}; keep one of them` });
+  };
+  if (id !== "") meet(ids, "id", id);
+  if (path !== undefined) meet(paths, "path", path);
+  return problems;
+}
+
+/** What was cut out of a chunk of a file keeps the whole chunk in memory; a copy does not. */
+function copyText(text: string): string {
+  return Buffer.from(text).toString();
+}

@@ -1,0 +1,221 @@
+import * as z from "zod";
+import { links, type Link, type LinkFields } from "../contract/links.ts";
+import { findNearest } from "../contract/nearest.ts";
+import { faultOf, type FieldProblem } from "../contract/problem.ts";
+import { isBlank } from "../contract/text.ts";
+import { unwrap } from "../contract/unwrap.ts";
+import { defuse, readDefused } from "./formula.ts";
+import { quoteText } from "./quote-text.ts";
+
+/**
+ * The columns of a file of links, as the contract has the fields of a link: a plain field by its
+ * name, what is inside another by both (`ios_app.bundle_id`), and what only an answer has.
+ */
+
+/** What somebody brought for one link, before any rule was applied to it. */
+export type GivenRow = {
+  readonly id?: string;
+  readonly fields: LinkFields;
+  /** What could not be read. */
+  readonly problems: readonly FieldProblem[];
+};
+
+export type Header = {
+  /** One for each cell of a record; undefined for a column that nobody knows. */
+  readonly columns: readonly (Column | undefined)[];
+  /** Whether any cell is the name of a column, or near to one. */
+  readonly isHeader: boolean;
+  readonly problems: readonly FieldProblem[];
+};
+
+export type Column = {
+  readonly name: string;
+  /** Where the cell goes: `known` is read over, because nobody can write it. */
+  readonly role: "id" | "field" | "known";
+  readonly kind: Kind;
+  /** `["url"]`, or `["ios_app", "bundle_id"]`. */
+  readonly place: readonly [field: string, member?: string];
+};
+
+type Kind = "text" | "flag" | "list";
+
+/** An answer names the app of a link by its id alone. */
+const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
+/** What an export has beside the fields that can be written. */
+export const readOnly = ["shortened_path", "clicks"] as const;
+/** What the tools tell of a link beside what it has. */
+const told = ["address", "short_address"] as const;
+
+const columns: ReadonlyMap<string, Column> = new Map(
+  listColumns().map((column) => [column.name, column]),
+);
+
+/** What an export writes, in this order. */
+const exported = [
+  "id",
+  ...[...columns.values()].flatMap(({ name, role, place }) =>
+    role === "field" && place.length === 1 ? [name] : [],
+  ),
+  ...Object.keys(appIds),
+  ...readOnly,
+] as const;
+
+export function readHeader(cells: readonly string[]): Header {
+  const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
+  const problems: FieldProblem[] = [];
+  const taken = new Map<string, string>();
+  const found = cells.map((cell, index) => {
+    const name = cell.trim();
+    const column = columns.get(name);
+    if (column === undefined) {
+      problems.push(explainUnknown(name, index));
+      return undefined;
+    }
+    const place = column.place.join(".");
+    const other = taken.get(place);
+    taken.set(place, name);
+    if (other === undefined) return column;
+    const message =
+      other === name
+        ? `The column ${name} is there twice`
+        : `The columns ${other} and ${name} mean the same; keep one of them`;
+    problems.push({ field: name, message });
+    return undefined;
+  });
+  return { columns: found, problems, isHeader };
+}
+
+/** A column that is not there leaves its field alone; an empty cell clears it. */
+export function readCells(
+  columns: readonly (Column | undefined)[],
+  cells: readonly string[],
+): GivenRow {
+  const fields: Record<string, unknown> = {};
+  const problems: FieldProblem[] = [];
+  let id = "";
+  for (const [index, column] of columns.entries()) {
+    const cell = readDefused(cells[index] ?? "");
+    if (column === undefined || column.role === "known") continue;
+    if (column.role === "id") {
+      id = cell.trim();
+      continue;
+    }
+    const value = readValue(column.kind, cell);
+    if (value === undefined) problems.push(explainFlag(column.name, cell));
+    else place(fields, column, value);
+  }
+  for (const app of Object.values(appIds)) settleApp(fields, app);
+  return { ...(id !== "" && { id }), fields, problems };
+}
+
+/** The names of the columns that `writeLink` fills. */
+export function listExportColumns(): readonly string[] {
+  return exported;
+}
+
+/** What an export has of a link; what a deployment adds of its own would not be read again. */
+export function pickExported(link: Link): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(exported.map((name) => [name, link[name] ?? null]));
+}
+
+/** The cells of a link for an export; read again, they are the fields that it has. */
+export function writeLink(link: Link): readonly string[] {
+  return Object.values(pickExported(link)).map((value) => {
+    if (value === null) return "";
+    return defuse(typeof value === "string" ? value : JSON.stringify(value));
+  });
+}
+
+/** What is wrong with a column's or a member's name, and which one may have been meant. */
+export function explainUnknown(name: string, index?: number): FieldProblem {
+  if (name === "") return { field: "", message: `Column ${(index ?? 0) + 1} has no name` };
+  const nearest = findMeant(name);
+  const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+  const what = index === undefined ? "field" : "column";
+  return { field: name, message: `There is no ${what} ${quoteText(name)}${hint}` };
+}
+
+function findMeant(name: string): string | undefined {
+  if (name === "") return undefined;
+  // Without the app before it, the name is still that of one column alone.
+  const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
+  return inside ?? findNearest(name, columns.keys());
+}
+
+function listColumns(): readonly Column[] {
+  return [
+    { name: "id", role: "id", kind: "text", place: ["id"] },
+    ...Object.entries<z.core.$ZodType>(links.create.body.shape).flatMap(listFieldColumns),
+    ...Object.entries(appIds).map(([name, app]) => describeField(name, "text", [app, "id"])),
+    ...[...readOnly, ...told].map((name): Column => ({
+      name,
+      role: "known",
+      kind: "text",
+      place: [name],
+    })),
+  ];
+}
+
+function listFieldColumns([field, schema]: [string, z.core.$ZodType]): readonly Column[] {
+  const inner = unwrap(schema);
+  if (!(inner instanceof z.ZodObject)) return [describeField(field, kindOf(inner), [field])];
+  return Object.entries<z.core.$ZodType>(inner.shape).map(([member, part]) =>
+    describeField(`${field}.${member}`, kindOf(unwrap(part)), [field, member]),
+  );
+}
+
+function describeField(name: string, kind: Kind, place: Column["place"]): Column {
+  return { name, role: "field", kind, place };
+}
+
+function kindOf(schema: z.core.$ZodType): Kind {
+  if (schema instanceof z.ZodBoolean) return "flag";
+  return schema instanceof z.ZodArray ? "list" : "text";
+}
+
+const flags: ReadonlyMap<string, boolean | null> = new Map([
+  ["", null],
+  ["true", true],
+  ["1", true],
+  ["yes", true],
+  ["false", false],
+  ["0", false],
+  ["no", false],
+]);
+
+function readValue(kind: Kind, cell: string): unknown {
+  if (kind === "flag") return flags.get(cell.trim().toLowerCase());
+  return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
+}
+
+function explainFlag(name: string, cell: string): FieldProblem {
+  const message = `must be true or false (or 1, 0, yes, no), not ${quoteText(cell)}`;
+  return { ...faultOf(name, message), field: name };
+}
+
+function place(fields: Record<string, unknown>, { place }: Column, value: unknown): void {
+  const [field, member] = place;
+  if (member === undefined) {
+    fields[field] = value;
+    return;
+  }
+  // Only this function puts something there.
+  const inside = (fields[field] ??= {}) as Record<string, unknown>;
+  inside[member] = value;
+}
+
+/**
+ * Of an app, empty cells say nothing beside one that is filled; where all are empty and one of
+ * them could have named an app, the link is to have none.
+ */
+function settleApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
+  const given = fields[app];
+  if (typeof given !== "object" || given === null) return;
+  const filled = Object.entries(given).filter(
+    ([, value]) => !isBlank(value) && !(Array.isArray(value) && value.length === 0),
+  );
+  const canName = ["id", "bundle_id", "package_name"].some((name) => name in given);
+  if (filled.length > 0) fields[app] = Object.fromEntries(filled);
+  else if (canName) fields[app] = null;
+  else delete fields[app];
+}

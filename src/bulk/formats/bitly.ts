@@ -1,0 +1,40 @@
+import {
+  createTaker,
+  keepGiven,
+  readShortPath,
+  takeEchoes,
+  takeOff,
+  type Converted,
+  type ForeignLink,
+  type Format,
+} from "./format.ts";
+
+/** Bitly: the CSV of its link list, and what `GET /v4/groups/…/bitlinks` answers. */
+export const bitly: Format = {
+  title: "Bitly",
+  detect: (keys) =>
+    longKeys.some((key) => keys.has(key)) &&
+    ["bitlink", "custombitlinks", "bitlinkid", ...shortKeys].some((key) => keys.has(key)),
+  convert,
+};
+
+const longKeys = ["longurl", "destinationurl"];
+/** A back-half that somebody chose goes before the one that was drawn. */
+const customKeys = ["custombitlinks", "custombitlink", "customlink", "customurl"];
+const shortKeys = ["bitlink", "link", "shortlink", "shorturl", "id"];
+
+function convert(link: ForeignLink): Converted {
+  const taker = createTaker(link);
+  const { take, takeAs, rest } = taker;
+  const path = takeAs(readOnlyPath, ...customKeys) ?? takeAs(readShortPath, ...shortKeys);
+  const fields = { name: take("title"), path, url: take(...longKeys) };
+  // The same address twice, as a link and as its id.
+  takeEchoes(taker, path, shortKeys);
+  takeOff(taker, "archived", "isdeleted");
+  return { fields: keepGiven(fields), unmapped: rest() };
+}
+
+/** Of several back-halves none is better than the others, so they are left to be listed. */
+function readOnlyPath(text: string): string | undefined {
+  return text.includes(",") ? undefined : readShortPath(text);
+}

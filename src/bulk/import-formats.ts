@@ -1,0 +1,98 @@
+import type { GivenRow } from "./columns.ts";
+import { bitly } from "./formats/bitly.ts";
+import { branch } from "./formats/branch.ts";
+import { firebase } from "./formats/firebase.ts";
+import { simplifyName, type ForeignLink, type Format } from "./formats/format.ts";
+import { shortIo } from "./formats/short-io.ts";
+import { quoteText } from "./quote-text.ts";
+
+/** What people bring from other services, and what of it has no place here. */
+
+/** A column or member whose values were not taken over. */
+export type Unmapped = {
+  readonly field: string;
+  /** How many values it had. */
+  readonly count: number;
+  /** The first of them, shortened. */
+  readonly example: string;
+};
+
+/** Data of an app's own may have a new name in every link. */
+const mostNames = 200;
+
+const formats: readonly Format[] = [firebase, shortIo, bitly, branch];
+
+/** The service that a file with these columns or members comes from; undefined for one of ours. */
+export function detectFormat(names: readonly string[]): Format | undefined {
+  const keys = new Set(names.map(simplifyName));
+  return formats.find((format) => format.detect(keys));
+}
+
+/** A record of a foreign file. Columns that hold JSON are opened. */
+export function readForeignCells(
+  columns: readonly string[],
+  cells: readonly string[],
+): ForeignLink {
+  return columns.flatMap((name, index) => {
+    const text = cells[index] ?? "";
+    const opened = /^\s*\{/.test(text) ? parseObject(text) : undefined;
+    return opened === undefined ? flatten(name.trim(), text) : flatten(name.trim(), opened);
+  });
+}
+
+/** A foreign link that came as JSON, taken apart to its single values. */
+export function readForeignObject(link: object): ForeignLink {
+  return flatten("", link);
+}
+
+/** The same link in our fields; `unmapped` counts what is left over. */
+export function convertLink(
+  format: Format,
+  link: ForeignLink,
+  unmapped: Map<string, Unmapped>,
+): GivenRow {
+  const converted = format.convert(link);
+  for (const { name, text } of converted.unmapped) {
+    const isListed = unmapped.has(name) || unmapped.size < mostNames;
+    const field = isListed ? name : "(others)";
+    const { count, example } = unmapped.get(field) ?? { count: 0, example: show(name, text) };
+    unmapped.set(field, { field, count: count + 1, example });
+  }
+  return { fields: converted.fields, problems: [] };
+}
+
+/** A link's password, or an account's, is nothing to be told on. */
+function show(name: string, text: string): string {
+  return /password|secret/i.test(name) ? "(hidden)" : quoteText(text).slice(1, -1);
+}
+
+/** Deeper than any of these services nests; what is deeper is kept as its JSON. */
+const mostLevels = 8;
+
+function flatten(name: string, value: unknown, levels = mostLevels): ForeignLink {
+  if (value === null || value === undefined || value === "") return [];
+  if (Array.isArray(value)) {
+    const isPlain = value.every((item) => typeof item !== "object");
+    const text = isPlain ? value.join(", ") : JSON.stringify(value);
+    return value.length === 0 ? [] : describe(name, text);
+  }
+  if (typeof value === "string") return describe(name, value);
+  if (typeof value !== "object" || levels === 0) return describe(name, JSON.stringify(value));
+  return Object.entries(value).flatMap(([member, inner]) =>
+    flatten(name === "" ? member : `${name}.${member}`, inner, levels - 1),
+  );
+}
+
+function describe(name: string, text: string): ForeignLink {
+  const trimmed = text.trim();
+  return trimmed === "" ? [] : [{ name, key: simplifyName(name), text: trimmed }];
+}
+
+function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

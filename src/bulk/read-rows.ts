@@ -1,0 +1,207 @@
+import {
+  checkRow,
+  startSeen,
+  type CheckedRow,
+  type Operation,
+  type RowProblem,
+  type Seen,
+} from "./check-rows.ts";
+import {
+  readCells,
+  readHeader,
+  readOnly,
+  type Column,
+  type GivenRow,
+  type Header,
+} from "./columns.ts";
+import { openCsv, type CsvFault, type CsvRecord } from "./csv.ts";
+import { startNotes, type Findings, type Notes } from "./findings.ts";
+import type { Format } from "./formats/format.ts";
+import {
+  convertLink,
+  detectFormat,
+  readForeignCells,
+  readForeignObject,
+} from "./import-formats.ts";
+import { listItems } from "./list-items.ts";
+import { quoteText } from "./quote-text.ts";
+import type { TextSource } from "./read-text.ts";
+import { readObject } from "./row-object.ts";
+
+/** From what somebody brought to checked rows: one way in for every source. */
+
+export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
+
+export type RowReading = {
+  /**
+   * Each row as it is read, with its own problems; read once. A source that is lost half way
+   * throws, a faulty text never does. Texts are cut out of the source's chunks: whoever keeps a
+   * row in memory keeps its chunk.
+   */
+  readonly rows: AsyncIterable<CheckedRow>;
+  /** What was found so far; everything, once `rows` has run out. */
+  readonly listFindings: () => Findings;
+};
+
+export function readRows(source: RowSource, operation: Operation): RowReading {
+  const unit = "csv" in source ? "line" : "row";
+  const notes = startNotes();
+  const reading: Reading = { operation, seen: startSeen(unit), notes };
+  const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
+  return { rows: noteEach(rows, notes), listFindings: notes.list };
+}
+
+type Reading = { readonly operation: Operation; readonly seen: Seen; readonly notes: Notes };
+
+async function* noteEach(
+  rows: AsyncIterable<CheckedRow> | Iterable<CheckedRow>,
+  notes: Notes,
+): AsyncGenerator<CheckedRow> {
+  for await (const row of rows) {
+    notes.add(row.problems);
+    yield row;
+  }
+}
+
+async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<CheckedRow> {
+  const { operation, seen, notes } = reading;
+  const table = await openCsv(source);
+  if ("fault" in table) {
+    notes.add([explainFault(table)]);
+    return;
+  }
+  const { columns, records } = table;
+  const format = detectFormat(columns.cells);
+  if (isRefused(format, reading)) {
+    await records.return(undefined);
+    return;
+  }
+  if (format === undefined && !readHeader(columns.cells).isHeader) {
+    notes.add([{ row: columns.line, message: explainHeader(source) }]);
+    await records.return(undefined);
+    return;
+  }
+  const readRow = format ? readForeign(format, columns.cells, notes) : readOwn(columns, reading);
+  let isEmpty = true;
+  for await (const item of records) {
+    isEmpty = false;
+    if ("fault" in item) yield refuseLine(item);
+    else yield checkRow(operation, item.line, readRow(item.cells), seen);
+  }
+  if (isEmpty) notes.add([{ message: noRow }]);
+}
+
+/** Whoever gives a text may have taken it for the place of a file. */
+function explainHeader(source: TextSource): string {
+  const hint = typeof source === "string" ? "; csv is the text itself, not the path of a file" : "";
+  return `The first line must be a header of field names, such as path,name,url${hint}`;
+}
+
+const noRow = "There is no row in it";
+
+type ReadRow = (cells: readonly string[]) => GivenRow;
+
+function readForeign(format: Format, names: readonly string[], { unmapped }: Notes): ReadRow {
+  return (cells) => convertLink(format, readForeignCells(names, cells), unmapped);
+}
+
+function readOwn({ line, cells: names }: CsvRecord, { operation, notes }: Reading): ReadRow {
+  const header = readHeader(names);
+  const { columns, problems } = operation === "delete" ? dropFields(header) : header;
+  notes.add(problems.map((problem) => ({ row: line, ...problem })));
+  const isDeletion = operation === "delete";
+  const isNamed = isDeletion || columns.some((column) => column?.role === "id");
+  const left = readOnly.map((name) => ({ name, index: isNamed ? -1 : names.indexOf(name) }));
+  return (cells) => {
+    for (const { name, index } of left) noteLeft(notes, name, cells[index]);
+    return readCells(columns, cells);
+  };
+}
+
+/** What nobody can write is told of, unless an id beside it says that it comes from an export. */
+function noteLeft({ unmapped }: Notes, field: string, value: unknown): void {
+  const text = typeof value === "string" ? value.trim() : JSON.stringify(value ?? "");
+  if (text === "" || text === '""') return;
+  const { count, example } = unmapped.get(field) ?? {
+    count: 0,
+    example: quoteText(text).slice(1, -1),
+  };
+  unmapped.set(field, { field, count: count + 1, example });
+}
+
+type Columns = Pick<Header, "columns" | "problems">;
+
+/** Columns that a deletion has no use for are refused once, and not in every row. */
+function dropFields({ columns, problems }: Columns): Columns {
+  const extra = columns.flatMap((column) => (column && isExtra(column) ? [column.name] : []));
+  if (extra.length === 0) return { columns, problems };
+  const names = extra.join(", ");
+  const message = `A list to delete has the column id or path and no field; take away ${names}`;
+  return {
+    columns: columns.map((column) => (isExtra(column) ? undefined : column)),
+    problems: [...problems, { field: extra[0] ?? "", message }],
+  };
+}
+
+function isExtra(column: Column | undefined): boolean {
+  return column?.role === "field" && column.place[0] !== "path";
+}
+
+/** What another service exports says what links are to be, not which are to go. */
+function isRefused(format: Format | undefined, { operation, notes }: Reading): boolean {
+  if (format === undefined) return false;
+  notes.recognize(format);
+  if (operation !== "delete") return false;
+  const message = `This comes from ${format.title}; a list to delete has the column id or path`;
+  notes.add([{ message }]);
+  return true;
+}
+
+function explainFault({ line, fault }: CsvFault): RowProblem {
+  return { row: line, message: fault };
+}
+
+function refuseLine(fault: CsvFault): CheckedRow {
+  return { row: fault.line, fields: {}, values: {}, problems: [explainFault(fault)] };
+}
+
+/** A list is of one kind, so its first members tell of which. */
+const mostLookedAt = 20;
+
+function* readList(given: unknown, reading: Reading): Generator<CheckedRow> {
+  const { operation, seen, notes } = reading;
+  const items = listItems(given);
+  if (items === undefined || items.length === 0) {
+    const message = items === undefined ? "Rows must be a list of objects" : noRow;
+    notes.add([{ message }]);
+    return;
+  }
+  const format = items
+    .slice(0, mostLookedAt)
+    .map((item) => (isObject(item) ? detectFormat(listNames(item)) : undefined))
+    .find((found) => found !== undefined);
+  if (isRefused(format, reading)) return;
+  for (const [index, item] of items.entries()) {
+    const given =
+      format !== undefined && isObject(item)
+        ? convertLink(format, readForeignObject(item), notes.unmapped)
+        : readOwnObject(item, reading);
+    yield checkRow(operation, index + 1, given, seen);
+  }
+}
+
+function readOwnObject(item: unknown, { operation, notes }: Reading): GivenRow {
+  const given = readObject(item);
+  if (operation === "delete" || given.id !== undefined || !isObject(item)) return given;
+  const members = new Map<string, unknown>(Object.entries(item));
+  for (const name of readOnly) noteLeft(notes, name, members.get(name));
+  return given;
+}
+
+function listNames(item: object): readonly string[] {
+  return readForeignObject(item).map(({ name }) => name);
+}
+
+function isObject(item: unknown): item is object {
+  return typeof item === "object" && item !== null;
+}

@@ -1,0 +1,32 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { writeWhole, type ExportFormat } from "../../src/bulk/export-links.ts";
+import { readRows, type RowSource } from "../../src/bulk/read-rows.ts";
+import { anyLink } from "./sample-links.ts";
+import { drain, pour } from "./streams.ts";
+
+/** Links of several parts as one file, read again as every file is read. */
+
+const anyParts = fc.array(fc.array(anyLink, { maxLength: 3 }), { maxLength: 4 });
+
+function openSource(format: ExportFormat, text: string): RowSource {
+  return format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
+}
+
+test.each(["csv", "json"] as const)(
+  "whatever the parts are, a %s file has each of their links once, in order",
+  async (format) => {
+    await fc.assert(
+      fc.asyncProperty(anyParts, async (parts) => {
+        const text = (await drain(writeWhole(pour(parts), format))).join("");
+        const rows = await drain(readRows(openSource(format, text), "upsert").rows);
+        expect(rows.map(({ id }) => id)).toEqual(parts.flat().map(({ id }) => id));
+      }),
+    );
+  },
+);
+
+test("a project without links gives a file that says so", async () => {
+  expect((await drain(writeWhole(pour([]), "json"))).join("")).toBe("[]\n");
+  expect((await drain(writeWhole(pour([]), "csv"))).join("")).toMatch(/^id,name,path,.*\r\n$/);
+});
