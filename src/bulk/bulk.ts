@@ -1,0 +1,101 @@
+import type { Meta } from "../contract/fields.ts";
+import type { FilterInput } from "../contract/filters.ts";
+import { isStorable } from "../contract/text.ts";
+import type { Exported, Exports } from "../state/exports.ts";
+import type { Job } from "../state/jobs.ts";
+import type { Receipt, ReceiptPage } from "../state/journal.ts";
+import type { Plan, PlanRow, RowPage } from "../state/plans.ts";
+import { writePages, type ExportFormat } from "./export-links.ts";
+import { onlyOwn, type Owner } from "./owner.ts";
+import { makePlan, type MadePlan, type PlanWanted } from "./planner.ts";
+import { createRunner, type Runner, type RunnerOptions } from "./runner.ts";
+import { selectParts } from "./select-links.ts";
+
+/** Many calls as one act: planned, approved of, applied at the budget's pace, and resumed. */
+
+export type Bulk = Runner & {
+  readonly plan: (wanted: PlanWanted, owner: Owner, signal?: AbortSignal) => Promise<MadePlan>;
+  /** Undefined for another key's plan as for none at all. */
+  readonly findPlan: (id: string, owner: Owner) => Promise<Plan | undefined>;
+  readonly listRows: (plan: Plan, page: RowPage) => Promise<readonly PlanRow[]>;
+  readonly findJob: (id: string, owner: Owner) => Promise<Job | undefined>;
+  readonly listJobs: (owner: Owner, page: number) => Promise<JobPage>;
+  readonly listReceipts: (job: Job, page: ReceiptPage) => Promise<readonly Receipt[]>;
+  /** Every link that the filters name as a file, in pages. */
+  readonly exportLinks: (
+    wanted: ExportWanted,
+    owner: Owner,
+    signal?: AbortSignal,
+  ) => Promise<Exported & { readonly count: number }>;
+  readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
+};
+
+type JobPage = {
+  readonly jobs: readonly Job[];
+  readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
+};
+
+type ExportWanted = {
+  readonly filters: readonly FilterInput[];
+  readonly format: ExportFormat;
+};
+
+const jobsPerPage = 20;
+const pageBytes = 4 * 1024 * 1024;
+
+export function createBulk(options: RunnerOptions): Bulk {
+  const { openState, random } = options;
+  const life = new AbortController();
+  /** Until the process ends, or nobody wants it any more. */
+  const limit = (signal: AbortSignal | undefined) =>
+    signal === undefined ? life.signal : AbortSignal.any([life.signal, signal]);
+  return {
+    ...createRunner(options, life),
+    plan: async (wanted, owner, signal) =>
+      makePlan({ state: await openState(), random, signal: limit(signal) }, wanted, owner),
+    findPlan: async (id, owner) =>
+      isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
+    listRows: async ({ id }, page) => (await openState()).plans.listRows(id, page),
+    findJob: async (id, owner) =>
+      isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
+    listJobs: async ({ key_print }, page) => {
+      const { jobs } = await openState();
+      const found = await jobs.list(key_print, (page - 1) * jobsPerPage, jobsPerPage);
+      const count = await jobs.count(key_print);
+      const last = Math.max(1, Math.ceil(count / jobsPerPage));
+      const next = page < last ? { next: page + 1 } : {};
+      return { jobs: found, meta: { page, limit: jobsPerPage, count, last, ...next } };
+    },
+    listReceipts: async (job, page) => (await openState()).jobs.listReceipts(job, page),
+    exportLinks: async ({ filters, format }, { key_print, call }, signal) => {
+      let count = 0;
+      const parts = selectParts({ call, signal: limit(signal) }, filters);
+      // Whoever may not read them is told so before anything is kept.
+      const counted = await readAhead(noteEach(parts, (links) => (count += links.length)));
+      const type = format === "csv" ? "text/csv" : "application/json";
+      const { exports } = await openState();
+      const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
+      return { ...saved, count };
+    },
+    findExport: async (id, page, { key_print }) =>
+      (await openState()).exports.findPage(key_print, id, page),
+  };
+}
+
+async function* noteEach<Item>(
+  items: AsyncIterable<Item>,
+  note: (item: Item) => unknown,
+): AsyncGenerator<Item> {
+  for await (const item of items) {
+    note(item);
+    yield item;
+  }
+}
+
+async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {
+  const first = await items.next();
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* items;
+  })();
+}

@@ -1,0 +1,68 @@
+import type { LinkValues } from "../contract/link-rules.ts";
+import { links, type Link, type LinkFields } from "../contract/links.ts";
+import { isBlank } from "../contract/text.ts";
+import type { KnownApps } from "./known-apps.ts";
+
+/** What a row would change of a link, field by field. */
+
+export type Wanted = {
+  readonly fields: LinkFields;
+  /** Of the plain fields, what would then be stored. */
+  readonly values: Partial<LinkValues>;
+};
+
+export type Changes = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+
+export function compareLink(link: Link, { fields, values }: Wanted, apps: KnownApps): Changes {
+  const { ios_app, android_app } = fields;
+  const wanted = [
+    ...Object.entries(values),
+    ...chooseApp("ios_app_id", ios_app, ios_app?.bundle_id, apps.ios),
+    ...chooseApp("android_app_id", android_app, android_app?.package_name, apps.android),
+  ];
+  const changed = wanted.flatMap(([field, to]) => {
+    const from = link[field] ?? null;
+    const isSame = from === to || (isUnset(from) && isUnset(to));
+    return isSame ? [] : [[field, { from, to }] as const];
+  });
+  return Object.fromEntries(changed);
+}
+
+function isUnset(value: unknown): boolean {
+  return value === null || value === "" || value === false;
+}
+
+/** Of the fields of a row, those that change something; the store's tokens travel together. */
+export function pickChanged(fields: LinkFields, changes: Changes): LinkFields {
+  const hasToken = Object.keys(changes).some(isToken);
+  const picked = Object.entries(fields).filter(
+    ([field]) => field in changes || `${field}_id` in changes || (hasToken && isToken(field)),
+  );
+  return Object.fromEntries(picked);
+}
+
+function isToken(field: string): boolean {
+  return field === "provider_token" || field === "campaign_token";
+}
+
+/** Which fields of a link are not what they were; visits come by themselves. */
+export function listEdits(before: Readonly<Record<string, unknown>>, now: Link): readonly string[] {
+  return compared.filter((field) => (before[field] ?? null) !== (now[field] ?? null));
+}
+
+const compared = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
+
+type Choice = { readonly id?: string | null | undefined } | null | undefined;
+
+/** An app that nobody has registered is made with the link, and has no id yet. */
+function chooseApp(
+  field: string,
+  choice: Choice,
+  name: string | null | undefined,
+  known: KnownApps["ios"],
+): readonly (readonly [string, unknown])[] {
+  if (choice === undefined) return [];
+  if (choice === null) return [[field, null]];
+  const id = isBlank(choice.id) ? known?.idsByName.get(name ?? "") : choice.id?.toLowerCase();
+  return [[field, id ?? `the app ${name}`]];
+}

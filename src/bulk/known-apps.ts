@@ -1,0 +1,92 @@
+import { checkAndroidApp, checkIosApp } from "../contract/app-rules.ts";
+import { androidApps, iosApps } from "../contract/apps.ts";
+import type { LinkFields } from "../contract/links.ts";
+import { Problem, toSentence, type FieldProblem } from "../contract/problem.ts";
+import { isBlank } from "../contract/text.ts";
+import { readList } from "./read-list.ts";
+import type { Asking } from "./select-links.ts";
+
+/** The apps that a project has registered, by which rows choose theirs. */
+
+export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind };
+
+/** Undefined where nobody asked yet, and where the key may not read them. */
+type KnownKind = { readonly idsByName: ReadonlyMap<string, string> } | undefined;
+
+export const noApps: KnownApps = { ios: undefined, android: undefined };
+
+/** Asks for each kind of app once, as soon as a row names one. */
+export function startApps(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
+  let ios: Promise<KnownKind> | undefined;
+  let android: Promise<KnownKind> | undefined;
+  return async ({ ios_app, android_app }) => {
+    if (ios_app) ios ??= readIosApps(asking);
+    if (android_app) android ??= readAndroidApps(asking);
+    // Together: of one that fails while the other is waited for, nobody else would take notice.
+    const [knownIos, knownAndroid] = await Promise.all([ios, android]);
+    return { ios: knownIos, android: knownAndroid };
+  };
+}
+
+/** What the API would have against the apps of a row, as one sentence. */
+export function findAppFault(
+  { ios_app, android_app }: LinkFields,
+  { ios, android }: KnownApps,
+): string | undefined {
+  return (
+    explainChoice("iOS app", ios_app, ios_app?.bundle_id, ios, () => checkIosApp(ios_app ?? {})) ??
+    explainChoice("Android app", android_app, android_app?.package_name, android, () =>
+      checkAndroidApp(android_app ?? {}),
+    )
+  );
+}
+
+type Choice = { readonly id?: string | null | undefined } | null | undefined;
+
+function explainChoice(
+  label: string,
+  choice: Choice,
+  name: string | null | undefined,
+  known: KnownKind,
+  check: () => { readonly problems: readonly FieldProblem[] },
+): string | undefined {
+  if (!choice || known === undefined) return undefined;
+  if (!isBlank(choice.id)) {
+    const isThere = [...known.idsByName.values()].includes(choice.id?.toLowerCase() ?? "");
+    return isThere ? undefined : `There is no ${label} with the id ${choice.id}`;
+  }
+  if (known.idsByName.has(name ?? "")) return undefined;
+  const { problems } = check();
+  if (problems.length === 0) return undefined;
+  const faults = toSentence(problems.map(({ message }) => message));
+  const advice = "register it first, or let the row say the rest";
+  return `The ${label} ${name} is not registered; ${advice}: ${faults}`;
+}
+
+function readIosApps({ call, signal }: Asking): Promise<KnownKind> {
+  return readKind(async (asked) => {
+    const { ios_apps, meta } = await call(iosApps.index, asked, signal);
+    return { rows: ios_apps.map(({ id, bundle_id }) => ({ id, name: bundle_id })), meta };
+  }, "bundle_id");
+}
+
+function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
+  return readKind(async (asked) => {
+    const { android_apps, meta } = await call(androidApps.index, asked, signal);
+    return { rows: android_apps.map(({ id, package_name }) => ({ id, name: package_name })), meta };
+  }, "package_name");
+}
+
+type NamedApp = { readonly id: string; readonly name: string };
+type ReadApps = Parameters<typeof readList<NamedApp>>[0];
+
+async function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
+  try {
+    const apps = (await readList(read, unique)) ?? [];
+    return { idsByName: new Map(apps.map(({ id, name }) => [name, id])) };
+  } catch (error) {
+    // A key that may write links need not be allowed to list apps.
+    if (error instanceof Problem && error.status === 401) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import { readBacks } from "../client/read-back.ts";
+import { links, type Link, type LinkFields } from "../contract/links.ts";
+import type { PlanAction, PlanRow } from "../state/plans.ts";
+import type { Asking } from "./select-links.ts";
+
+/**
+ * Whether a row that was sent before came through, and to which link; the client knows how to look.
+ * A path or an id names one link, so that it need not be told from another's work by its age.
+ */
+export async function readBack(asking: Asking, row: PlanRow): Promise<ReadBack> {
+  const { action, link_id, path, fields } = row;
+  const finding = await readBacks[chooseTool(action)]?.({
+    ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
+    id: link_id ?? "",
+    sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
+    since: "",
+    isSameTime: () => true,
+  });
+  if (finding?.kind !== "done") return { isDone: false };
+  // A link is what these endpoints answer; of a deleted one there is nothing.
+  const found = finding.body as Link | null;
+  return { isDone: true, link: found };
+}
+
+type ReadBack = { readonly isDone: false } | { readonly isDone: true; readonly link: Link | null };
+
+function chooseTool(action: PlanAction): string {
+  if (action === "create") return links.upsert.tool;
+  return action === "delete" ? links.destroy.tool : links.update.tool;
+}

@@ -1,0 +1,226 @@
+import { CallFailure } from "../client/failure.ts";
+import { Problem } from "../contract/problem.ts";
+import type { Clock, Random } from "../contract/world.ts";
+import type { Job, Jobs } from "../state/jobs.ts";
+import { lease_ms, type Run } from "../state/leases.ts";
+import type { Plan, PlanAction } from "../state/plans.ts";
+import type { State } from "../state/state.ts";
+import type { Owner } from "./owner.ts";
+import { spacings_ms } from "./pace.ts";
+import { proveProject } from "./prove-project.ts";
+import { FaultyPlan, OtherProject, PlanExpired } from "./refusals.ts";
+import { runJob } from "./run-job.ts";
+
+/** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
+
+export type Runner = {
+  /** The job that applies the plan; where there is none, the plan must not be too old for one. */
+  readonly findJobOf: (plan: Plan, owner: Owner) => Promise<Job | undefined>;
+  /**
+   * Applies a plan, or goes on with it; answers its job as soon as that runs. A job that was
+   * cancelled only goes on for whoever has seen it as it is, and means that.
+   */
+  readonly apply: (plan: Plan, owner: Owner, seen?: Job) => Promise<Job>;
+  /** Resolves when the job rests, or the time is over, and tells meanwhile how far it is. */
+  readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
+  readonly cancel: (job: Job) => Promise<Job>;
+  /** Learns whose jobs earlier processes have left behind. */
+  readonly recall: () => Promise<void>;
+  /** Whether jobs of the key wait for somebody to go on with them, as far as is known here. */
+  readonly hasUnfinished: (keyPrint: string) => boolean;
+  /** Begins nothing more, and gives the rows that are on the way a moment. */
+  readonly close: () => Promise<void>;
+};
+
+type OnProgress = (job: Job) => unknown;
+
+export type RunnerOptions = {
+  readonly openState: () => Promise<State>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Between two writes of a job; left out, the budget's own pace. */
+  readonly spacing_ms?: number;
+  readonly report: (error: unknown) => string;
+};
+
+/** What the runs of a process have in common. */
+type Works = RunnerOptions & {
+  /** Tells this process from others. */
+  readonly name: string;
+  readonly running: Map<string, Promise<unknown>>;
+  /** By the plan: the lease tells processes apart, and not two calls of one. */
+  readonly starting: Map<string, Promise<Job>>;
+  /** No more rows begin. */
+  readonly stopped: AbortController;
+  /** Ends the calls that are on the way. */
+  readonly life: AbortController;
+  unfinished: ReadonlySet<string>;
+};
+
+/** How often somebody who waits is told how far a job is. */
+const look_ms = 1000;
+/** What is on the way when a job is cancelled, and when the process has to end. */
+const settle_ms = 5000;
+const grace_ms = 500;
+const nameBytes = 16;
+
+export function createRunner(options: RunnerOptions, life: AbortController): Runner {
+  const works: Works = {
+    ...options,
+    name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
+    running: new Map(),
+    starting: new Map(),
+    stopped: new AbortController(),
+    life,
+    unfinished: new Set(),
+  };
+  const { running, starting, stopped } = works;
+  return {
+    findJobOf: (plan, owner) => findJobOf(works, plan, owner),
+    apply: (plan, owner, seen) => {
+      const known = starting.get(plan.id);
+      if (known !== undefined) return known;
+      const applied = apply(works, plan, owner, seen).finally(() => starting.delete(plan.id));
+      starting.set(plan.id, applied);
+      return applied;
+    },
+    wait: (job, milliseconds, onProgress) => wait(works, job, milliseconds, onProgress),
+    cancel: (job) => cancel(works, job),
+    recall: () => recall(works),
+    hasUnfinished: (keyPrint) => works.unfinished.has(keyPrint),
+    close: async () => {
+      stopped.abort();
+      await Promise.all([...running.keys()].map((id) => rest(works, id, grace_ms)));
+      life.abort();
+      await Promise.all(running.values());
+    },
+  };
+}
+
+async function findJobOf(
+  { openState, clock }: Works,
+  plan: Plan,
+  { origin }: Owner,
+): Promise<Job | undefined> {
+  if (plan.origin !== origin) throw new OtherProject("The plan was made for another address.");
+  const job = await (await openState()).jobs.findOfPlan(plan.id);
+  if (job === undefined && plan.expires_at <= clock.now()) {
+    throw new PlanExpired("The plan is too old: what it was made of may have changed.");
+  }
+  return job;
+}
+
+async function apply(works: Works, plan: Plan, owner: Owner, seen?: Job): Promise<Job> {
+  const { openState, running, life, name } = works;
+  if (plan.counts.invalid + plan.problems.length > 0) {
+    throw new FaultyPlan("The plan has rows that cannot be done.");
+  }
+  const state = await openState();
+  const { jobs } = state;
+  const job = (await findJobOf(works, plan, owner)) ?? (await jobs.open(plan));
+  if (job.state === "done") return job;
+  if (job.state === "cancelled") {
+    if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
+    // Its last rows may still be on the way.
+    await running.get(job.id);
+    await jobs.revive(job.id);
+  }
+  if (running.has(job.id)) return job;
+  // What is put back must not be done once more by whoever goes on with it.
+  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
+  const run = { id: job.id, runner: name };
+  if (!(await takePatiently(works, jobs, run))) return (await jobs.find(job.id)) ?? job;
+  try {
+    await proveProject({ call: owner.call, signal: life.signal }, state, plan, job);
+  } catch (error) {
+    await jobs.release(run, "interrupted");
+    throw error;
+  }
+  const ended = start(works, state, job, owner)
+    // Nobody waits here who could be told, and the job's lease ends by itself.
+    .catch(works.report)
+    .then(() => running.delete(job.id));
+  running.set(job.id, ended);
+  return (await jobs.find(job.id)) ?? job;
+}
+
+/** Whoever was killed with the job holds it until the lease is over; whoever lives goes on. */
+async function takePatiently(
+  { sleep, stopped }: Works,
+  { take }: Jobs,
+  run: Run,
+): Promise<boolean> {
+  for (let left_ms = lease_ms + look_ms; ; left_ms -= look_ms) {
+    if (await take(run)) return true;
+    if (left_ms <= 0) return false;
+    await sleep(look_ms, stopped.signal);
+  }
+}
+
+async function start(works: Works, state: State, job: Job, owner: Owner): Promise<void> {
+  const { sleep, stopped, life, name, spacing_ms } = works;
+  const { jobs, turns } = state;
+  const takeTurn = async (action: PlanAction) => {
+    const kind = action === "delete" ? "delete" : "write";
+    const spacing = spacing_ms ?? spacings_ms[kind];
+    if (spacing === 0) return;
+    const wait_ms = await turns.take(owner.key_print, kind, spacing);
+    if (wait_ms > 0) await sleep(wait_ms, stopped.signal);
+  };
+  const ends = { signal: life.signal, stopped: stopped.signal };
+  const run = { id: job.id, runner: name };
+  try {
+    const end = await runJob(
+      { call: owner.call, ...ends, jobs, runner: name, takeTurn, sleep },
+      job,
+    );
+    await jobs.release(run, end);
+  } catch (error) {
+    await jobs.release(run, "interrupted", explain(works, error));
+  }
+  await recall(works);
+}
+
+function explain({ report }: Works, error: unknown): string {
+  if (error instanceof Problem || error instanceof CallFailure) return error.message;
+  return `Something went wrong inside Waypost (reference ${report(error)}).`;
+}
+
+async function wait(
+  works: Works,
+  job: Job,
+  milliseconds: number,
+  onProgress: OnProgress = () => undefined,
+): Promise<Job> {
+  const { openState, stopped } = works;
+  if (job.state !== "running") return job;
+  for (let left_ms = milliseconds; ; left_ms -= look_ms) {
+    await rest(works, job.id, Math.min(look_ms, left_ms));
+    // Another process may have it, and ends it without telling us.
+    const now = (await (await openState()).jobs.find(job.id)) ?? job;
+    if (now.state !== "running" || left_ms <= look_ms || stopped.signal.aborted) return now;
+    onProgress(now);
+  }
+}
+
+/** Until the job's run here is over, or the time. */
+async function rest({ sleep, running }: Works, id: string, milliseconds: number): Promise<void> {
+  const late = new AbortController();
+  const isOver = sleep(milliseconds, late.signal).catch(() => undefined);
+  await Promise.race([running.get(id) ?? isOver, isOver]);
+  late.abort();
+}
+
+async function cancel(works: Works, job: Job): Promise<Job> {
+  const { jobs } = await works.openState();
+  await jobs.cancel(job.id);
+  // The rows on the way are not called back, and their ends should be told.
+  if (works.running.has(job.id)) await rest(works, job.id, settle_ms);
+  await recall(works);
+  return (await jobs.find(job.id)) ?? job;
+}
+
+async function recall(works: Works): Promise<void> {
+  works.unfinished = new Set(await (await works.openState()).jobs.listUnfinished());
+}

@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Client } from "../client/client.ts";
+import type { FilterInput } from "../contract/filters.ts";
+import { links, type Link } from "../contract/links.ts";
+import { parseTime } from "../contract/parse-time.ts";
+import { readList, type PageAsked } from "./read-list.ts";
+import { startTrust, type Trust } from "./trust-filters.ts";
+
+/** Every link that filters name, read while others may write. */
+
+export type Asking = {
+  readonly call: Client["call"];
+  readonly signal: AbortSignal;
+};
+
+type Filters = readonly FilterInput[];
+
+/** A longer list is read in parts: pages far behind cost most, and only one part is held. */
+const mostTogether = 5000;
+/** How often the parts of a list are counted, where others write meanwhile. */
+const mostCounts = 3;
+
+export async function selectLinks(asking: Asking, filters: Filters): Promise<readonly Link[]> {
+  const all: Link[] = [];
+  for await (const part of selectParts(asking, filters)) all.push(...part);
+  return all;
+}
+
+/** The same in parts, the oldest links first. */
+export async function* selectParts(
+  asking: Asking,
+  filters: Filters,
+  most = mostTogether,
+): AsyncGenerator<readonly Link[]> {
+  const trust = startTrust(asking);
+  const waiting = [filters];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    const found = await readPart(asking, part, trust, most);
+    if (found !== undefined) {
+      yield found;
+      continue;
+    }
+    const halves = await findHalves(asking, part);
+    if (halves === undefined) yield (await readPart(asking, part, trust)) ?? [];
+    else waiting.push(...halves);
+  }
+}
+
+/** Undefined where there are more than may be read together. */
+function readPart(
+  { call, signal }: Asking,
+  filters: Filters,
+  trust: Trust,
+  most?: number,
+): Promise<readonly Link[] | undefined> {
+  const read = async (asked: PageAsked) => {
+    const { links: rows, meta } = await call(links.index, { ...asked, filters }, signal);
+    await trust(rows, filters);
+    // A service in this process answers at once, and others want to be heard as well.
+    await nextTurn();
+    return { rows, meta };
+  };
+  return readList(read, "path", most);
+}
+
+/** Where links are looked for that were made at any time; older and younger ones are not lost. */
+const anyTime = { from: Date.UTC(2010, 0), to: Date.UTC(2040, 0) } as const;
+
+/**
+ * The younger half and the older one, without those in which there is nothing. Undefined where
+ * there is no moment between their ends, and where together they are never the whole.
+ */
+async function findHalves(asking: Asking, whole: Filters): Promise<readonly Filters[] | undefined> {
+  const from = readBound(whole, "gteq") ?? anyTime.from;
+  const to = readBound(whole, "lt") ?? Math.max(anyTime.to, from);
+  const middle = Math.floor((from + to) / 2);
+  if (!(from < middle && middle < to)) return undefined;
+  const [younger, older] = [bound(whole, "gteq", middle), bound(whole, "lt", middle)];
+  for (let turn = 0; turn < mostCounts; turn += 1) {
+    const count = await countLinks(asking, whole);
+    const counts = [await countLinks(asking, younger), await countLinks(asking, older)] as const;
+    if (counts[0] + counts[1] !== count) continue;
+    return [...(counts[0] > 0 ? [younger] : []), ...(counts[1] > 0 ? [older] : [])];
+  }
+  return undefined;
+}
+
+function readBound(filters: Filters, condition: "gteq" | "lt"): number | undefined {
+  const found = filters.find((filter) => isBound(filter, condition));
+  return found && (parseTime(String(found.value)) ?? Number.NaN);
+}
+
+function isBound({ field, condition }: FilterInput, wanted: string): boolean {
+  return field === "created_at" && condition === wanted;
+}
+
+/** The API heeds one filter of a field and condition alone, so the wider one makes way. */
+function bound(filters: Filters, condition: "gteq" | "lt", time: number): Filters {
+  const others = filters.filter((filter) => !isBound(filter, condition));
+  return [...others, { field: "created_at", condition, value: new Date(time).toISOString() }];
+}
+
+async function countLinks({ call, signal }: Asking, filters: Filters): Promise<number> {
+  return (await call(links.index, { limit: 1, filters }, signal)).meta.count;
+}

@@ -1,0 +1,66 @@
+import { CallFailure } from "../client/failure.ts";
+import { linkFilters, type Condition, type FilterInput } from "../contract/filters.ts";
+import { links, type Link } from "../contract/links.ts";
+import { createMatcher } from "../contract/match-filter.ts";
+import type { Asking } from "./select-links.ts";
+
+/** A deployment answers a filter that it does not know with everything: nobody's word is taken. */
+
+/** Throws where links came that the filters do not name. */
+export type Trust = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;
+
+export function startTrust(asking: Asking): Trust {
+  const known = new Set<string>();
+  return async (rows, filters) => {
+    for (const filter of filters) {
+      const name = `${filter.field} ${filter.condition}`;
+      const verdicts = new Set(rows.map(createMatcher(linkFilters, filter)));
+      if (verdicts.has(false)) throw refuse(name);
+      if (!verdicts.has(undefined) || known.has(name)) continue;
+      if (!(await isKnown(asking, filter))) throw refuse(name);
+      known.add(name);
+    }
+  };
+}
+
+function refuse(name: string): CallFailure {
+  const answer = `The deployment answered links that the filter ${name} does not name`;
+  const message = `${answer}; it may not know that filter.`;
+  return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
+}
+
+/**
+ * Where a link does not show what was asked of it, the deployment is asked for what no link can be:
+ * it answers nothing exactly when it has understood.
+ */
+async function isKnown({ call, signal }: Asking, filter: FilterInput): Promise<boolean> {
+  for (const filters of contradict(filter)) {
+    if ((await call(links.index, { limit: 1, filters }, signal)).links.length > 0) return false;
+  }
+  return true;
+}
+
+/** Each with the one that takes what it leaves, but for what is null. */
+const opposites: Readonly<Partial<Record<Condition, Condition>>> = {
+  not_eq: "eq",
+  gt: "lteq",
+  lteq: "gt",
+  lt: "gteq",
+  gteq: "lt",
+};
+
+function contradict(filter: FilterInput): readonly (readonly FilterInput[])[] {
+  const { field, condition } = filter;
+  if (condition === "null") return [[filter, { ...filter, condition: "present" }]];
+  if (condition === "present") return [[filter, { ...filter, condition: "null" }]];
+  const opposite = opposites[condition];
+  if (opposite !== undefined) {
+    const missing = { field, condition: "null", value: true } as const;
+    return [
+      [filter, { ...filter, condition: opposite }],
+      [filter, missing],
+    ];
+  }
+  const value = field === "created_at" ? "1000-01-01" : "waypost asks for what no link has";
+  return [[{ ...filter, value: condition === "in" ? [value] : value }]];
+}

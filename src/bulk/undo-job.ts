@@ -1,0 +1,129 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { checkLink } from "../contract/link-rules.ts";
+import { links, type Link, type LinkFields } from "../contract/links.ts";
+import type { Job, Jobs } from "../state/jobs.ts";
+import type { Receipt } from "../state/journal.ts";
+import type { Fields, PlanRow } from "../state/plans.ts";
+import { compareLink, listEdits } from "./compare-link.ts";
+import { findAtPath, findById } from "./find-links.ts";
+import { startApps, type KnownApps } from "./known-apps.ts";
+import type { Asking } from "./select-links.ts";
+
+/** The plan that puts back what a job replaced, as far as that can be. */
+
+type Undoing = Asking & { readonly jobs: Jobs };
+
+/** Each of them asks the deployment by itself. */
+const mostAtOnce = 8;
+const apps = ["ios_app", "android_app"] as const;
+/** What is written of a link as it is read; the rest of a record is the service's own. */
+const plainFields = Object.keys(links.update.body.shape).filter(
+  (field) => field in links.show.response.shape,
+);
+
+/** The last row first: a path that was moved twice is free again in that order alone. */
+export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlanRow> {
+  const readApps = startApps(undoing);
+  /** What the rows behind have done to these is put back before. */
+  const passed = new Set<string>();
+  let position = 0;
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const page = await undoing.jobs.listReceipts(job, { before, limit: mostAtOnce });
+    for (const { link_id } of page) passed.add(link_id ?? "");
+    const rows = await Promise.all(
+      page
+        .filter(({ status }) => status === "done" || isDoubtful(status))
+        .map(async (receipt) => {
+          const apps = await readApps(receipt.planned.fields ?? {});
+          return undoRow(undoing, receipt, { apps, passed });
+        }),
+    );
+    for (const row of rows) {
+      yield { position, ...row };
+      position += 1;
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    before = last.planned.position;
+    // A service in this process answers at once, and others want to be heard as well.
+    await nextTurn();
+  }
+}
+
+function isDoubtful(status: Receipt["status"]): boolean {
+  return status === "sent" || status === "unknown";
+}
+
+type Drafted = Omit<PlanRow, "position">;
+
+type Around = { readonly apps: KnownApps; readonly passed: ReadonlySet<string> };
+
+async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promise<Drafted> {
+  const { planned, link_id, status } = receipt;
+  const { row, action, path } = planned;
+  const now = link_id === null ? undefined : await findById(asking, link_id);
+  const base = { row, link_id, path, before: now ?? null, fields: null, message: null };
+  const refuse = (message: string): Drafted => ({ ...base, action: "conflict", message });
+  if (isDoubtful(status)) {
+    return refuse("It is not known whether this was done; go on with the job to find out");
+  }
+  if (action === "delete") return undoDeletion(asking, receipt, { ...around, now });
+  if (now === undefined) return refuse("The link is gone");
+  const edits = listLaterEdits(now, receipt, around.apps);
+  if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
+  if (action === "create") return { ...base, action: "delete" };
+  const fields = restore(planned.before ?? {}, Object.keys(planned.fields ?? {}));
+  return { ...base, path: now.path, action: "update", fields };
+}
+
+async function undoDeletion(
+  asking: Asking,
+  { planned, link_id }: Receipt,
+  { now, passed }: Around & { readonly now: Link | undefined },
+): Promise<Drafted> {
+  const { row, path } = planned;
+  const before = planned.before ?? {};
+  const base = { row, link_id, path, before: null, fields: null };
+  if (now !== undefined) {
+    return { ...base, before: now, action: "conflict", message: "The link is there after all" };
+  }
+  const other = path === null ? undefined : await findAtPath(asking, path);
+  if (other !== undefined && !passed.has(other.id)) {
+    return { ...base, action: "conflict", message: "Its path is another link's by now" };
+  }
+  const isShortened = typeof before["shortened_path"] === "string";
+  const message = isShortened
+    ? "It returns with a new id, without its shortened address and its clicks"
+    : "It returns with a new id and without its clicks";
+  return { ...base, link_id: null, action: "create", fields: restore(before), message };
+}
+
+/** What somebody has edited after the job: nobody's later work is undone. */
+function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly string[] {
+  const { planned, made } = receipt;
+  // What a new link was not given, the service may have filled in.
+  if (made !== null) return listEdits(made, now);
+  const fields = (planned.fields ?? {}) as LinkFields;
+  const { values } = checkLink(fields, "update");
+  const own = Object.keys(compareLink(now, { fields, values }, known));
+  const touched = new Set(Object.keys(fields).flatMap((field) => [field, `${field}_id`]));
+  const others = planned.before === null ? [] : listEdits(planned.before, now);
+  return [...own, ...others.filter((field) => !touched.has(field))];
+}
+
+/** The fields as they were; an empty text takes one away that was not there. */
+function restore(replaced: Fields, only?: readonly string[]): LinkFields {
+  const isWanted = (name: string) => only === undefined || only.includes(name);
+  const fields: Record<string, unknown> = {};
+  for (const field of plainFields.filter(isWanted)) {
+    const value = replaced[field] ?? null;
+    // A link that is made anew lacks by itself what it lacked before.
+    if (value !== null || only !== undefined) fields[field] = value ?? "";
+  }
+  for (const app of apps.filter(isWanted)) {
+    const id = replaced[`${app}_id`];
+    if (typeof id === "string") fields[app] = { id };
+    else if (only !== undefined) fields[app] = null;
+  }
+  return fields;
+}

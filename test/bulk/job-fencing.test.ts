@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Job, Jobs } from "../../src/state/jobs.ts";
+import type { RowEnd } from "../../src/state/journal.ts";
+import { lease_ms, type Run } from "../../src/state/leases.ts";
+import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
+import { openState, type State } from "../../src/state/state.ts";
+
+/** Who may note what of a job, when several processes have its file open. */
+
+let folder: string;
+/** Two processes on one file. */
+let state: State;
+let other: State;
+let now: number;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waypost-jobs-"));
+  now = Date.UTC(2026, 0, 15, 12);
+  state = await open();
+  other = await open();
+});
+afterEach(async () => {
+  await state.close();
+  await other.close();
+  await rm(folder, { recursive: true });
+});
+
+function open(): Promise<State> {
+  return openState(join(folder, "state.db"), {
+    clock: { now: () => now, monotonic: () => now },
+    random: { bytes: (count) => randomBytes(count) },
+  });
+}
+
+async function makePlan(actions: readonly PlanAction[]): Promise<Plan> {
+  const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
+  return state.plans.save({ ...wanted, undoes: null, problems: [] }, listRows(actions));
+}
+
+async function* listRows(actions: readonly PlanAction[]): AsyncGenerator<PlanRow> {
+  const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
+  yield* actions.map((action, position) => ({ ...blank, position, action, path: `p${position}` }));
+}
+
+async function openJob(actions: readonly PlanAction[]): Promise<Job> {
+  return state.jobs.open(await makePlan(actions));
+}
+
+const done: RowEnd = { status: "done", link_id: "a-link" };
+const three = ["create", "create", "create"] as const;
+
+async function startRuns(): Promise<{ job: Job; first: Run; second: Run }> {
+  const job = await openJob(three);
+  return { job, first: { id: job.id, runner: "one" }, second: { id: job.id, runner: "two" } };
+}
+
+const listStatuses = async (jobs: Jobs, job: Job) =>
+  (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
+
+describe("a job has one runner", () => {
+  test("until its lease is over, and then whoever is first", async () => {
+    const { first, second } = await startRuns();
+    expect(await state.jobs.take(first)).toBe(true);
+    now += lease_ms - 1;
+    expect(await other.jobs.take(second)).toBe(false);
+    now += 1;
+    const third = { ...second, runner: "three" };
+    const taken = await Promise.all([other.jobs.take(second), state.jobs.take(third)]);
+    expect(taken.toSorted()).toEqual([false, true]);
+  });
+
+  test("that lengthens the lease as long as it lives", async () => {
+    const { first, second } = await startRuns();
+    await state.jobs.take(first);
+    for (let beat = 0; beat < 5; beat += 1) {
+      now += lease_ms - 1;
+      expect(await state.jobs.keep(first)).toBe(true);
+      expect(await other.jobs.take(second)).toBe(false);
+    }
+    // To note a row is a sign of life as well.
+    now += lease_ms - 1;
+    expect(await state.jobs.noteSent(first, 0)).toBe(true);
+    now += lease_ms - 1;
+    expect(await other.jobs.take(second)).toBe(false);
+  });
+
+  test("or none, where its lease was written before the clock was set back", async () => {
+    const { first, second } = await startRuns();
+    await state.jobs.take(first);
+    now -= 60 * 60_000;
+    expect(await other.jobs.take(second)).toBe(true);
+    expect(await state.jobs.keep(first)).toBe(false);
+  });
+
+  test("and rests where that one was not heard of for too long", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
+    now += lease_ms;
+    expect(await other.jobs.find(job.id)).toMatchObject({ state: "interrupted" });
+  });
+});
+
+describe("a runner that lost its lease", () => {
+  test("can send, note, keep and end nothing", async () => {
+    const { job, first, second } = await startRuns();
+    await state.jobs.take(first);
+    expect(await state.jobs.noteSent(first, 0)).toBe(true);
+    now += lease_ms;
+    await other.jobs.take(second);
+    expect(await state.jobs.keep(first)).toBe(false);
+    expect(await state.jobs.noteSent(first, 1)).toBe(false);
+    await state.jobs.noteEnd(first, 0, { status: "rejected", message: "too late" });
+    await state.jobs.noteEnd(first, 2, done);
+    await state.jobs.release(first, "done");
+    expect(await listStatuses(other.jobs, job)).toEqual(["sent", null, null]);
+    expect(await other.jobs.find(job.id)).toMatchObject({ state: "running", counts: { left: 3 } });
+    expect(await other.jobs.keep(second)).toBe(true);
+  });
+
+  test("goes on where nobody else has come", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    now += 5 * lease_ms;
+    expect(await state.jobs.noteSent(first, 0)).toBe(true);
+    await state.jobs.noteEnd(first, 0, done);
+    expect(await other.jobs.find(job.id)).toMatchObject({ state: "running", counts: { done: 1 } });
+  });
+});
+
+describe("a cancelled job", () => {
+  test("lets nothing more be sent, and the row on the way be noted", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    await state.jobs.noteSent(first, 0);
+    await other.jobs.cancel(job.id);
+    expect(await state.jobs.noteSent(first, 1)).toBe(false);
+    expect(await state.jobs.keep(first)).toBe(false);
+    await state.jobs.noteEnd(first, 0, done);
+    await state.jobs.release(first, "interrupted");
+    expect(await other.jobs.find(job.id)).toMatchObject({
+      state: "cancelled",
+      counts: { done: 1, left: 2 },
+    });
+  });
+
+  test("is taken up again by whoever revives it, and not by whoever waited for it", async () => {
+    const { job, first, second } = await startRuns();
+    await state.jobs.take(first);
+    await state.jobs.cancel(job.id);
+    await state.jobs.release(first, "interrupted");
+    expect(await other.jobs.take(second)).toBe(false);
+    await other.jobs.revive(job.id);
+    expect(await other.jobs.take(second)).toBe(true);
+    expect(await other.jobs.noteSent(second, 0)).toBe(true);
+  });
+
+  test("is not one that was done before", async () => {
+    const { job, first, second } = await startRuns();
+    await state.jobs.take(first);
+    await state.jobs.release(first, "done");
+    await other.jobs.cancel(job.id);
+    expect(await state.jobs.find(job.id)).toMatchObject({ state: "done" });
+    expect(await other.jobs.take(second)).toBe(false);
+  });
+});
+
+describe("receipts", () => {
+  /** Most rows of a plan are often as they should be already. */
+  const actions = Array.from({ length: 700 }, (_, index): PlanAction => {
+    if (index % 50 === 7) return "delete";
+    if (index % 9 === 0) return "update";
+    return index % 100 === 5 ? "conflict" : "unchanged";
+  });
+  const acts = actions.flatMap((action, position) =>
+    action === "update" || action === "delete" ? [position] : [],
+  );
+
+  test("by pages are each row that is to be done, once and in order", async () => {
+    const job = await openJob(actions);
+    expect(acts.length).toBeGreaterThan(80);
+    for (const limit of [1, 7, 20, acts.length, 1000]) {
+      expect(await readPages(job, limit)).toEqual(acts);
+    }
+    expect((await state.jobs.find(job.id))?.counts.left).toBe(acts.length);
+  });
+
+  test("are the same while rows are done between two pages", async () => {
+    const job = await openJob(actions);
+    const run = { id: job.id, runner: "one" };
+    await state.jobs.take(run);
+    const waiting = [...acts];
+    const doSome = async () => {
+      for (const position of waiting.splice(0, 15)) await state.jobs.noteEnd(run, position, done);
+    };
+    expect(await readPages(job, 10, doSome)).toEqual(acts);
+    expect(waiting).toEqual([]);
+    const ended = await state.jobs.find(job.id);
+    expect(ended?.counts).toEqual({ done: acts.length, rejected: 0, unknown: 0, left: 0 });
+  });
+
+  test("that are open are those that nobody knows the end of", async () => {
+    const job = await openJob(actions);
+    const run = { id: job.id, runner: "one" };
+    await state.jobs.take(run);
+    const [first = 0, second = 0, third = 0, fourth = 0, ...rest] = acts;
+    await state.jobs.noteEnd(run, first, done);
+    await state.jobs.noteEnd(run, second, { status: "rejected", message: "no" });
+    await state.jobs.noteEnd(run, third, { status: "unknown" });
+    await state.jobs.noteSent(run, fourth);
+    const open = await state.jobs.listReceipts(job, { limit: 1000, only: "open" });
+    expect(open.map(({ planned }) => planned.position)).toEqual([third, fourth, ...rest]);
+  });
+
+  test("back from a position are the last ones first", async () => {
+    const job = await openJob(actions);
+    const found: number[] = [];
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const page = await state.jobs.listReceipts(job, { before, limit: 9 });
+      const last = page.at(-1);
+      if (last === undefined) break;
+      found.push(...page.map(({ planned }) => planned.position));
+      before = last.planned.position;
+    }
+    expect(found).toEqual(acts.toReversed());
+  });
+});
+
+async function readPages(job: Job, limit: number, onPage = async () => {}) {
+  const found: number[] = [];
+  for (let offset = 0; ; offset += limit) {
+    const page = await other.jobs.listReceipts(job, { offset, limit });
+    found.push(...page.map(({ planned }) => planned.position));
+    if (page.length < limit) return found;
+    await onPage();
+  }
+}

@@ -1,0 +1,51 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { prepareGround, visitedLinks, type Ground } from "../bench/ground.ts";
+import { buildProgram, type Program } from "../support/program.ts";
+
+/**
+ * A plan of very many links needs no more memory than one of a few: a process with a heap that all
+ * of them together would not fit into comes to its end.
+ */
+
+const heap_mb = 64;
+/** Of the ground's other project, as few as it can be seeded with. */
+const fewLinks = 1000;
+
+let program: Program;
+let ground: Ground;
+
+beforeAll(async () => {
+  program = await buildProgram(new URL("plan-many.ts", import.meta.url));
+  ground = await prepareGround(fewLinks);
+}, 180_000);
+afterAll(async () => {
+  await ground[Symbol.asyncDispose]();
+  await program[Symbol.asyncDispose]();
+});
+
+async function plan(key: string | undefined, words: readonly string[]) {
+  const given = [`--max-old-space-size=${heap_mb}`, program.file, "--data", ground.folder];
+  const env = { WAYPOST_API_KEY: key };
+  const { stdout } = await promisify(execFile)(process.execPath, [...given, ...words], { env });
+  return JSON.parse(stdout);
+}
+
+const none = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };
+
+test("a table of a hundred thousand rows is planned as it is read", async () => {
+  const rows = 100_000;
+  const words = ["--source", "csv", "--rows", String(rows)];
+  expect(await plan(ground.empty.keys[0], words)).toEqual({
+    counts: { ...none, create: rows },
+    problems: 0,
+  });
+}, 300_000);
+
+test("a hundred thousand links that a filter names are planned part by part", async () => {
+  expect(await plan(ground.visited.keys[0], ["--source", "filters"])).toEqual({
+    counts: { ...none, update: visitedLinks },
+    problems: 0,
+  });
+}, 300_000);

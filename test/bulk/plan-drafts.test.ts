@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import type { PlanRow } from "../../src/state/plans.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import { waitUntil } from "../support/mcp-ground.ts";
+
+/** Plans that are not whole: nobody sees them, and nothing of them stays. */
+
+let folder: string;
+let state: State;
+let now: number;
+
+const hour_ms = 60 * 60_000;
+const wanted = { key_print: "key", origin: "here", operation: "upsert", undoes: null } as const;
+const blank = { row: null, link_id: null, path: "p", fields: {}, before: null, message: null };
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waypost-plans-"));
+  now = Date.UTC(2026, 0, 15, 12);
+  state = await openState(join(folder, "state.db"), {
+    clock: { now: () => now, monotonic: () => now },
+    random: { bytes: (count) => randomBytes(count) },
+  });
+});
+afterEach(async () => {
+  await state.close();
+  await rm(folder, { recursive: true });
+});
+
+const save = (rows: AsyncIterable<PlanRow>) => state.plans.save({ ...wanted, problems: [] }, rows);
+
+async function* listRows(count: number, end = () => Promise.resolve()): AsyncGenerator<PlanRow> {
+  for (let position = 0; position < count; position += 1) {
+    yield { ...blank, position, action: "create" };
+  }
+  await end();
+}
+
+/** What is on the disk, whoever may see it. */
+function readFile(): { readonly ids: readonly string[]; readonly rows: number } {
+  const database = openDatabase(join(folder, "state.db"));
+  const plans = database.prepare("select id from plans").all() as readonly { id: string }[];
+  const rows = database.prepare("select position from plan_rows").all();
+  database.close();
+  return { ids: plans.map(({ id }) => id), rows: rows.length };
+}
+
+test("a plan whose source breaks off leaves nothing behind", async () => {
+  const rows = listRows(1200, () => Promise.reject(new Error("the file ended")));
+  await expect(save(rows)).rejects.toThrow("the file ended");
+  expect(readFile()).toEqual({ ids: [], rows: 0 });
+});
+
+test("a plan is none until its last row is there, however long that takes", async () => {
+  const gate = new EventEmitter();
+  const saving = save(
+    listRows(1200, async () => {
+      await once(gate, "open");
+    }),
+  );
+  await waitUntil(() => readFile().rows === 1000);
+  const [id = ""] = readFile().ids;
+  expect(await state.plans.find(id)).toBeUndefined();
+  // Others tidy up meanwhile.
+  now += 3 * hour_ms;
+  await save(listRows(1));
+  gate.emit("open");
+  const made = await saving;
+  expect(made).toMatchObject({ id, counts: { create: 1200 }, expires_at: now + hour_ms });
+  expect(await state.plans.find(id)).toEqual(made);
+  expect(await state.plans.listRows(id, { limit: 2000 })).toHaveLength(1200);
+});
+
+test("what a killed process left of a plan goes some day", async () => {
+  void save(listRows(600, () => new Promise(() => undefined)));
+  await waitUntil(() => readFile().rows === 500);
+  now += 25 * hour_ms;
+  const { id } = await save(listRows(1));
+  expect(readFile()).toEqual({ ids: [id], rows: 1 });
+});

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Owner } from "../../src/bulk/owner.ts";
+import type { PlanWanted } from "../../src/bulk/planner.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Link } from "../../src/contract/links.ts";
+import { openState } from "../../src/state/state.ts";
+import type { Job } from "../../src/state/jobs.ts";
+import type { Plan, PlanRow } from "../../src/state/plans.ts";
+import { createTraveller } from "../client/traveller.ts";
+import { addLink } from "../support/rows.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Bulk acts of a project's owner against the real service, with a state file of their own. */
+
+export type Planner = {
+  readonly world: World;
+  readonly bulk: Bulk;
+  readonly owner: Owner;
+  /** What was asked of the deployment, by its tool, in order. */
+  readonly calls: string[];
+  /** A plan and all of its rows. */
+  readonly plan: (wanted: PlanWanted) => Promise<Planned>;
+  /** Applies a plan and waits for its end. */
+  readonly run: (plan: Plan) => Promise<Job>;
+  readonly make: (fields: object) => Promise<Link>;
+  /** Many links at once, a second apart unless they are of one moment; answers their paths. */
+  readonly makeMany: (count: number, prefix: string, step_ms?: number) => Promise<string[]>;
+  readonly listLinks: () => Promise<readonly Link[]>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Planned = Awaited<ReturnType<Bulk["plan"]>> & { readonly rows: readonly PlanRow[] };
+
+export async function openPlanner(): Promise<Planner> {
+  const world = await createWorld();
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const state = await openState(join(dirname(world.file), "state.db"), {
+    clock: world.clock,
+    random,
+  });
+  const bulk = createBulk({
+    openState: () => Promise.resolve(state),
+    clock: world.clock,
+    random,
+    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
+    spacing_ms: 0,
+    report: () => "reference",
+  });
+  const calls: string[] = [];
+  const { client } = createTraveller({ world });
+  const call: Client["call"] = (endpoint, input, signal) => {
+    calls.push(endpoint.tool);
+    return client.call(endpoint, input, signal);
+  };
+  const owner = { key_print: "key", origin: "here", call };
+  const plan: Planner["plan"] = async (wanted) => {
+    const made = await bulk.plan(wanted, owner);
+    return { ...made, rows: await bulk.listRows(made.plan, { limit: 10_000 }) };
+  };
+  return {
+    world,
+    bulk,
+    owner,
+    calls,
+    plan,
+    run: async (made) => bulk.wait(await bulk.apply(made, owner), 60_000),
+    make: async (fields) => {
+      // Links of one moment would come in any order.
+      world.advance(1000);
+      return (await world.call("POST", "/links", { body: fields })).body;
+    },
+    makeMany: async (count, prefix, step_ms = 1000) => {
+      const paths = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+      await world.store.write(async (db) => {
+        for (const path of paths) {
+          world.advance(step_ms);
+          const tenant = { db, projectId: world.project.id };
+          await addLink(tenant, path, { now: world.now(), name: path });
+        }
+      });
+      return paths;
+    },
+    listLinks: async () => {
+      const query = "limit=100&q[s]=created_at asc";
+      return (await world.call("GET", "/links", { query })).body.links;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await bulk.close();
+      await state.close();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}

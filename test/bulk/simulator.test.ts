@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { createFigures } from "./simulator/figures.ts";
+import { playedFaults } from "./simulator/misdeeds.ts";
+import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
+
+/**
+ * Jobs through everything that can befall them, in virtual time: no row is done twice, none is
+ * called done that is not, and none is called rejected that was done. More: `npm run simulate`.
+ */
+
+const figures = createFigures();
+const seedsPerTest = 100;
+const starts = Array.from({ length: 10 }, (_, index) => 1 + index * seedsPerTest);
+
+test.each(starts)(
+  "a hundred jobs from seed %i on end as they say, whatever happens to them",
+  async (first) => {
+    const wrong = await playSeeds({ first, count: seedsPerTest }, figures);
+    // One is enough to read; the others are named.
+    expect(wrong.slice(0, 1).map(describeOutcome).join("\n")).toBe("");
+    expect(wrong.map(({ seed }) => seed)).toEqual([]);
+  },
+  120_000,
+);
+
+test("and a good deal has happened to them", () => {
+  const seen = Object.fromEntries(figures.list(""));
+  for (const fault of playedFaults) expect(seen).toHaveProperty([`fault: ${fault}`]);
+  const seeds = starts.length * seedsPerTest;
+  // A simulator in which nothing happened, or nothing was done, would pass everything above.
+  for (const [name, least] of [
+    ["seeds", seeds],
+    ["rows: done", 4 * seeds],
+    ["rows: rejected", seeds / 4],
+    ["crashes", seeds / 4],
+    ["undoings", seeds / 5],
+    ["acts of others", seeds],
+    ["suspensions", seeds / 10],
+    ["rivals", seeds / 10],
+    ["asked twice", seeds / 10],
+    ["cancels", seeds / 20],
+    ["closes", seeds / 10],
+    ["clock jumps", seeds / 20],
+    ["budgets spent", 1],
+  ] as const) {
+    expect([name, figures.read(name) >= least]).toEqual([name, true]);
+  }
+});

@@ -1,0 +1,42 @@
+/** Chance that can be had again: all of it follows from one number. */
+export type Chance = {
+  /** A whole number from `low` to `high`, both among them. */
+  readonly between: (low: number, high: number) => number;
+  readonly pick: <const Item>(items: readonly [Item, ...Item[]]) => Item;
+  /** True that often, from 0 to 1. */
+  readonly isLikely: (share: number) => boolean;
+  /** The items that a coin of this weight chooses, in their order. */
+  readonly choose: <Item>(items: readonly Item[], share: number) => readonly Item[];
+  readonly shuffle: <Item>(items: readonly Item[]) => readonly Item[];
+  readonly bytes: (count: number) => Uint8Array;
+};
+
+/** The name tells streams of one seed apart, so that a draw more in one moves no other. */
+export function createChance(seed: number, name: string): Chance {
+  const draw = startStream(seed, name);
+  const between = (low: number, high: number) => low + Math.floor(draw() * (high - low + 1));
+  return {
+    between,
+    pick: (items) => items[between(0, items.length - 1)] ?? items[0],
+    isLikely: (share) => draw() < share,
+    choose: (items, share) => items.filter(() => draw() < share),
+    shuffle: (items) =>
+      items
+        .map((item) => ({ item, place: draw() }))
+        .toSorted((one, other) => one.place - other.place)
+        .map(({ item }) => item),
+    bytes: (count) => Uint8Array.from({ length: count }, () => between(0, 255)),
+  };
+}
+
+/** Mulberry32: small, and good enough to choose among faults. */
+function startStream(seed: number, name: string): () => number {
+  let state = seed >>> 0;
+  for (const letter of name) state = Math.imul(state ^ letter.charCodeAt(0), 0x9e37_79b1) >>> 0;
+  return () => {
+    state = (state + 0x6d2b_79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

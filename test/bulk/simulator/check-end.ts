@@ -1,0 +1,26 @@
+import { budgets } from "../../../src/contract/policy.ts";
+import type { Link } from "../../../src/contract/links.ts";
+import type { Stage } from "./stage.ts";
+import { isSameLink } from "./truth.ts";
+
+/** What has to hold when a seed is over. */
+
+/** The service must hold exactly what it was seen to be told. */
+export async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise<void> {
+  const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
+  // As the service's own lists are.
+  const { links } = body as { readonly links: readonly Link[] };
+  const isComplete = links.length === Math.min(100, truth.links.size);
+  const isSame = links.every((link) => isSameLink(link, truth.links.get(link.id)));
+  if (!isComplete || !isSame) complain("the service holds what nobody was seen to write");
+}
+
+/** No window of a minute has more writes than the budget, wherever it begins. */
+export function checkBudget({ door, complain }: Stage): void {
+  const { limit, window_ms } = budgets.link_writes;
+  const over = door.counted.findIndex((at, index) => {
+    const earlier = door.counted[index - limit];
+    return earlier !== undefined && at - earlier < window_ms;
+  });
+  if (over >= 0) complain(`more than ${limit} writes came within a minute`);
+}

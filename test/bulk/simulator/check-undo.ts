@@ -1,0 +1,90 @@
+import type { Link } from "../../../src/contract/links.ts";
+import type { Receipt } from "../../../src/state/journal.ts";
+import type { PlanRow } from "../../../src/state/plans.ts";
+import { isOvertaken, listOthers, readPlaces } from "./check-job.ts";
+import type { Planned } from "./planned.ts";
+import type { Stage } from "./stage.ts";
+import { isAlike, isSameLink } from "./truth.ts";
+
+/** What an undoing has to plan, and what it has to bring back. */
+
+/** A job that is done, and what was there before it. */
+export type Undone = {
+  readonly planned: Planned;
+  readonly receipts: readonly Receipt[];
+  readonly since: number;
+  /** The project's links before anything was planned. */
+  readonly before: ReadonlyMap<string, Link>;
+};
+
+/** What was done is undone from the last row to the first, but for what others have changed. */
+export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): void {
+  const { complain } = stage;
+  const done = undone.receipts.filter(({ status }) => status === "done").toReversed();
+  if (done.length !== undoing.rows.length) complain("the undoing has other rows than were done");
+  const undo = { create: "delete", update: "update", delete: "create" } as const;
+  for (const [index, { planned: row }] of done.entries()) {
+    const found = undoing.rows[index]?.action;
+    const name = undone.planned.name(row.position);
+    const isOurs = listOthers(stage, { firstSince: undone.since }, row).length === 0;
+    const isAsLeft = isLeftAlone(stage, undone, row);
+    if (isOurs && found !== undo[row.action as keyof typeof undo]) {
+      complain(`${name}, ${row.action}, would be undone as ${found}`);
+    }
+    if (!isAsLeft && found !== "conflict") complain(`${name} would be undone over others' work`);
+  }
+}
+
+/** Whether a link is as it was when its row was noted as done. */
+function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow): boolean {
+  const name = planned.name(row.position);
+  const own = truth.writes.findLast((write) => write.row === name);
+  // Somebody else had done it before us.
+  if (own === undefined) return true;
+  const left = truth.writes.findLast(
+    ({ id, order }) => id === own.id && order < (ended.get(name) ?? 0),
+  );
+  return isSameLink(truth.links.get(own.id), (left ?? own).after);
+}
+
+/** What nobody else has touched is as it was before the job. */
+export function checkRestored(stage: Stage, { planned, since, before }: Undone): void {
+  const { truth, complain } = stage;
+  const tainted = findTainted(stage, planned, since);
+  for (const row of planned.rows.filter((each) => !tainted.has(each))) {
+    const was = before.get(row.link_id ?? "");
+    const name = planned.name(row.position);
+    switch (row.action) {
+      case "create":
+        if (truth.findAt(row.path ?? "")) complain(`${name} is undone, and its link is there`);
+        break;
+      case "update":
+        if (!isSameLink(truth.links.get(row.link_id ?? ""), was)) complain(`${name} is not undone`);
+        break;
+      case "delete":
+        if (!isAlike(truth.findAt(row.path ?? ""), was)) complain(`${name} did not come back`);
+        break;
+      default:
+    }
+  }
+}
+
+/** A row at whose link or places others were, and whoever shares a place with such a row. */
+function findTainted(stage: Stage, planned: Planned, since: number): ReadonlySet<PlanRow> {
+  const { rows } = planned;
+  const tainted = new Set(
+    rows.filter(
+      (row) =>
+        listOthers(stage, { firstSince: since }, row).length > 0 ||
+        isOvertaken(stage, { planned }, row),
+    ),
+  );
+  for (let size = -1; size !== tainted.size;) {
+    size = tainted.size;
+    const places = new Set([...tainted].flatMap(readPlaces));
+    for (const row of rows) {
+      if (readPlaces(row).some((place) => places.has(place))) tainted.add(row);
+    }
+  }
+  return tainted;
+}

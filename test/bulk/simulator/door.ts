@@ -1,0 +1,225 @@
+import type { Send } from "../../../src/client/attempt.ts";
+import type { ApiRequest } from "../../../src/contract/exchange.ts";
+import { links, type Link } from "../../../src/contract/links.ts";
+import type { Fault } from "../../support/hostile.ts";
+import type { World } from "../../support/world.ts";
+import type { Chance } from "./chance.ts";
+import {
+  misdeedsSeen,
+  noConnection,
+  playedFaults,
+  readMisdeed,
+  type Answer,
+  type NetworkFault,
+  type Seen,
+} from "./misdeeds.ts";
+import { readAsked, readPath } from "./planned.ts";
+import { createStragglers, type Stragglers } from "./stragglers.ts";
+import type { RowName, Truth } from "./truth.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/**
+ * The network before a real service, and its door: every request goes by here, meets what the
+ * seed has for it, and what the service does with it is written down.
+ */
+export type Door = {
+  /** The way in for a process; what it had sent may arrive all the same when it has gone. */
+  readonly connect: (name: string, isGone: () => boolean) => Send;
+  /** How often something goes wrong from now on, from 0 to 1, and what never does. */
+  readonly setWeather: (share: number, spared?: Played) => void;
+  /** The next request gets no answer, whatever the weather. */
+  readonly stallNext: () => void;
+  /** The link as it was when a process last read it; undefined where it never asked. */
+  readonly findRead: (name: string, target: string) => Reading | undefined;
+  /** The rows that something went wrong with on their way. */
+  readonly disturbed: ReadonlySet<RowName>;
+  /** When each write that the budget counts came to the service. */
+  readonly counted: readonly number[];
+};
+
+type Reading = { readonly link: Link | undefined };
+
+export type DoorParts = {
+  readonly world: World;
+  readonly time: VirtualTime;
+  readonly truth: Truth;
+  readonly chance: Chance;
+  readonly key: string;
+  /** Whose row a request to write is, asked when it leaves. */
+  readonly attribute: (request: ApiRequest, name: string) => RowName | undefined;
+  readonly note: (text: string) => void;
+  readonly complain: (text: string) => void;
+  readonly countFault: (kind: string) => void;
+};
+
+type Trip = {
+  readonly name: string;
+  readonly request: ApiRequest;
+  readonly row: RowName | undefined;
+  readonly isGone: () => boolean;
+};
+
+type Played = Fault | NetworkFault;
+
+/** What stands in for an answer that has no bytes to be cut. */
+const noAnswer: Answer = { status: 200, body: { id: "none" } };
+
+export function createDoor(parts: DoorParts): Door {
+  const { time, chance, attribute, note, complain, countFault } = parts;
+  const stragglers = createStragglers(parts, complain);
+  const readings = new Map<string, Reading>();
+  const counted: number[] = [];
+  const disturbed = new Set<RowName>();
+  let weather = 0;
+  let spared: Played | undefined;
+  let isNextStalled = false;
+
+  function chooseFault(): Played {
+    const isWrong = chance.isLikely(weather);
+    if (!isWrong && !isNextStalled) return "honest";
+    const [first = "honest", ...others] = playedFaults.filter((fault) => fault !== spared);
+    const fault = isNextStalled ? "stall" : chance.pick([first, ...others]);
+    isNextStalled = false;
+    countFault(fault);
+    return fault;
+  }
+
+  return {
+    setWeather: (share, without) => {
+      weather = share;
+      spared = without;
+    },
+    stallNext: () => (isNextStalled = true),
+    disturbed,
+    findRead: (name, target) => readings.get(`${name} ${target}`),
+    counted,
+    connect: (name, isGone) => async (request, readSignal) => {
+      const isWrite = request.method !== "GET";
+      const row = isWrite ? attribute(request, name) : undefined;
+      const fault = chooseFault();
+      if (row !== undefined && fault !== "honest") disturbed.add(row);
+      note(`${name} sends ${describe(request)}${fault === "honest" ? "" : `: ${fault}`}`);
+      await time.sleep(chance.between(1, 60));
+      if (fault === "unsent") throw noConnection();
+      const trip = { name, request, row, isGone };
+      const seen = await meet(
+        { ...parts, stragglers, carryOut: (asked) => carryOut(parts, asked, counted) },
+        trip,
+        fault,
+      );
+      await time.sleep(chance.between(1, 60));
+      const noteRead = () => {
+        const reading = fault === "honest" || fault === "slow" ? readReading(request, seen) : null;
+        if (reading !== null) readings.set(`${name} ${readAsked(request)}`, reading);
+      };
+      return toReply(seen, readSignal, noteRead);
+    },
+  };
+}
+
+type Way = DoorParts & {
+  readonly stragglers: Stragglers;
+  readonly carryOut: (trip: Trip) => Promise<Answer>;
+};
+
+/** What becomes of a request on its way in, and what of its answer on the way out. */
+async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
+  const { time, chance, key, stragglers, carryOut } = way;
+  const target = readAsked(trip.request);
+  if (trip.isGone() && chance.isLikely(0.6)) {
+    // Its connection broke with its process: what it had sent is lost, or lies about for a while.
+    if (chance.isLikely(0.5)) stragglers.hold(target, () => carryOut(trip));
+    return { kind: "silent" };
+  }
+  const visit = async () => {
+    await stragglers.letIn(target);
+    const answer = await carryOut(trip);
+    await stragglers.letIn(target);
+    return answer;
+  };
+  if (fault === "honest" || fault === "slow" || fault === "unsent") {
+    const isSlow = fault === "slow";
+    if (isSlow) await time.sleep(chance.between(500, 10_000));
+    const { status, body } = await visit();
+    if (isSlow) await time.sleep(chance.between(500, 10_000));
+    return { kind: "reply", status, body: { kind: "data", data: body } };
+  }
+  const misdeed = readMisdeed(fault);
+  if (misdeed === "late") stragglers.hold(target, () => carryOut(trip));
+  const answer = fault.endsWith(" after") ? await visit() : noAnswer;
+  return misdeedsSeen[misdeed](answer.body === null ? noAnswer : answer, key);
+}
+
+async function carryOut(
+  { world, time, truth, note, complain }: DoorParts,
+  { name, request, row }: Trip,
+  counted: number[],
+): Promise<Answer> {
+  const { method } = request;
+  const path = readPath(request);
+  return time.perform(async () => {
+    if (isCounted(request)) counted.push(time.elapsed());
+    const answer = await world.answer(request);
+    truth.record({ method, path, row }, answer);
+    if (method !== "GET") note(`the service: ${describe(request)} of ${name}: ${answer.status}`);
+    if (answer.status === 429 || answer.status >= 500) {
+      complain(`the service said ${JSON.stringify(answer.body)}`);
+    }
+    return answer;
+  });
+}
+
+function isCounted({ method, url }: ApiRequest): boolean {
+  const path = readPath({ url });
+  return method === links.update.method || (method === "POST" && path.startsWith("/links"));
+}
+
+function readReading(request: ApiRequest, seen: Seen): Reading | null {
+  if (request.method !== "GET" || readAsked(request) === undefined) return null;
+  if (seen.kind !== "reply" || seen.body.kind !== "data") return null;
+  if (seen.status === 404) return { link: undefined };
+  // As the service's own answers are: a list, or a link.
+  const data = seen.body.data as Link | { readonly links: readonly Link[] };
+  return { link: isList(data) ? data.links[0] : data };
+}
+
+function isList(data: Link | { readonly links: readonly Link[] }): data is {
+  readonly links: readonly Link[];
+} {
+  return Array.isArray(data["links"]);
+}
+
+function toReply(
+  seen: Seen,
+  readSignal: () => AbortSignal,
+  noteRead: () => void,
+): ReturnType<Send> {
+  if (seen.kind === "broken") return Promise.reject(seen.error);
+  if (seen.kind === "silent") return new Promise<never>(() => undefined);
+  const { status, headers = {}, body } = seen;
+  return Promise.resolve({
+    status,
+    headers,
+    readBody: async () => {
+      if (body.kind === "broken") throw body.error;
+      if (body.kind === "silent") await untilAborted(readSignal());
+      if (body.kind !== "data") throw new Error("the body was not waited for any longer");
+      noteRead();
+      return body.data;
+    },
+    discard: () => undefined,
+  });
+}
+
+/** Whoever reads a body that never ends is let go when they give up. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function describe({ method, url, body = "" }: ApiRequest): string {
+  const { search } = new URL(url);
+  return `${method} ${readPath({ url })}${decodeURIComponent(search)} ${body}`.trim();
+}

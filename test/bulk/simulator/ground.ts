@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../../src/contract/world.ts";
+import { openState, type State } from "../../../src/state/state.ts";
+import { createWorld, type World } from "../../support/world.ts";
+import { createChance } from "./chance.ts";
+
+/** What many seeds stand on, for making it costs more than a seed: each has its own project. */
+export type Ground = {
+  readonly world: World;
+  /** What the processes of the machine share, in a file beside the service's. */
+  readonly state: State;
+  readonly clock: Clock;
+  /** Sets the machine's time of day apart from the world's. */
+  readonly setAhead: (milliseconds: number) => void;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** The service's own deadline runs in real time, which a busy machine may lose. */
+const deadline_ms = 600_000;
+/** No power fails here, and on a disk half of the time would go into waiting for it. */
+const memoryFolder = "/dev/shm";
+
+export async function openGround(): Promise<Ground> {
+  const parent = existsSync(memoryFolder) ? memoryFolder : tmpdir();
+  const world = await createWorld({ deadline_ms, parent });
+  let ahead_ms = 0;
+  const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };
+  const random = createChance(0, "state");
+  const file = join(dirname(world.file), "state.db");
+  const state = await openState(file, { clock, random });
+  return {
+    world,
+    state,
+    clock,
+    setAhead: (milliseconds) => (ahead_ms = milliseconds),
+    [Symbol.asyncDispose]: async () => {
+      await state.close();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}

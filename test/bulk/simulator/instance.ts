@@ -1,0 +1,216 @@
+import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
+import type { Owner } from "../../../src/bulk/owner.ts";
+import type { Send } from "../../../src/client/attempt.ts";
+import { createClient } from "../../../src/client/client.ts";
+import type { Clock, Random } from "../../../src/contract/world.ts";
+import type { PlanRow } from "../../../src/state/plans.ts";
+import type { State } from "../../../src/state/state.ts";
+import { origin } from "../../support/world.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/**
+ * One process of Waypost, as far as bulk work goes: it can be killed between any two things that
+ * it does to the world around it, and it can stand still for a while without knowing.
+ */
+export type Instance = {
+  readonly name: string;
+  readonly bulk: Bulk;
+  readonly owner: Owner;
+  /** Resolves when it was killed. Nothing that it had asked for is told to it after that. */
+  readonly killed: Promise<typeof wasKilled>;
+  readonly isDead: () => boolean;
+  readonly kill: () => void;
+  /** Kills it when it has done so many more steps. */
+  readonly killAfter: (steps: number) => void;
+  /** Its own time stands still from that step on, for so long. */
+  readonly suspendAfter: (steps: number, milliseconds: number) => void;
+};
+
+export const wasKilled = Symbol("killed");
+
+export type Machine = {
+  readonly time: VirtualTime;
+  /** The state that all processes of the machine share, on disk. */
+  readonly state: State;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly key: string;
+  readonly keyPrint: string;
+  /** The way out to the deployment, for the process of this name. */
+  readonly connect: (name: string, isGone: () => boolean) => Send;
+  /** Called when something begins or ends that a person would like to read of afterwards. */
+  readonly note: (text: string) => void;
+  /** Told when it is written down that a row is about to be sent. */
+  readonly watchSent: (name: string, position: number) => void;
+  /** The same of what it came to. */
+  readonly watchEnd?: (position: number) => void;
+};
+
+export function startInstance(machine: Machine, name: string): Instance {
+  const { time, clock, random, key, keyPrint, note } = machine;
+  const fate = createFate(machine, name);
+  const state = guardState(machine, fate, name);
+  const sleep = (milliseconds: number, signal: AbortSignal) =>
+    fate.through(() => time.sleep(milliseconds, signal));
+  const client = createClient({
+    target: { origin, key },
+    send: guardSend(machine.connect(name, fate.isDead), fate),
+    clock,
+    random,
+    sleep,
+    ledger: { queue: (budget) => state.spendings.queue(keyPrint, budget) },
+    setTimer: fate.setTimer,
+  });
+  const report = (error: unknown) => {
+    note(`${name} reports ${String(error)}`);
+    return "reference";
+  };
+  const openState = () => Promise.resolve(state);
+  return {
+    name,
+    bulk: createBulk({ openState, clock, random, sleep, report }),
+    owner: { key_print: keyPrint, origin, call: client.call },
+    killed: fate.killed,
+    isDead: fate.isDead,
+    kill: fate.kill,
+    killAfter: fate.killAfter,
+    suspendAfter: fate.suspendAfter,
+  };
+}
+
+type Fate = Pick<Instance, "killed" | "isDead" | "kill" | "killAfter" | "suspendAfter"> & {
+  /** A step: a dead process never comes out of it, and a suspended one later. */
+  readonly step: () => Promise<void>;
+  /** Something that reaches out of the process: it may end before, and after it. */
+  readonly through: <Result>(act: () => Promise<Result>) => Promise<Result>;
+  readonly setTimer: VirtualTime["setTimer"];
+};
+
+function createFate({ time, note }: Machine, name: string): Fate {
+  let isDead = false;
+  let stepsToDeath = Infinity;
+  let suspension: { steps: number; readonly milliseconds: number } | undefined;
+  let awakeAt = 0;
+  let tell: ((how: typeof wasKilled) => void) | undefined;
+  const killed = new Promise<typeof wasKilled>((resolve) => (tell = resolve));
+
+  function kill(): void {
+    if (isDead) return;
+    isDead = true;
+    note(`${name} is killed`);
+    tell?.(wasKilled);
+  }
+
+  function count(): void {
+    if ((stepsToDeath -= 1) <= 0) kill();
+    if (suspension === undefined || (suspension.steps -= 1) > 0) return;
+    awakeAt = time.elapsed() + suspension.milliseconds;
+    note(`${name} stands still for ${suspension.milliseconds} ms`);
+    suspension = undefined;
+  }
+
+  async function step(): Promise<void> {
+    count();
+    while (!isDead && time.elapsed() < awakeAt) await time.sleep(awakeAt - time.elapsed());
+    // One promise for each: a shared one would keep all of them in memory.
+    if (isDead) await new Promise<never>(() => undefined);
+  }
+
+  return {
+    killed,
+    isDead: () => isDead,
+    kill,
+    killAfter: (steps) => (stepsToDeath = steps),
+    suspendAfter: (steps, milliseconds) => (suspension = { steps, milliseconds }),
+    step,
+    through: async (act) => {
+      await step();
+      try {
+        return await act();
+      } finally {
+        await step();
+      }
+    },
+    setTimer: (ring, milliseconds) => {
+      let stop = time.setTimer(alarm, milliseconds);
+      return () => stop();
+
+      function alarm(): void {
+        if (isDead) return;
+        if (time.elapsed() >= awakeAt) ring();
+        else stop = time.setTimer(alarm, awakeAt - time.elapsed());
+      }
+    },
+  };
+}
+
+function guardSend(send: Send, { through }: Fate): Send {
+  return async (request, readSignal) => {
+    const reply = await through(() => send(request, readSignal));
+    return { ...reply, readBody: (isPage) => through(() => reply.readBody(isPage)) };
+  };
+}
+
+/** The rooms of the state that bulk work enters; each statement of it is a step. */
+function guardState(machine: Machine, fate: Fate, name: string): State {
+  const { state, time, watchSent, watchEnd } = machine;
+  const perform = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    fate.through(() =>
+      time.perform(() => {
+        // Who was killed while others were at it has not begun, and is never told so.
+        if (fate.isDead()) throw new Error("killed");
+        return work();
+      }),
+    );
+  const { jobs, plans, spendings, turns } = state;
+  return {
+    ...state,
+    plans: {
+      ...guardRoom(plans, perform),
+      // Planning reads the deployment meanwhile, which is no work of the database.
+      save: async (wanted, rows) => {
+        const planned = await collect(rows);
+        return perform(() => plans.save(wanted, pour(planned)));
+      },
+    },
+    jobs: {
+      ...guardRoom(jobs, perform),
+      noteSent: (run, position) =>
+        perform(async () => {
+          const isAllowed = await jobs.noteSent(run, position);
+          if (isAllowed) watchSent(name, position);
+          return isAllowed;
+        }),
+      noteEnd: (run, position, end) =>
+        perform(async () => {
+          await jobs.noteEnd(run, position, end);
+          watchEnd?.(position);
+        }),
+    },
+    turns: guardRoom(turns, perform),
+    spendings: {
+      queue: (keyPrint, budget) => guardRoom(spendings.queue(keyPrint, budget), perform),
+    },
+  };
+}
+
+type Perform = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+function guardRoom<Room extends object>(room: Room, perform: Perform): Room {
+  const acts = Object.entries(room).map(([name, act]) => [
+    name,
+    (...given: readonly unknown[]) => perform(() => act(...given)),
+  ]);
+  // Every member of a room is a function that answers a promise, and stays one of the same kind.
+  return Object.fromEntries(acts) as Room;
+}
+
+async function collect(rows: AsyncIterable<PlanRow>): Promise<readonly PlanRow[]> {
+  const all: PlanRow[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
+
+async function* pour(rows: readonly PlanRow[]): AsyncGenerator<PlanRow> {
+  yield* await Promise.resolve(rows);
+}

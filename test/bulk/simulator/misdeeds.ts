@@ -1,0 +1,98 @@
+import { NotSent } from "../../../src/client/attempt.ts";
+import { ReplyTooLarge } from "../../../src/client/read-reply.ts";
+import { messages } from "../../../src/contract/messages.ts";
+import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
+
+/**
+ * What the misdeeds of a hostile deployment look like to a client, without the sockets between
+ * them: how the way out ends, or what comes back by it.
+ */
+export type Seen =
+  | { readonly kind: "broken"; readonly error: Error }
+  | { readonly kind: "silent" }
+  | {
+      readonly kind: "reply";
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body: SeenBody;
+    };
+
+/** What becomes of a body: data, no JSON, an error on the way, or nothing more ever. */
+type SeenBody =
+  | { readonly kind: "data"; readonly data: unknown }
+  | { readonly kind: "broken"; readonly error: Error }
+  | { readonly kind: "silent" };
+
+/** The service's answer, or what it would look like where the service was not asked. */
+export type Answer = { readonly status: number; readonly body: unknown };
+
+/** What the network does beside the deployment's misdeeds. */
+export type NetworkFault = "unsent" | "slow";
+
+/** The less one knows, the more can go wrong: these come more often than the others. */
+const dark = ["late", "stall", "stall after", "slow", "unsent"] as const;
+
+/** In virtual time a huge answer costs nothing, for nobody has to write it. */
+export const playedFaults: readonly (Fault | NetworkFault)[] = [
+  ...allFaults.filter((fault) => fault !== "honest" && !lies.has(fault)),
+  ...Array.from({ length: 3 }, () => dark).flat(),
+];
+
+export const noConnection = () =>
+  new NotSent("no connection", { cause: withCode("ECONNREFUSED", "connect ECONNREFUSED") });
+
+export function readMisdeed(fault: Fault): Misdeed {
+  // What is left of a fault without its time is the misdeed's name.
+  return fault.replace(/ after$/, "") as Misdeed;
+}
+
+export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string) => Seen>> = {
+  reset: () => breakOff("ECONNRESET", "read ECONNRESET"),
+  close: () => breakOff("UND_ERR_SOCKET", "other side closed"),
+  stall: () => ({ kind: "silent" }),
+  late: () => ({ kind: "silent" }),
+  stall_body: ({ status }) => ({ kind: "reply", status, body: { kind: "silent" } }),
+  cut_length: cutBody,
+  cut_chunked: cutBody,
+  half_json: ({ status }) => noJson(status),
+  other_json: ({ status }) => json(status, { links: { id: 7 }, id: 7 }),
+  html_200: () => noJson(200),
+  html_201: () => noJson(201),
+  html_404: () => noJson(404),
+  html_502: () => noJson(502),
+  redirect: () => json(307, null),
+  huge: ({ status }) => {
+    const error = new ReplyTooLarge("its answer is larger than 8 MiB");
+    return { kind: "reply", status, body: { kind: "broken", error } };
+  },
+  noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+  echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+  echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
+  echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
+  limited: () => json(429, { error: messages.rate_limited }),
+  busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
+  failing: () => json(500, { error: messages.internal("r-1") }),
+  misdirected: () => noJson(421),
+  odd_status: () => json(799, null),
+};
+
+function cutBody({ status }: Answer): Seen {
+  const error = withCode("UND_ERR_SOCKET", "terminated");
+  return { kind: "reply", status, body: { kind: "broken", error } };
+}
+
+function json(status: number, data: unknown, headers: Readonly<Record<string, string>> = {}): Seen {
+  return { kind: "reply", status, headers, body: { kind: "data", data } };
+}
+
+function noJson(status: number): Seen {
+  return json(status, undefined);
+}
+
+function breakOff(code: string, message: string): Seen {
+  return { kind: "broken", error: withCode(code, message) };
+}
+
+function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,92 @@
+import { links } from "../../../src/contract/links.ts";
+import { budgets } from "../../../src/contract/policy.ts";
+import type { Fields } from "../../../src/state/plans.ts";
+import type { Planned } from "./planned.ts";
+import { nobody, type Stage } from "./stage.ts";
+import { draftFields } from "./wanted.ts";
+
+/** Other people at work in the same project, mostly on the links that are planned. */
+
+const mostSpent = budgets.link_writes.limit;
+/** Well within the time that a plan lasts. */
+const mostJump_ms = 15 * 60_000;
+
+export async function plantLinks(stage: Stage): Promise<void> {
+  const { chance, time } = stage;
+  // Small projects are the likely ones, and a seed of theirs takes no time.
+  const count = Math.min(chance.between(0, 30), chance.between(0, 30));
+  for (let index = 0; index < count; index += 1) {
+    // No two are made in one millisecond, so that their order is known.
+    await time.drive(time.sleep(1));
+    const body = { path: `old-${index}`, ...draftFields(chance) };
+    await time.drive(stage.askAsOther("POST", "/links", body));
+  }
+}
+
+/** One act of somebody else. */
+export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
+  const { chance, truth, askAsOther, figures } = stage;
+  const planned = rows.filter(({ action }) => action !== "unchanged" && action !== "conflict");
+  const row = chance.shuffle(planned)[0];
+  const isPlanned = row !== undefined && chance.isLikely(0.75);
+  const any = chance.shuffle([...truth.links.values()])[0];
+  const link = isPlanned
+    ? (truth.links.get(row.link_id ?? "") ?? truth.findAt(row.path ?? ""))
+    : any;
+  figures.add("acts of others");
+  switch (chance.pick(["edit", "edit", "same", "delete", "create", "move"])) {
+    case "edit":
+      if (link) await askAsOther("PATCH", `/links/${link.id}`, draftFields(chance));
+      return;
+    case "same":
+      // Somebody has the very same idea.
+      if (link) await askAsOther("PATCH", `/links/${link.id}`, row?.fields ?? {});
+      return;
+    case "delete":
+      if (link) await askAsOther("DELETE", `/links/${link.id}`);
+      return;
+    case "create":
+      await askAsOther("POST", "/links", { ...draftFields(chance), path: choosePlace(stage, row) });
+      return;
+    case "move":
+      if (link) await askAsOther("PATCH", `/links/${link.id}`, { path: choosePlace(stage, row) });
+      return;
+  }
+}
+
+/** Somebody works with the same key on the same machine, and has spent most of its budget. */
+export async function spendBudget(stage: Stage): Promise<void> {
+  const { chance, time, figures } = stage;
+  const { call } = stage.start().owner;
+  const count = chance.between(mostSpent - 30, mostSpent);
+  figures.add("budgets spent");
+  // The service counts a request before it looks for what it is about.
+  const calls = Array.from({ length: count }, () =>
+    call(links.update, { id: nobody, name: "x" }).catch(() => undefined),
+  );
+  await time.drive(Promise.all(calls));
+}
+
+/** The machine's clock is set, or jumps by itself, some time during a round. */
+export function scheduleJump(stage: Stage, within_ms: number): void {
+  const { chance, time, ground, figures, note } = stage;
+  const jump_ms = chance.between(-mostJump_ms, mostJump_ms);
+  time.setTimer(
+    () => {
+      figures.add("clock jumps");
+      note(`the clock is ${jump_ms} ms ahead now`);
+      ground.setAhead(jump_ms);
+    },
+    chance.between(0, within_ms),
+  );
+}
+
+/** Often where a row wants to make or to move a link. */
+function choosePlace(
+  { chance }: Stage,
+  row: { readonly path: string | null; readonly fields: Fields | null } | undefined,
+): string {
+  const wanted = row?.fields?.["path"] ?? row?.path;
+  if (typeof wanted === "string" && chance.isLikely(0.6)) return wanted;
+  return `other-${chance.between(1, 1000)}`;
+}

@@ -1,0 +1,215 @@
+import { OtherProject } from "../../../src/bulk/refusals.ts";
+import { CallFailure } from "../../../src/client/failure.ts";
+import { Problem } from "../../../src/contract/problem.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import { wasKilled, type Instance } from "./instance.ts";
+import { meddle, scheduleJump } from "./others.ts";
+import type { Planned } from "./planned.ts";
+import type { Stage } from "./stage.ts";
+
+/** A plan is applied, by one process after another and whatever befalls them, until it is done. */
+
+/** How often something goes wrong, from a quiet network to one that hardly works. */
+const weathers = [0, 0.02, 0.05, 0.1, 0.2, 0.4] as const;
+const worstWeather = 0.5;
+const mostRounds = 20;
+/** From some round on everything goes well, and then the job has to come to its end. */
+const calmFrom = { low: 2, high: 9 } as const;
+/** Longer than a job with so few rows can take. */
+const patience_ms = 30 * 60_000;
+
+export type Played = {
+  readonly job: Job;
+  /** The key could not be proved to reach the same project: all that was known of it is gone. */
+  readonly isRefused: boolean;
+};
+
+export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): Promise<Played> {
+  const { chance, time, door, figures } = stage;
+  const calmAt = chance.between(calmFrom.low, calmFrom.high);
+  const hasOthers = chance.isLikely(0.5);
+  const hasJumps = !isBusy && chance.isLikely(0.1);
+  let isRefused = false;
+  let instance = stage.start();
+  for (let round = 1; round <= mostRounds && !isRefused; round += 1) {
+    const isCalm = round >= calmAt;
+    door.setWeather(isCalm ? 0 : chance.pick(weathers));
+    stage.note(`round ${round}${isCalm ? ", all is well" : ""}`);
+    if (instance.isDead() || chance.isLikely(0.3)) instance = stage.start();
+    instance.killAfter(Infinity);
+    if (hasOthers && !isCalm) scheduleOthers(stage, planned);
+    if (hasJumps && !isCalm) scheduleJump(stage, drawMoment(stage, planned));
+    const play = isCalm ? playPlain : chance.pick(plays);
+    const outcome = await time.drive(play(stage, planned, instance));
+    isRefused = outcome instanceof OtherProject;
+    figures.add("rounds");
+    await checkRound(stage, planned);
+    if ((await findJob(stage, planned))?.state === "done") break;
+    const pause_ms = isCalm ? 60_000 : chance.pick([0, 1000, 15_000, 60_000]);
+    await time.drive(time.sleep(pause_ms));
+    stage.setCancelled(false);
+  }
+  door.setWeather(0);
+  const job = await findJob(stage, planned);
+  if (job === undefined) throw new Error("the job was never opened");
+  return { job, isRefused };
+}
+
+type Play = (stage: Stage, planned: Planned, instance: Instance) => Promise<unknown>;
+
+const playPlain: Play = (stage, planned, instance) => run(stage, planned, instance);
+
+const playCrash: Play = (stage, planned, instance) => {
+  instance.killAfter(drawSteps(stage, planned));
+  stage.figures.add("crashes planned");
+  return run(stage, planned, instance);
+};
+
+/** The process ends as it should: what is on the way gets a moment. */
+const playClose: Play = async (stage, planned, instance) => {
+  const running = run(stage, planned, instance);
+  await stage.time.sleep(drawMoment(stage, planned));
+  stage.note(`${instance.name} closes`);
+  stage.figures.add("closes");
+  await Promise.race([instance.bulk.close(), instance.killed]);
+  const outcome = await running;
+  instance.kill();
+  return outcome;
+};
+
+const playCancel: Play = async (stage, planned) => {
+  // A new one: who sleeps meanwhile asks for the job when it is cancelled already.
+  const instance = stage.start();
+  const running = run(stage, planned, instance);
+  await stage.time.sleep(drawMoment(stage, planned));
+  const by = stage.chance.isLikely(0.5) ? instance : stage.start();
+  const job = await readJob(stage, planned);
+  if (job !== undefined && job.state !== "done") {
+    stage.note(`${by.name} cancels`);
+    stage.figures.add("cancels");
+    const cancelled = await by.bulk.cancel(job);
+    stage.setCancelled(cancelled.state !== "done");
+  }
+  return running;
+};
+
+/** Its machine sleeps, or its debugger has it: another process takes the job, and then it wakes. */
+const playSuspension: Play = async (stage, planned, instance) => {
+  const { chance, time, figures } = stage;
+  instance.suspendAfter(drawSteps(stage, planned), chance.between(2000, 60_000));
+  figures.add("suspensions");
+  const running = run(stage, planned, instance);
+  await time.sleep(drawMoment(stage, planned) + chance.between(0, 12_000));
+  const outcome = await run(stage, planned, stage.start());
+  await running;
+  return outcome;
+};
+
+/** Two processes are asked for the same at once. */
+const playRivals: Play = async (stage, planned, instance) => {
+  stage.figures.add("rivals");
+  const rival = stage.start();
+  if (stage.chance.isLikely(0.5)) instance.killAfter(drawSteps(stage, planned));
+  const outcomes = await Promise.all([
+    run(stage, planned, instance),
+    stage.time.sleep(drawMoment(stage, planned)).then(() => run(stage, planned, rival)),
+  ]);
+  return outcomes[1];
+};
+
+/** One process is asked twice, and before it has begun the first time it has to wait for long. */
+const playTwice: Play = async (stage, planned, instance) => {
+  stage.figures.add("asked twice");
+  stage.door.setWeather(worstWeather);
+  stage.door.stallNext();
+  const outcomes = await Promise.all([
+    run(stage, planned, instance),
+    stage.time.sleep(drawMoment(stage, planned)).then(() => run(stage, planned, instance)),
+  ]);
+  return outcomes[1];
+};
+
+const plays: readonly [Play, ...Play[]] = [
+  playPlain,
+  playPlain,
+  playCrash,
+  playCrash,
+  playCrash,
+  playClose,
+  playCancel,
+  playSuspension,
+  playRivals,
+  playTwice,
+];
+
+/** Asks for the job and waits until it rests; answers what it was refused for, where it was. */
+async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise<unknown> {
+  const { bulk, owner, killed } = instance;
+  const applied = async () => {
+    // Whoever asks for a cancelled job has seen that it is one.
+    const seen = await bulk.findJobOf(plan, owner);
+    return bulk.wait(await bulk.apply(plan, owner, seen), patience_ms);
+  };
+  try {
+    const outcome = await Promise.race([applied(), killed]);
+    if (outcome === wasKilled) stage.figures.add("crashes");
+    else stage.note(`${instance.name} leaves the job ${describeJob(outcome)}`);
+    return outcome;
+  } catch (error) {
+    stage.note(`${instance.name} cannot apply it: ${String(error)}`);
+    const isKnown = [Problem, CallFailure, OtherProject].some((kind) => error instanceof kind);
+    if (!isKnown && !isBrokenSleep(error)) stage.complain(`apply fails with ${String(error)}`);
+    return error;
+  }
+}
+
+/** Whoever closes while they wait for another's lease has nothing to say. */
+function isBrokenSleep(error: unknown): boolean {
+  return error instanceof Error && error.message === "the sleep was broken off";
+}
+
+function describeJob({ state, counts, message }: Job): string {
+  return `${state} ${JSON.stringify(counts)}${message === null ? "" : `: ${message}`}`;
+}
+
+/** A row is some twenty steps; where death comes too late, the job simply goes on. */
+function drawSteps({ chance }: Stage, { rows }: Planned): number {
+  return chance.between(1, 20 + 20 * rows.length);
+}
+
+function drawMoment({ chance }: Stage, { rows }: Planned): number {
+  return chance.between(0, 500 + 200 * rows.length);
+}
+
+function scheduleOthers(stage: Stage, planned: Planned): void {
+  const { chance, time, complain } = stage;
+  for (let acts = chance.between(0, 2); acts > 0; acts -= 1) {
+    const act = () => {
+      meddle(stage, planned).catch((error: unknown) => complain(`somebody else: ${String(error)}`));
+    };
+    time.setTimer(act, drawMoment(stage, planned));
+  }
+}
+
+function readJob({ time, ground }: Stage, { plan }: Planned): Promise<Job | undefined> {
+  return time.perform(() => ground.state.jobs.findOfPlan(plan.id));
+}
+
+function findJob(stage: Stage, planned: Planned): Promise<Job | undefined> {
+  return stage.time.drive(readJob(stage, planned));
+}
+
+/** What nobody has begun must look so at any time, for whoever comes next goes by it. */
+async function checkRound(stage: Stage, planned: Planned): Promise<void> {
+  const { time, ground, attempted, complain } = stage;
+  const job = await findJob(stage, planned);
+  const page = { limit: 1000 };
+  const receipts =
+    job === undefined
+      ? []
+      : await time.drive(time.perform(() => ground.state.jobs.listReceipts(job, page)));
+  for (const { planned: row, status } of receipts) {
+    const name = planned.name(row.position);
+    if (status === null && attempted.has(name)) complain(`${name} was begun without a word of it`);
+  }
+}

@@ -1,0 +1,162 @@
+import type { PlanWanted } from "../../../src/bulk/planner.ts";
+import { CallFailure } from "../../../src/client/failure.ts";
+import { Problem } from "../../../src/contract/problem.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan } from "../../../src/state/plans.ts";
+import { checkJob, type Judged } from "./check-job.ts";
+import { checkBudget, checkTruth } from "./check-end.ts";
+import { checkRestored, checkUndoPlan, type Undone } from "./check-undo.ts";
+import type { Figures } from "./figures.ts";
+import type { Ground } from "./ground.ts";
+import { meddle, plantLinks, spendBudget } from "./others.ts";
+import { playJob, type Played } from "./play-job.ts";
+import { readPlanned, type Planned } from "./planned.ts";
+import { openStage, type Stage } from "./stage.ts";
+import type { Apps } from "./truth.ts";
+import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
+
+/** One seed: a project, a plan, its job through everything that happens, and often its undoing. */
+
+export type Outcome = {
+  readonly seed: number;
+  /** What went wrong; nothing, where all is well. */
+  readonly complaints: readonly string[];
+  /** What happened, a line each. */
+  readonly story: readonly string[];
+};
+
+export async function playSeed(ground: Ground, seed: number, figures: Figures): Promise<Outcome> {
+  const stage = await openStage(ground, seed, figures);
+  const { complaints, story } = stage;
+  // It would end a real process at once.
+  const onStray = (error: unknown) => stage.complain(`nobody looks at ${describeError(error)}`);
+  process.on("unhandledRejection", onStray);
+  try {
+    await play(stage);
+  } catch (error) {
+    stage.complain(describeError(error));
+  } finally {
+    process.off("unhandledRejection", onStray);
+  }
+  figures.add("seeds");
+  figures.add("virtual seconds", Math.round(stage.time.elapsed() / 1000));
+  return { seed, complaints, story };
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+async function play(stage: Stage): Promise<void> {
+  const { chance, truth } = stage;
+  await plantLinks(stage);
+  const before = new Map(truth.links);
+  const wish = draftWish(chance, truth);
+  const since = truth.writes.length;
+  const planned = await makePlan(stage, wish);
+  const isBusy = chance.isLikely(0.01);
+  if (isBusy) await spendBudget(stage);
+  const { job, receipts } = await apply(stage, planned, { since, firstSince: since, isBusy });
+  if (job.state === "done" && chance.isLikely(0.4)) {
+    await undo(stage, job, { planned, receipts, since, before, isBusy });
+  }
+  stage.killAll();
+  await stage.time.drain();
+  await checkTruth(stage);
+  checkBudget(stage);
+}
+
+async function undo(
+  stage: Stage,
+  job: Job,
+  undone: Undone & { readonly isBusy: boolean },
+): Promise<void> {
+  const { figures, truth } = stage;
+  const { planned, since: firstSince, isBusy } = undone;
+  figures.add("undoings");
+  const since = truth.writes.length;
+  await meddleSome(stage, planned, 0.3);
+  const undoing = await plan(stage, "undo", { undo: job, operation: "upsert" });
+  checkUndoPlan(stage, undone, undoing);
+  const played = await apply(stage, undoing, { since, firstSince, isBusy });
+  if (played.job.state === "done") checkRestored(stage, undone);
+}
+
+async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
+  const { truth, complain } = stage;
+  const apps = await listApps(stage);
+  const planned = await plan(stage, "plan", toPlanWanted(wish));
+  const found = planned.rows.map(({ action, link_id: id }) => ({ action, id }));
+  const foreseen = foreseePlan(wish, truth, apps);
+  if (JSON.stringify(found) !== JSON.stringify(foreseen)) {
+    complain(`planned ${JSON.stringify(found)} instead of ${JSON.stringify(foreseen)}`);
+  }
+  return planned;
+}
+
+/** Where the network is bad somebody tries again, and in the end it is good. */
+async function plan(stage: Stage, title: string, wanted: PlanWanted): Promise<Planned> {
+  const { time, door, chance, complain } = stage;
+  for (let tries = 1; ; tries += 1) {
+    const isCalm = tries > 2 || chance.isLikely(0.5);
+    // A key that is refused the apps may write links all the same, and the plan knows no apps.
+    door.setWeather(isCalm ? 0 : 0.2, "echo_401");
+    const { bulk, owner } = stage.start();
+    try {
+      const made = await time.drive(bulk.plan(wanted, owner));
+      door.setWeather(0);
+      return await readRows(stage, title, made.plan);
+    } catch (error) {
+      if (isCalm) throw error;
+      const isKnown = [Problem, CallFailure].some((kind) => error instanceof kind);
+      if (!isKnown) complain(`planning fails with ${String(error)}`);
+    }
+  }
+}
+
+async function readRows({ time, ground }: Stage, title: string, plan: Plan): Promise<Planned> {
+  const { plans } = ground.state;
+  const rows = await time.drive(time.perform(() => plans.listRows(plan.id, { limit: 1000 })));
+  return readPlanned(title, plan, rows);
+}
+
+async function apply(
+  stage: Stage,
+  planned: Planned,
+  { isBusy, ...begun }: Pick<Judged, "since" | "firstSince"> & { readonly isBusy: boolean },
+): Promise<Played & Pick<Judged, "receipts">> {
+  const { time, ground, chance, figures } = stage;
+  stage.note(`${planned.plan.id}: ${JSON.stringify(planned.plan.counts)}`);
+  stage.begin(planned);
+  if (chance.isLikely(0.5)) await meddleSome(stage, planned, 0.6);
+  const played = await playJob(stage, planned, isBusy);
+  // What had left may still arrive, for as long as anything can be on the way.
+  stage.killAll();
+  await time.drain();
+  const { jobs } = ground.state;
+  const read = time.perform(() => jobs.listReceipts(played.job, { limit: 1000 }));
+  const receipts = await time.drive(read);
+  const judged: Judged = { planned, ...begun, receipts, apps: await listApps(stage) };
+  figures.add(`jobs: ${played.isRefused ? "refused" : played.job.state}`);
+  checkJob(stage, played, judged);
+  return { ...played, receipts };
+}
+
+async function meddleSome(stage: Stage, planned: Planned, share: number): Promise<void> {
+  while (stage.chance.isLikely(share)) await stage.time.drive(meddle(stage, planned));
+}
+
+async function listApps({ time, askAsOther }: Stage): Promise<Apps> {
+  const ios = await time.drive(askAsOther("GET", "/ios_apps"));
+  const android = await time.drive(askAsOther("GET", "/android_apps"));
+  // As the service's own lists are.
+  const apps = [
+    ...(ios.body as { readonly ios_apps: readonly Named[] }).ios_apps,
+    ...(android.body as { readonly android_apps: readonly Named[] }).android_apps,
+  ];
+  return new Map(
+    apps.map(({ id, bundle_id, package_name }) => [bundle_id ?? package_name ?? "", id]),
+  );
+}
+
+type Named = { readonly id: string; readonly bundle_id?: string; readonly package_name?: string };

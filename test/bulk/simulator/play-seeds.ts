@@ -1,0 +1,34 @@
+import type { Figures } from "./figures.ts";
+import { openGround } from "./ground.ts";
+import { playSeed, type Outcome } from "./play-seed.ts";
+
+/** After so many seeds the files are new ones: what lies in them makes every statement slower. */
+const seedsPerGround = 100;
+
+/** Plays seeds one after another, and answers those with which something went wrong. */
+export async function playSeeds(
+  { first, count }: { readonly first: number; readonly count: number },
+  figures: Figures,
+  onSeed: (outcome: Outcome) => void = () => undefined,
+): Promise<readonly Outcome[]> {
+  const wrong: Outcome[] = [];
+  const end = first + count;
+  for (let start = first; start < end; start += seedsPerGround) {
+    await using ground = await openGround();
+    for (let seed = start; seed < Math.min(start + seedsPerGround, end); seed += 1) {
+      const outcome = await playSeed(ground, seed, figures);
+      if (outcome.complaints.length > 0) wrong.push(outcome);
+      onSeed(outcome);
+    }
+  }
+  return wrong;
+}
+
+/** The seed first, so that it can be played again alone, and then what happened. */
+export function describeOutcome({ seed, complaints, story }: Outcome): string {
+  return [
+    `seed ${seed} (npm run simulate -- 1 ${seed})`,
+    ...complaints.map((complaint) => `  ${complaint}`),
+    ...story,
+  ].join("\n");
+}

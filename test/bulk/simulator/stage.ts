@@ -1,0 +1,175 @@
+import { apiPrefix } from "../../../src/contract/index.ts";
+import { origin } from "../../support/world.ts";
+import { createChance, type Chance } from "./chance.ts";
+import { createDoor, type Door } from "./door.ts";
+import type { Figures } from "./figures.ts";
+import type { Ground } from "./ground.ts";
+import { startInstance, type Instance, type Machine } from "./instance.ts";
+import type { Answer } from "./misdeeds.ts";
+import { readPath, readTarget, type Planned } from "./planned.ts";
+import { createTruth, isSameLink, type RowName, type Truth } from "./truth.ts";
+import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
+
+/** The id of no link. */
+export const nobody = "0190a000-0000-7000-8000-000000000000";
+
+/** One seed's project, time, network and processes, and what is found wrong with them. */
+export type Stage = {
+  readonly seed: number;
+  readonly ground: Ground;
+  readonly time: VirtualTime;
+  readonly chance: Chance;
+  readonly truth: Truth;
+  readonly door: Door;
+  readonly figures: Figures;
+  /** What happened, a line each. */
+  readonly story: readonly string[];
+  readonly complaints: readonly string[];
+  readonly note: (text: string) => void;
+  readonly complain: (text: string) => void;
+  readonly start: () => Instance;
+  readonly killAll: () => void;
+  /** Somebody else's call, with a key of their own. */
+  readonly askAsOther: (method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** Whose rows are done from now on. */
+  readonly begin: (planned: Planned) => void;
+  /** The rows of which a request was made, whether it left or not. */
+  readonly attempted: ReadonlySet<RowName>;
+  /** How much had been written when the last word on a row was. */
+  readonly ended: ReadonlyMap<RowName, number>;
+  /** Says that nothing may be begun, or that it may again. */
+  readonly setCancelled: (isCancelled: boolean) => void;
+};
+
+export async function openStage(ground: Ground, seed: number, figures: Figures): Promise<Stage> {
+  const { world, state, clock } = ground;
+  ground.setAhead(0);
+  const project = await world.addProject();
+  const [key, otherKey] = [await world.addKey({ project }), await world.addKey({ project })];
+  const chance = createChance(seed, "events");
+  const time = createVirtualTime(world.advance);
+  const truth = createTruth();
+  const { story, complaints, note, complain } = startStory(time);
+  const watch = createWatch({ truth, complain });
+  const door = createDoor({
+    world,
+    time,
+    truth,
+    chance,
+    key,
+    attribute: watch.attribute,
+    note,
+    complain,
+    countFault: (kind) => figures.add(`fault: ${kind}`),
+  });
+  const random = createChance(seed, "product");
+  const parts = { time, state, clock, random, key, keyPrint: project.id, note };
+  const machine: Machine = {
+    ...parts,
+    connect: door.connect,
+    watchSent: (name, position) => watch.noteSent(door, name, position),
+    watchEnd: watch.noteEnd,
+  };
+  const crowd: Instance[] = [];
+  return {
+    seed,
+    ground,
+    time,
+    chance,
+    truth,
+    door,
+    figures,
+    story,
+    complaints,
+    note,
+    complain,
+    start: () => {
+      const instance = startInstance(machine, `process ${crowd.length + 1}`);
+      crowd.push(instance);
+      return instance;
+    },
+    killAll: () => {
+      for (const instance of crowd) instance.kill();
+    },
+    askAsOther: (method, path, body) =>
+      time.perform(async () => {
+        const reply = await world.answer({
+          method,
+          url: origin + apiPrefix + path,
+          headers: { authorization: `Token ${otherKey}`, "content-type": "application/json" },
+          body: body === undefined ? undefined : JSON.stringify(body),
+        });
+        truth.record({ method, path }, reply);
+        if (method !== "GET") note(`somebody else: ${method} ${path} ${JSON.stringify(body)}`);
+        return reply;
+      }),
+    begin: watch.begin,
+    attempted: watch.attempted,
+    ended: watch.ended,
+    setCancelled: watch.setCancelled,
+  };
+}
+
+function startStory({ elapsed }: VirtualTime) {
+  const story: string[] = [];
+  const complaints: string[] = [];
+  const note = (text: string) => void story.push(`${String(elapsed()).padStart(9)} ${text}`);
+  const complain = (text: string) => {
+    complaints.push(text);
+    note(`WRONG: ${text}`);
+  };
+  return { story, complaints, note, complain };
+}
+
+type WatchParts = Pick<Stage, "truth" | "complain">;
+
+/** Looks at what is done while it is done: afterwards nobody could tell. */
+function createWatch({ truth, complain }: WatchParts) {
+  const attempted = new Set<RowName>();
+  const ended = new Map<RowName, number>();
+  let planned: Planned | undefined;
+  let isCancelled = false;
+
+  const attribute: Parameters<typeof createDoor>[0]["attribute"] = (request, name) => {
+    // What comes to nothing by its id is no work of a plan.
+    if (readPath(request) === `/links/${nobody}`) return undefined;
+    const position = planned?.findRow(request);
+    if (planned === undefined || position === undefined) {
+      const { method, url } = request;
+      complain(`${name} writes what is not planned: ${method} ${url.split(apiPrefix)[1]}`);
+      return undefined;
+    }
+    const row = planned.name(position);
+    attempted.add(row);
+    return row;
+  };
+
+  /** What a process saw of a link just before must be what the plan says. */
+  function noteSent(door: Door, name: string, position: number): void {
+    const row = planned?.rows[position];
+    if (planned === undefined || row === undefined) return;
+    if (isCancelled) complain(`${planned.name(position)} is begun after the job was cancelled`);
+    const reading = door.findRead(name, readTarget(row));
+    if (reading === undefined) {
+      complain(`${planned.name(position)} is sent without having been read again`);
+    } else if (!isSameLink(row.before ?? undefined, reading.link)) {
+      complain(`${planned.name(position)} is sent over what somebody has changed since`);
+    }
+  }
+
+  return {
+    attempted,
+    ended,
+    attribute,
+    noteSent,
+    noteEnd: (position: number) => {
+      if (planned !== undefined) ended.set(planned.name(position), truth.writes.length);
+    },
+    begin: (next: Planned) => {
+      planned = next;
+    },
+    setCancelled: (is: boolean) => {
+      isCancelled = is;
+    },
+  };
+}

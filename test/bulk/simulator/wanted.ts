@@ -1,0 +1,158 @@
+import type { PlanWanted } from "../../../src/bulk/planner.ts";
+import type { Link, LinkFields } from "../../../src/contract/links.ts";
+import type { PlanAction } from "../../../src/state/plans.ts";
+import type { Chance } from "./chance.ts";
+import { nobody } from "./stage.ts";
+import { isAsPlanned, type Apps, type Truth } from "./truth.ts";
+
+/** What somebody might want of a project, and what a plan of it has to say. */
+
+type Rows = readonly (LinkFields & { readonly id?: string })[];
+
+export type Wish =
+  | { readonly operation: "upsert" | "update" | "delete"; readonly rows: Rows }
+  | {
+      readonly operation: "update" | "delete";
+      readonly word: string;
+      readonly changes: LinkFields;
+    };
+
+const mostRows = 25;
+const words = ["spring", "autumn", "café"] as const;
+
+/** Some fields of a link, each with one of few values, so that they often agree by chance. */
+export function draftFields(chance: Chance): LinkFields {
+  const isIn = () => chance.isLikely(0.4);
+  return {
+    ...(isIn() && { name: `${chance.pick(words)} ${chance.between(1, 3)}` }),
+    ...(chance.isLikely(0.7) && { url: `https://x.example/${chance.between(1, 5)}` }),
+    ...(isIn() && { social_title: chance.pick(["", "Look", "See"]) }),
+    ...(isIn() && { enable_forced_redirect: chance.isLikely(0.5) }),
+    ...(chance.isLikely(0.15) && { ios_app: draftIosApp(chance) }),
+    ...(chance.isLikely(0.15) && { android_app: draftAndroidApp(chance) }),
+  };
+}
+
+function draftIosApp(chance: Chance): LinkFields["ios_app"] {
+  if (chance.isLikely(0.3)) return null;
+  return { bundle_id: chance.pick(["com.example.one", "com.example.two"]), team_id: "TEAM000001" };
+}
+
+function draftAndroidApp(chance: Chance): LinkFields["android_app"] {
+  if (chance.isLikely(0.3)) return null;
+  return {
+    package_name: chance.pick(["org.example.one", "org.example.two"]),
+    fingerprints: ["AA:BB"],
+  };
+}
+
+export function draftWish(chance: Chance, { links }: Truth): Wish {
+  // Small plans are the likely ones, for most of what can happen needs but a few rows.
+  const most = Math.min(chance.between(1, mostRows), chance.between(1, mostRows));
+  const some = chance.shuffle([...links.values()]).slice(0, most);
+  const operation = chance.pick(["upsert", "upsert", "update", "update", "delete"]);
+  if (operation !== "upsert" && chance.isLikely(0.3)) {
+    const changes = operation === "delete" ? {} : { ...draftFields(chance), social_title: "New" };
+    return { operation, word: chance.pick(words), changes };
+  }
+  switch (operation) {
+    case "upsert":
+      return { operation, rows: draftUpserts(chance, some, most) };
+    case "update":
+      return { operation, rows: draftUpdates(chance, some) };
+    default:
+      return {
+        operation,
+        rows: addNobody(
+          chance,
+          some.map((link) => nameLink(chance, link)),
+        ),
+      };
+  }
+}
+
+function draftUpserts(chance: Chance, known: readonly Link[], most: number): Rows {
+  const kept = chance.choose(known, 0.5);
+  const fresh = Array.from({ length: Math.max(1, most - kept.length) }, (_, index) =>
+    // Without a path of its own a row is given one.
+    chance.isLikely(0.15) ? {} : { path: `new-${index}` },
+  );
+  return chance
+    .shuffle([...kept.map(({ path }) => ({ path })), ...fresh])
+    .map((row) => ({ ...draftFields(chance), ...row }));
+}
+
+/** Some move, a few of them to where another one of them moves away from. */
+function draftUpdates(chance: Chance, known: readonly Link[]): Rows {
+  const movers = chance.choose(known, 0.3);
+  const places = chance.shuffle([
+    ...movers.map(({ path }) => path),
+    ...movers.map((_, index) => `moved-${index}`),
+  ]);
+  const rows = known.map((link) => {
+    const moved = movers.includes(link) ? places[movers.indexOf(link)] : undefined;
+    if (moved === undefined || moved === null) {
+      // By its id: its path may be where another one moves to, and then it would be named twice.
+      return {
+        ...draftFields(chance),
+        ...(movers.length > 0 ? { id: link.id } : nameLink(chance, link)),
+      };
+    }
+    return { ...draftFields(chance), id: link.id, path: moved };
+  });
+  return addNobody(chance, rows);
+}
+
+/** A list is never empty, and sometimes names a link that does not exist. */
+function addNobody(chance: Chance, rows: Rows): Rows {
+  return chance.isLikely(0.1) || rows.length === 0 ? [...rows, { id: nobody }] : rows;
+}
+
+function nameLink(
+  chance: Chance,
+  { id, path }: Link,
+): { readonly id: string } | { readonly path: string | null } {
+  return chance.isLikely(0.5) ? { id } : { path };
+}
+
+export function toPlanWanted(wish: Wish): PlanWanted {
+  if ("rows" in wish) return { operation: wish.operation, source: { rows: wish.rows } };
+  const filters = [{ field: "name", condition: "cont", value: wish.word }] as const;
+  return { operation: wish.operation, filters, changes: wish.changes };
+}
+
+export type Foreseen = { readonly action: PlanAction; readonly id: string | null };
+
+/** What each row of the plan has to be, from what the project holds. */
+export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Foreseen[] {
+  if ("word" in wish) {
+    return [...links.values()]
+      .filter(({ name }) => name?.includes(wish.word) === true)
+      .map((link) => foreseeRow(wish.operation, wish.changes, link, apps));
+  }
+  /** The paths that an earlier row moves its link away from. */
+  const left = new Set<unknown>();
+  return wish.rows.map(({ id, path, ...fields }) => {
+    const link = id === undefined ? findAt(path ?? "") : links.get(id);
+    if (link === undefined || id === undefined || (path ?? link.path) === link.path) {
+      const foreseen = foreseeRow(wish.operation, fields, link, apps);
+      return { ...foreseen, id: foreseen.id ?? id ?? null };
+    }
+    const isTaken = findAt(path ?? "") !== undefined && !left.has(path);
+    if (isTaken) return { action: "conflict", id };
+    left.add(link.path);
+    return { action: "update", id };
+  });
+}
+
+function foreseeRow(
+  operation: Wish["operation"],
+  fields: LinkFields,
+  link: Link | undefined,
+  apps: Apps,
+): Foreseen {
+  const id = link?.id ?? null;
+  if (link === undefined) return { action: operation === "upsert" ? "create" : "conflict", id };
+  if (operation === "delete") return { action: "delete", id };
+  return { action: isAsPlanned(link, fields, apps) ? "unchanged" : "update", id };
+}
