@@ -82,6 +82,7 @@ async function run(
   const state = prepareState(serving.config);
   const openPage = (id: string) => Promise.resolve(places.url + approvalPath + id);
   const assistant = createAssistant({ ...serving, deployment, state, openPage });
+  await assistant.recall();
   const mcp = await openMcp(serving, deployment, assistant);
   await attach(server, serving, deployment, { mcp, state });
   announce(serving, deployment, json);

@@ -61,6 +61,7 @@ async function serve(
   const parts = { config, toolbox, deployment, version, state, openPage, report };
   const assistant = createAssistant(parts);
   const onError = (error: unknown) => log.debug({ error: String(error) }, "protocol error");
+  await assistant.recall();
   const key = readApiKey(config);
   const known = await learnKey(config, deployment, key);
   let connected: Server | undefined;

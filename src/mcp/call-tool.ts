@@ -1,25 +1,23 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { CallFailure } from "../client/failure.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
-import { Problem, unauthorized } from "../contract/problem.ts";
+import { Problem } from "../contract/problem.ts";
 import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
-import type { Reading } from "./access.ts";
 import {
   explainCallFailure,
   explainProblem,
-  refuseUndeclared,
+  refuseDenied,
   ToolFailure,
   type Failure,
 } from "./failure.ts";
 import { describeFault } from "./guard.ts";
 import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
-import type { JsonObject, Picture, Surface, Tool } from "./tool.ts";
+import type { Task } from "./tasks.ts";
+import type { JsonObject, Picture, Progress, Surface, Tool } from "./tool.ts";
 import { viewData } from "./views.ts";
-
-type Denied = Reading & { readonly state: "denied" };
 
 export type CallContext = {
   readonly surface: Surface;
@@ -28,6 +26,9 @@ export type CallContext = {
   readonly signal: AbortSignal;
   /** Whether the client has room for the view of a tool. */
   readonly showsViews?: boolean;
+  /** Where the client takes a task for an answer: told of what goes on after the call. */
+  readonly goOn?: ((task: Task) => unknown) | undefined;
+  readonly tellProgress?: (progress: Progress) => unknown;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
 };
@@ -46,7 +47,7 @@ export async function callTool(
 ): Promise<CallToolResult> {
   try {
     const denied = tool.readAccess(context.surface.access);
-    if (denied.state === "denied") throw refuseDenied(tool, denied);
+    if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
     const args = tool.check(given);
     const extras: Extras = { pictures: [], views: [] };
     return present(await runTool(tool, args, context, extras), extras);
@@ -74,6 +75,9 @@ function runTool(
     attach: (picture) => pictures.push(picture),
     showsViews,
     attachView: (data) => views.push(data),
+    tellProgress: (progress) => context.tellProgress?.(progress),
+    takesTasks: context.goOn !== undefined,
+    goOn: (task) => context.goOn?.(task),
   });
 }
 
@@ -100,12 +104,6 @@ async function ask<E extends Endpoint>(
   }
 }
 
-function refuseDenied({ name }: Tool, { reason, isDeclared }: Denied): ToolFailure {
-  if (isDeclared === true) return refuseUndeclared(reason);
-  // The reason is the refusal that the deployment gives, or would give.
-  return new ToolFailure(explainProblem({ tool: name }, unauthorized(reason)));
-}
-
 /** Where nobody knows how far a call came, a second one could do it twice. */
 function explainInternal({ name, effect, annotations }: Tool, message: string): Failure {
   const isRead = effect === "read";
@@ -128,7 +126,10 @@ function fail(error: Failure): CallToolResult {
 const noExtras: Extras = { pictures: [], views: [] };
 
 /** The same JSON twice: some clients show their model only the one, some only the other. */
-function present(result: JsonObject, { pictures, views }: Extras = noExtras): CallToolResult {
+export function present(
+  result: JsonObject,
+  { pictures, views }: Extras = noExtras,
+): CallToolResult {
   // What goes in as an object comes out as one.
   const structuredContent = makeInert(result) as Record<string, unknown>;
   const [view] = views;

@@ -16,7 +16,8 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   get_link: "Read one link.",
   create_link: "Create a link. A taken path is refused; upsert_link overwrites.",
   upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
-  update_link: "Change the given fields of one link. An empty text clears a field.",
+  update_link:
+    "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
   delete_link: "Delete a link for ever. To send its visitors elsewhere use update_link.",
   shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",

@@ -12,7 +12,7 @@ import { findKind, nameResult, type ResourceKind } from "./resource-kind.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 import { runTemplate } from "./run-template.ts";
 import { isOfTemplate } from "./templates.ts";
-import { annotate, type JsonObject, type Tool } from "./tool.ts";
+import { annotate, type JsonObject, type Likeness, type Tool } from "./tool.ts";
 import { templateView } from "./views.ts";
 
 /** The tools that are the contract's entries, one each. */
@@ -34,7 +34,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     group: kind.group,
     effect,
     annotations: annotate(endpoint),
-    fieldsLike: findFieldTexts(endpoint),
+    like: findFieldTexts(endpoint),
     inputSchema: publishBoth(fields, ownFields),
     outputSchema: once(() => publishResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
@@ -54,9 +54,9 @@ function takesQr(endpoint: Endpoint): boolean {
 }
 
 /** Fields are explained once, by the first tool that takes them. */
-function findFieldTexts({ tool, body }: Endpoint): string | undefined {
+function findFieldTexts({ tool, body }: Endpoint): Likeness | undefined {
   const first = listEndpoints().find((endpoint) => body !== undefined && endpoint.body === body);
-  return first?.tool === tool ? undefined : first?.tool;
+  return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
 function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fields {

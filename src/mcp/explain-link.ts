@@ -33,7 +33,7 @@ export function createExplainLink(): Tool {
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
-    fieldsLike: links.create.tool,
+    like: { what: "Fields", tool: links.create.tool },
     inputSchema: publishBoth(fields, Object.keys(links.create.body.shape)),
     outputSchema: once(() => publishOutput(explanation.shape)),
     readAccess,

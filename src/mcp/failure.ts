@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { readCause } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { Problem } from "../contract/problem.ts";
+import { unauthorized, type Problem } from "../contract/problem.ts";
 import type { CallFailure } from "../client/failure.ts";
+import type { Reading } from "./access.ts";
 import { advise } from "./advice.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./problems.ts";
 
@@ -105,8 +106,16 @@ type Asked = {
   readonly isListed?: boolean;
 };
 
+/** Nobody was asked: it is known what the deployment would say. */
+export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): ToolFailure {
+  if (isDeclared === true) return refuseUndeclared(reason);
+  return new ToolFailure(explainProblem(asked, unauthorized(reason)));
+}
+
+type Denied = Reading & { readonly state: "denied" };
+
 /** Nobody was asked: the operator's `WAYPOST_SCOPES` are the refusal. */
-export function refuseUndeclared(message: string): ToolFailure {
+function refuseUndeclared(message: string): ToolFailure {
   return new ToolFailure({
     code: "scope_missing",
     message,

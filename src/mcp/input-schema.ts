@@ -32,15 +32,16 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
     fields[name] = required.includes(name) ? demand(field) : field;
   }
   if (options.takesApproval) {
-    fields["approval"] = z
-      .string()
-      .optional()
-      .describe("approval.token of the first call's answer");
+    fields["approval"] = describeApproval();
   }
   if (options.takesQr === true) {
     fields["qr"] = z.boolean().optional().describe("Also the address as a QR picture");
   }
   return fields;
+}
+
+export function describeApproval(): z.ZodType {
+  return z.string().optional().describe("approval.token of the first call's answer");
 }
 
 /** What arguments are checked by: a member that nobody knows is refused, at every depth. */
@@ -76,6 +77,12 @@ function buildListFields(filterable: FilterFields): Fields {
     .describe("All must hold. in: a list; null, present: a boolean");
   return { filters: filters.optional(), sort: sort.optional(), ...pages };
 }
+
+/** Filters where another tool says which there are: for showing, never for checking. */
+export const shownFilters = once(() => {
+  const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
+  return z.array(filter).optional();
+});
 
 const pageFields = once((): Fields => {
   const limit = z.int().min(1).max(paging.max_limit).meta({ default: paging.default_limit });
@@ -139,9 +146,10 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 export function publishBoth(
   fields: () => Fields,
   silent: readonly string[],
+  terseFields = fields,
 ): (isTerse: boolean) => JsonObject {
   const full = once(() => publishInput(fields()));
-  const terse = once(() => publishInput(fields(), silent));
+  const terse = once(() => publishInput(terseFields(), silent));
   return (isTerse) => (isTerse ? terse() : full());
 }
 

@@ -38,6 +38,8 @@ export function createWriter(
         // Every int would name JavaScript's own bounds.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        // The names of an object's members are texts everywhere.
+        delete jsonSchema.propertyNames;
         override(context);
       },
     });

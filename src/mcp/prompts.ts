@@ -82,6 +82,26 @@ const prompts: readonly Prompt[] = [
       "and tell me what is left to do in the app itself.",
     ],
   },
+  {
+    name: "migrate_links",
+    title: "Migrate links",
+    description: "Bring links over from another service, and check that none is lost.",
+    arguments: [{ name: "from", description: "The service that they come from", required: false }],
+    write: ({ from }) => [
+      from === undefined
+        ? "Bring my links over from another service."
+        : `Bring my links over from ${say(from)}.`,
+      "Ask me for its export: CSV or JSON of Firebase Dynamic Links, Bitly, Branch, Short.io,",
+      "or a table whose columns are named like the fields of a link.",
+      "Call plan_links with operation upsert and the file's text as csv, or its rows.",
+      "A file that is too long to pass on is for me to bring in, with `waypost import FILE`.",
+      "Tell me the counts, what could not be mapped, and the problems by their lines;",
+      "mend with me what can be mended, and plan again until nothing is invalid.",
+      "Then call apply_plan, watch it with get_job, and tell me of each row that was not done.",
+      "Last, plan the same once more, which should find every row unchanged,",
+      "and look at some of the links with explain_link.",
+    ],
+  },
 ];
 
 export function servePrompts(server: Server): void {

@@ -2,11 +2,16 @@ import type { Readable } from "node:stream";
 
 export type LineReading = {
   readonly onLine: (line: string) => void;
-  readonly onTooLong: () => void;
+  /** Told at the line's end, with what it begins and ends with. */
+  readonly onTooLong: (ends: LineEnds) => void;
   readonly onEnd: () => void;
 };
 
+export type LineEnds = { readonly head: string; readonly tail: string };
+
 const newline = 10;
+/** Of a line that is too long; enough for an id, and little enough to be kept. */
+const keptBytes = 512;
 
 /**
  * Cuts a stream into lines of at most so many bytes. A line that is longer is told of once, and
@@ -19,20 +24,27 @@ export function readLines(
 ): void {
   let parts: Buffer[] = [];
   let size = 0;
+  let [head, tail] = [Buffer.alloc(0), Buffer.alloc(0)];
 
   function add(part: Buffer): void {
     const before = size;
     size += part.length;
-    if (size <= mostBytes) parts.push(part);
-    else parts = [];
-    if (before <= mostBytes && size > mostBytes) onTooLong();
+    parts.push(part);
+    if (size <= mostBytes) return;
+    const known = before <= mostBytes ? Buffer.concat(parts) : Buffer.concat([tail, part]);
+    // Copies, because a part of a buffer keeps the whole of it.
+    if (before <= mostBytes) head = Buffer.from(known.subarray(0, keptBytes));
+    tail = Buffer.from(known.subarray(-keptBytes));
+    parts = [];
   }
 
   function finishLine(): void {
-    const line = size <= mostBytes ? Buffer.concat(parts).toString("utf8") : "";
+    const isTooLong = size > mostBytes;
+    const line = Buffer.concat(parts).toString("utf8");
     parts = [];
     size = 0;
-    if (line.trim() !== "") onLine(line);
+    if (isTooLong) onTooLong({ head: head.toString("utf8"), tail: tail.toString("utf8") });
+    else if (line.trim() !== "") onLine(line);
   }
 
   function take(chunk: Buffer): void {

@@ -2,6 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprot
 import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { budgets, limits, paging } from "../contract/policy.ts";
+import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
 import { callTool } from "./call-tool.ts";
 import { describeAccess } from "./explain-access.ts";
 import type { Failure } from "./failure.ts";
@@ -60,7 +61,8 @@ export function serveResources(server: Server, options: ServerOptions, guard: Gu
   }));
   const listTemplates = async () => {
     await options.surface.renew();
-    return { resourceTemplates: listShown(options).map(describeTemplate) };
+    const templates = [...listShown(options).map(describeTemplate), ...listBulkTemplates(options)];
+    return { resourceTemplates: templates };
   };
   server.setRequestHandler("resources/templates/list", guard(listTemplates));
   server.setRequestHandler(
@@ -69,6 +71,8 @@ export function serveResources(server: Server, options: ServerOptions, guard: Gu
       const { uri } = request.params;
       await options.surface.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
+      const page = await readBulkPage(uri, options);
+      if (page !== undefined) return { contents: [page] };
       const value = await readResource(uri, options, mcpReq.signal);
       return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
     }),

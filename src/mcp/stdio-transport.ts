@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Readable, Writable } from "node:stream";
 import { messageBytes } from "./message-bytes.ts";
-import { readLines } from "./read-lines.ts";
+import { readLines, type LineEnds } from "./read-lines.ts";
 import { createRunning } from "./running.ts";
 import { createLineWriter } from "./write-lines.ts";
 
@@ -36,7 +36,12 @@ type Refusal = { readonly code: number; readonly message: string };
 
 const notJson: Refusal = { code: PARSE_ERROR, message: "The line is not JSON." };
 const notRpc: Refusal = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
-const tooLong: Refusal = { code: INVALID_REQUEST, message: "The line is longer than 4 MiB." };
+const tooLong: Refusal = {
+  code: INVALID_REQUEST,
+  message:
+    "The message is longer than 4 MiB. Send fewer rows at a time, " +
+    "or have a file imported with `waypost import FILE`.",
+};
 
 export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
   const running = createRunning<Id>();
@@ -48,7 +53,7 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
 
   const transport: StdioTransport = {
     start: () => {
-      readLines(input, messageBytes, { onLine: receive, onTooLong: () => refuse(tooLong), onEnd });
+      readLines(input, messageBytes, { onLine: receive, onTooLong: refuseLong, onEnd });
       // Whoever read our answers is gone; there is nobody left to tell.
       output.on("error", onEnd);
       return Promise.resolve();
@@ -91,6 +96,10 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
     }
   }
 
+  function refuseLong(ends: LineEnds): void {
+    refuse(tooLong, findIdAtEnds(ends));
+  }
+
   function refuse({ code, message }: Refusal, id: Id | null = null): void {
     onRefused(message);
     void write({ jsonrpc: "2.0", id, error: { code, message } });
@@ -118,6 +127,23 @@ function findId(given: unknown): Id | null {
   if (typeof given !== "object" || given === null) return null;
   if (!("id" in given) || !("method" in given)) return null;
   return isId(given.id) ? given.id : null;
+}
+
+/** No escape, no letter beyond ASCII and no leading zero, so that it is JSON in any case. */
+const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
+const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
+const idThenMethod = new RegExp(
+  String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
+);
+const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
+/** Only what belongs to the message itself ends with its one brace. */
+const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
+
+/** The id of a request that is too long to be parsed, where the official SDKs write it. */
+function findIdAtEnds({ head, tail }: LineEnds): Id | null {
+  const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
+  // By its pattern it is a text or a number.
+  return found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id);
 }
 
 function isId(value: unknown): value is Id {

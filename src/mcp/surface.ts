@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Bulk } from "../bulk/bulk.ts";
 import type { Client } from "../client/client.ts";
 import type { KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -17,6 +18,8 @@ export type KnownKey = {
 };
 
 export type SurfaceOptions = {
+  readonly bulk: Bulk;
+  readonly origin: string;
   readonly client: Client;
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
@@ -30,7 +33,7 @@ export type SurfaceOptions = {
 
 /** What one key sees: made once for each key, and shared by all who show it. */
 export function createSurface(options: SurfaceOptions): Surface {
-  const { client, key, scopes, known, isOffered, lookUp, onChange } = options;
+  const { client, bulk, origin, key, scopes, known, isOffered, lookUp, onChange } = options;
   const { facts } = known;
   let latest = known;
   const access = createAccess({ hasKey: key !== undefined, scopes, facts, onChange });
@@ -38,6 +41,8 @@ export function createSurface(options: SurfaceOptions): Surface {
 
   return {
     client,
+    bulk,
+    origin,
     access,
     key_print: printKey(key),
     get linkHost() {

@@ -1,11 +1,13 @@
+import type { Bulk } from "../bulk/bulk.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { Access, Reading } from "./access.ts";
 import type { Act } from "./approval/act.ts";
+import type { Task } from "./tasks.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 
-export const groups = ["links", "short_links", "apps", "projects", "templates"] as const;
+export const groups = ["links", "short_links", "apps", "projects", "templates", "bulk"] as const;
 export type Group = (typeof groups)[number];
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -18,9 +20,11 @@ export type Tool = {
   /** Undefined for what is always there, whichever groups were chosen. */
   readonly group: Group | undefined;
   readonly effect: Endpoint["effect"];
+  /** Whether it is of no use to somebody who may change nothing. */
+  readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
-  /** Another tool whose fields are the same: where both are listed, their texts stand there. */
-  readonly fieldsLike?: string | undefined;
+  /** Another tool that explains the same: where both are listed, it is explained there alone. */
+  readonly like?: Likeness | undefined;
   /** Made once, when first asked for: a start that lists nothing pays for nothing. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
@@ -31,6 +35,8 @@ export type Tool = {
   /** The address of the view that shows the tool's result. */
   readonly view?: string | undefined;
 };
+
+export type Likeness = { readonly what: "Fields" | "Filters"; readonly tool: string };
 
 /** All four hints, always: a client fills those that are missing with the worst. */
 export type Annotations = {
@@ -44,6 +50,10 @@ export type Annotations = {
 export type Surface = {
   readonly client: Client;
   readonly access: Access;
+  /** Plans and jobs of all keys; each is shown its own. */
+  readonly bulk: Bulk;
+  /** The deployment's address. */
+  readonly origin: string;
   /** Tells keys apart without naming them. */
   readonly key_print: string;
   /** Where this key's links live, when that is known: `https://spring.links.example`. */
@@ -58,6 +68,13 @@ export type Surface = {
   readonly explore: () => Promise<void>;
   /** Takes over what the embedded service knows of the key by now. */
   readonly renew: () => Promise<void>;
+};
+
+/** How far a long call is, for a client that asked to be told. */
+export type Progress = {
+  readonly progress: number;
+  readonly total: number;
+  readonly message: string;
 };
 
 export type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
@@ -75,6 +92,10 @@ export type Call = {
   /** Whether the client has room for a tool's view, and what the view is given then. */
   readonly showsViews: boolean;
   readonly attachView: (data: JsonObject) => unknown;
+  readonly tellProgress: (progress: Progress) => unknown;
+  /** Whether the client takes a task for an answer, and the task that goes on after this call. */
+  readonly takesTasks: boolean;
+  readonly goOn: (task: Task) => unknown;
 };
 
 export function annotate({

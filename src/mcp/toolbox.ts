@@ -3,7 +3,10 @@ import { deriveTools } from "./endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
 import { quote } from "./inert.ts";
-import { findNearest } from "./nearest.ts";
+import { createExportLinks } from "./export-tool.ts";
+import { createJobTools } from "./job-tools.ts";
+import { createPlanLinks } from "./plan-tool.ts";
+import { findNearest } from "../contract/nearest.ts";
 import { takePublished } from "./published.ts";
 import { groups, type Surface, type Tool } from "./tool.ts";
 
@@ -29,6 +32,9 @@ export class UnknownTool extends Error {
 export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   const made: readonly Tool[] = [
     ...deriveTools(mode),
+    createPlanLinks(),
+    ...createJobTools(mode),
+    createExportLinks(),
     createExplainLink(),
     createExplainAccess(() => tools),
   ];
@@ -66,8 +72,8 @@ export function watchVisible(toolbox: Toolbox, surface: Surface, notify: () => v
   };
 }
 
-function isAllowed({ effect }: Tool, mode: Mode): boolean {
-  return mode !== "read-only" || effect === "read";
+function isAllowed({ effect, preparesWriting = false }: Tool, mode: Mode): boolean {
+  return mode !== "read-only" || (effect === "read" && !preparesWriting);
 }
 
 /** `links,shorten_link,-delete_link`: groups and names to show, and names to take away. */

@@ -41,6 +41,7 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
     [messages.role_required("manager"), "delete_ios_app", { id }, /^DELETE/],
     [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
+    [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
   ])("%s: %s", async (error, tool, args, pattern) => {
     await using stage = await openStage({ send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
@@ -55,6 +56,27 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
     expect(again.structured.error).toMatchObject({ message: error, effect: "none" });
     expect(stage.asked).toHaveLength(before);
   });
+});
+
+test("a tool that asks for many links at once teaches as much", async () => {
+  const error = messages.scope_missing("links.index");
+  let isRevoked = false;
+  const send: Deployment = (request) => {
+    const isList = request.method === "GET" && new URL(request.url).pathname.endsWith("/links");
+    if (!isRevoked || !isList) return world.fetch(request);
+    return Promise.resolve(Response.json({ error }, { status: 401 }));
+  };
+  await using stage = await openStage({ send, key: world.key });
+  expect(await readState(stage, "export_links")).toMatchObject({ state: "granted" });
+  await stage.settle();
+  isRevoked = true;
+  const { structured } = await stage.callTool("export_links");
+  expect(structured.error).toMatchObject({ code: "scope_missing", effect: "none" });
+  const names = await stage.listNames();
+  for (const tool of ["export_links", "plan_links", "list_links"]) {
+    expect(names).not.toContain(tool);
+    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error });
+  }
 });
 
 describe("a refusal that other calls need not meet leaves the tool where it is", () => {

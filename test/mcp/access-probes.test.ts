@@ -109,7 +109,7 @@ describe("what is asked", () => {
   });
 
   test.each<readonly [Scope[], Role, string[]]>([
-    [["links.index", "links.show"], "owner", ["list_links", "get_link"]],
+    [["links.index", "links.show"], "owner", ["list_links", "get_link", "export_links"]],
     [["links.destroy"], "owner", []],
     [["ios_apps.create"], "viewer", []],
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
@@ -169,7 +169,7 @@ describe("what is asked", () => {
       await using stage = await openStage({ send: world.fetch, key });
       const { tools } = await explain(stage);
       expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason });
-      expect(await stage.listNames()).toHaveLength(32);
+      expect(await stage.listNames()).toHaveLength(38);
     }
   });
 });
@@ -234,7 +234,7 @@ describe("a deployment of another make", () => {
     expect(kind).toBe("project");
     expect(granted).toEqual(expect.arrayContaining(["list_links", "register_ios_app"]));
     const names = await stage.listNames();
-    expect(names).toHaveLength(27);
+    expect(names).toHaveLength(33);
     expect(names).not.toContain("list_projects");
   });
 

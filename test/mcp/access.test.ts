@@ -41,6 +41,18 @@ function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise
   return assistant.world.call(method, address, { key, ...(body && { body: given }) });
 }
 
+const writing = ["create_link", "update_link", "delete_link"];
+
+/** The tools of many links, and the tools of one whose rights they need: one of each list. */
+const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[])[]])[] = [
+  ["plan_links", [["list_links"], writing]],
+  ["apply_plan", [["list_links"], writing]],
+  ["get_job", [["list_links"], writing]],
+  ["list_jobs", [["list_links"], writing]],
+  ["cancel_job", [["list_links"], writing]],
+  ["export_links", [["list_links"]]],
+];
+
 const wanted = fc.record({
   scopes: fc.oneof(fc.constant([]), fc.subarray([...scopes])),
   role: fc.constantFrom(...roles),
@@ -60,14 +72,27 @@ test(
         const shown = new Set(await listNames(key));
         const { kind, tools } = await explain(key);
         expect(kind).toBe("project");
+        const denied = new Map<string, string>();
         for (const endpoint of listEndpoints()) {
           const { status, body } = await askApi(endpoint, key);
           const isDenied = status === 401;
+          if (isDenied) denied.set(endpoint.tool, body.error);
           expect([endpoint.tool, shown.has(endpoint.tool)]).toEqual([endpoint.tool, !isDenied]);
           expect(tools).toContainEqual({
             tool: endpoint.tool,
             state: isDenied ? "denied" : "granted",
             ...(isDenied && { reason: body.error }),
+          });
+        }
+        for (const [tool, needed] of bulk) {
+          // Of what would be enough, the first is what the key is told to lack.
+          const reason = needed.map((any) => any.map((name) => denied.get(name)));
+          const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
+          expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
+          expect(tools).toContainEqual({
+            tool,
+            state: lacking === undefined ? "granted" : "denied",
+            ...(lacking !== undefined && { reason: lacking }),
           });
         }
       }),
@@ -83,6 +108,7 @@ describe("the tools that are there", () => {
       "list_links",
       "get_link",
       "resolve_short_link",
+      "export_links",
       "explain_link",
       "explain_access",
     ]);
@@ -118,11 +144,11 @@ describe("the tools that are there", () => {
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
     const count = async () => (await client.listTools()).length;
-    expect(await count()).toBe(27);
+    expect(await count()).toBe(33);
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );
-    expect(await count()).toBe(19);
+    expect(await count()).toBe(25);
     await world.store.write((db) =>
       db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
     );
@@ -160,6 +186,7 @@ describe("scopes that the operator declares", () => {
       "list_links",
       "get_link",
       "resolve_short_link",
+      "export_links",
       "explain_link",
       "explain_access",
     ]);

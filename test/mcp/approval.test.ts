@@ -149,6 +149,7 @@ async function listTakers({ listTools }: AssistantClient): Promise<readonly stri
 
 describe("the argument approval", () => {
   const gated = [
+    "apply_plan",
     "delete_link",
     "update_ios_app",
     "delete_ios_app",

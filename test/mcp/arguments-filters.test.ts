@@ -55,6 +55,9 @@ async function refuse(filters: readonly object[], tool?: string): Promise<readon
   });
 }
 
+/** Many links are named in the same way as a few. */
+const filtering = ["list_links", "plan_links", "export_links"];
+
 describe("a filter that the API would ignore is refused before anything is sent", () => {
   test.each([
     ["clicks", "cont", "5", "filters[0] on clicks takes no cont, as it is no text"],
@@ -117,7 +120,9 @@ describe("a filter that the API would ignore is refused before anything is sent"
       "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
     ],
   ])("%s %s %j", async (field, condition, value, message) => {
-    expect(await refuse([{ field, condition, value }])).toEqual([message]);
+    for (const tool of filtering) {
+      expect(await refuse([{ field, condition, value }], tool)).toEqual([message]);
+    }
   });
 
   test("on a field that another list filters by", async () => {
@@ -135,7 +140,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier one";
-    expect(await refuse([one, other])).toEqual([message]);
+    for (const tool of filtering) expect(await refuse([one, other], tool)).toEqual([message]);
     expect(await refuse([one, one])).toEqual([message]);
     const lists = [["a"], ["b"]].map((value) => ({ field: "name", condition: "in", value }));
     expect(await refuse(lists)).toEqual([message]);
@@ -144,7 +149,9 @@ describe("a filter that the API would ignore is refused before anything is sent"
 
   test("and there may be no more of them than the API reads", async () => {
     const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
-    expect(await refuse(many)).toEqual(["filters has more than 50 items"]);
+    for (const tool of filtering) {
+      expect(await refuse(many, tool)).toEqual(["filters has more than 50 items"]);
+    }
   });
 });
 

@@ -25,6 +25,8 @@ afterAll(async () => {
 });
 
 type Args = Record<string, unknown>;
+
+const spring = [{ field: "name", condition: "cont", value: "spring" }];
 type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
 
 /** The problems of a call that is refused without a request. */
@@ -66,6 +68,24 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
     ],
     ["register_android_app", { packageName: "com.a" }, "packageName", "package_name"],
     ["explain_link", { social_titel: "a" }, "social_titel", "social_title"],
+    ["plan_links", { operation: "delete", filter: [] }, "filter", "filters"],
+    ["plan_links", { operation: "update", change: {} }, "change", "changes"],
+    [
+      "plan_links",
+      { operation: "update", changes: { socialTitle: "a" } },
+      "changes.socialTitle",
+      "social_title",
+    ],
+    [
+      "plan_links",
+      { operation: "update", changes: { ios_app: { bundleId: "a" } } },
+      "changes.ios_app.bundleId",
+      "bundle_id",
+    ],
+    ["apply_plan", { plan_id: "a", planId: "a" }, "planId", "plan_id"],
+    ["get_job", { job_id: "a", pages: 2 }, "pages", "page"],
+    ["cancel_job", { job_id: "a", jobId: "a" }, "jobId", "job_id"],
+    ["export_links", { formt: "csv" }, "formt", "format"],
   ])("%s %j", async (tool, args, field, nearest) => {
     const name = field.split(".").at(-1);
     expect(await refuse(tool, args)).toEqual([
@@ -145,8 +165,72 @@ describe("a wrong type or value is refused", () => {
       "filters[0].value must be a text, a number, true or false, or a list",
     ],
     ["list_links", { sort: "name" }, "sort", "sort must be an object"],
+    ["plan_links", { operation: "upsert", rows: "a" }, "rows", "rows must be a list"],
+    ["plan_links", { operation: "upsert", rows: {} }, "rows", "rows must be a list"],
+    ["plan_links", { operation: "upsert", rows: [7] }, "rows[0]", "rows[0] must be an object"],
+    ["plan_links", { operation: "upsert", csv: 5 }, "csv", "csv must be a text"],
+    ["plan_links", { operation: "update", changes: [] }, "changes", "changes must be an object"],
+    [
+      "plan_links",
+      { operation: "create" },
+      "operation",
+      "operation must be one of upsert, update, delete",
+    ],
+    ["plan_links", { undo: 5 }, "undo", "undo must be a text"],
+    ["apply_plan", {}, "plan_id", "plan_id is required"],
+    ["apply_plan", { plan_id: null }, "plan_id", "plan_id must be a text"],
+    ["get_job", { job_id: "a", page: 0 }, "page", "page must be at least 1"],
+    ["list_jobs", { page: "two" }, "page", "page must be a number"],
+    ["cancel_job", { job_id: 7 }, "job_id", "job_id must be a text"],
+    ["export_links", { format: "xml" }, "format", "format must be one of csv, json"],
   ])("%s %j", async (tool, args, field, message) => {
     expect(await refuse(tool, args)).toEqual([{ field, message }]);
+  });
+
+  test.each([
+    [{}, "operation", "operation is required, but with undo"],
+    [
+      { operation: "upsert" },
+      "rows",
+      "plan_links takes one of rows, csv and filters, and just one",
+    ],
+    [
+      { operation: "upsert", rows: [], csv: "" },
+      "rows",
+      "plan_links takes one of rows, csv and filters, and just one",
+    ],
+    [
+      { operation: "update", rows: [], changes: { name: "a" } },
+      "changes",
+      "changes go with filters; a row has its own fields",
+    ],
+    [
+      { operation: "delete", filters: [] },
+      "filters",
+      "an empty list would mean every link; give at least one filter",
+    ],
+    [
+      { operation: "upsert", filters: spring },
+      "operation",
+      "filters go with update or delete; upsert takes rows or csv",
+    ],
+    [
+      { operation: "update", filters: spring, changes: {} },
+      "changes",
+      "update by filters needs changes, and delete takes none",
+    ],
+    [
+      { operation: "delete", filters: spring, changes: { name: "a" } },
+      "changes",
+      "update by filters needs changes, and delete takes none",
+    ],
+    [
+      { operation: "upsert", undo: "a" },
+      "undo",
+      "undo stands alone; leave the other arguments out",
+    ],
+  ])("and so are arguments of a plan that do not go together: %j", async (args, field, message) => {
+    expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
   });
 
   test("and of an enum the nearest member is told", async () => {

@@ -40,6 +40,7 @@ describe.concurrent("each key", () => {
     expect((await looking.listNames()).toSorted()).toEqual([
       "explain_access",
       "explain_link",
+      "export_links",
       "get_link",
       "list_links",
       "resolve_short_link",

@@ -145,7 +145,7 @@ describe("hostile text of a deployment", () => {
     await using world = await build();
     const send = answering(status, { error: hostile });
     for (const [known, lines] of [
-      [{ facts: ownerFacts }, listCalls(world.ids)],
+      [{ facts: ownerFacts }, [...listCalls(world.ids), ["export_links", {}] as const]],
       [master, listMasterCalls(world.ids)],
     ] as const) {
       await using stage = await openStage({ send, known });
@@ -234,6 +234,11 @@ describe("hostile words of an assistant", () => {
       ["list_links", { sort: { field: hostile, direction: hostile } }],
       ["list_links", { filters: [{ field: "clicks", condition: "eq", value: hostile }] }],
       ["explain_access", { [hostile]: hostile }],
+      ["plan_links", { operation: hostile, [hostile]: 1 }],
+      ["plan_links", { operation: "update", changes: { [hostile]: hostile } }],
+      ["plan_links", { filters: [{ field: hostile, condition: hostile, value: hostile }] }],
+      ["apply_plan", { [hostile]: hostile }],
+      ["export_links", { format: hostile }],
     ] as const) {
       const { isError, structured, text } = await stage.callTool(tool, args);
       expect(isError).toBe(true);

@@ -15,7 +15,7 @@ async function get({ client }: Stage, name: string, args: Record<string, string>
 }
 
 describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
-  test("finds three, each with its title, description and arguments", async () => {
+  test("finds four, each with its title, description and arguments", async () => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const { prompts } = await stage.client.listPrompts();
     const shown = prompts.map(({ name, arguments: taken = [] }) => [
@@ -26,6 +26,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
       ["launch_campaign", ["name!", "url!", "path", "bundle_id", "package_name"]],
       ["audit_links", ["about"]],
       ["connect_app", ["bundle_id", "package_name"]],
+      ["migrate_links", ["from"]],
     ]);
     for (const { title, description, arguments: taken = [] } of prompts) {
       expect(title).toMatch(/^[A-Z]/);
@@ -49,6 +50,8 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     expect(await get(stage, "audit_links")).toContain("Audit the links, those");
     expect(await get(stage, "audit_links", { about: "shoes" })).toContain('contains "shoes"');
     expect(await get(stage, "connect_app", { package_name: "com.b" })).toContain('name "com.b".');
+    expect(await get(stage, "migrate_links")).toContain("over from another service.");
+    expect(await get(stage, "migrate_links", { from: "Bitly" })).toContain('over from "Bitly".');
   });
 
   test.each([
@@ -79,6 +82,7 @@ test("the tools that a prompt speaks of are there", async () => {
     ["launch_campaign", { name: "a", url: "b" }],
     ["audit_links", {}],
     ["connect_app", {}],
+    ["migrate_links", {}],
   ] as const) {
     const words = (await get(stage, name, args)).match(/\b[a-z]+(_[a-z]+)+\b/g) ?? [];
     expect(words.length).toBeGreaterThan(0);

@@ -64,6 +64,8 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
       "waypost://links/{id}",
       "waypost://ios_apps/{id}",
       "waypost://android_apps/{id}",
+      "waypost://plans/{id}/{page}",
+      "waypost://exports/{id}/{page}",
     ]);
     for (const name of ["spring%2Fnew%20shoes", "spring/new%20shoes", ids["spring/new shoes"]]) {
       const { link } = await read(stage, `waypost://links/${name}`);
@@ -121,6 +123,8 @@ describe("the templates", () => {
   test("and that the operator left in", async () => {
     await using stage = await open({ selection: ["apps", "-get_ios_app"] });
     expect(await listTemplates(stage)).toEqual(["waypost://android_apps/{id}"]);
+    await using exporting = await open({ selection: ["bulk"], mode: "read-only" });
+    expect(await listTemplates(exporting)).toEqual(["waypost://exports/{id}/{page}"]);
     await expect(stage.client.readResource({ uri: "waypost://links/spring" })).rejects.toThrow();
   });
 });

@@ -244,7 +244,7 @@ test("an approval that is asked for, or refused, is a failure of the same shape"
 });
 
 test("no code is left out but those that no call of a client can end in yet", () => {
-  // A cancelled call has nobody left to answer, and plans are yet to come.
+  // A cancelled call has nobody left to answer, and plans have failures of their own.
   const elsewhere = ["approval_required", "approval_declined", "plan_changed", "cancelled"];
   expect([...cases.map(({ code }) => code), ...elsewhere]).toEqual(
     expect.arrayContaining([...codes]),

@@ -24,6 +24,7 @@ describe.concurrent("a key that may look at links", () => {
     expect((await client.listNames()).toSorted()).toEqual([
       "explain_access",
       "explain_link",
+      "export_links",
       "get_link",
       "list_links",
       "resolve_short_link",
@@ -33,7 +34,7 @@ describe.concurrent("a key that may look at links", () => {
     const granted = structured.access.tools.filter(({ state }: { state: string }) => {
       return state === "granted";
     });
-    expect(granted).toHaveLength(5);
+    expect(granted).toHaveLength(6);
   });
 });
 

@@ -46,6 +46,31 @@ describe.concurrent("a line that is no message", () => {
     expect(session.count(8)).toBe(0);
   });
 
+  test.each<[where: string, begin: string, end: string, id: number | string | null]>([
+    ["at its end", '{"method":"tools/call","params":{"name":"', '"},"jsonrpc":"2.0","id":7}', 7],
+    [
+      "at its beginning",
+      '{"jsonrpc":"2.0","id":"a-7","method":"tools/call","params":"',
+      '"}',
+      "a-7",
+    ],
+    ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
+    ["in what may be an answer", '{"jsonrpc":"2.0","id":7,"result":{"a":"', '"}}', null],
+    ["at the end of an answer", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
+    ["that is no number", '{"method":"tools/call","params":"', '","id":007}', null],
+    ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
+  ])("that is too long and has an id %s is answered by its request's", async (_, ...given) => {
+    const [begin, end, id] = given;
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    session.send(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+    const { error } = await session.answer(id);
+    expect(error).toMatchObject({ code: -32600 });
+    expect(error?.message).toMatch(/longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/);
+    expect(session.count(7)).toBe(id === 7 ? 1 : 0);
+  });
+
   test("of exactly 4 MiB is read", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });

@@ -30,12 +30,17 @@ const androidApp = ["package_name", "fingerprints", "name", "custom_scheme"];
 const project = ["name", "subdomain", "custom_domain"];
 const template = ["body", "css"];
 const filtered = ["filters", "sort", "page", "limit"];
+const sources = ["rows", "csv", "filters"];
 
 /** readOnly, destructive, idempotent; what every tool works on is one known deployment. */
 const read = [true, false, true];
 const create = [false, false, false];
 const overwrite = [false, true, true];
 const destroy = [false, true, true];
+/** Reads alone, and is of no use to somebody who may change nothing. */
+const prepare = [...read];
+/** To stop what goes on destroys nothing. */
+const stop = [false, false, true];
 /** A second time is one version more. */
 const publish = [false, true, false];
 
@@ -78,6 +83,12 @@ const design: readonly Line[] = [
   ["get_template_version", ["id"], ["id"], ["version"], read],
   ["restore_template_version", ["id"], ["id"], ["page_template"], destroy],
   ["preview_template", [...template, "link_id"], [], ["html"], read],
+  ["plan_links", ["operation", ...sources, "changes", "undo"], [], ["plan"], prepare],
+  ["apply_plan", ["plan_id"], ["plan_id"], ["job"], destroy],
+  ["get_job", ["job_id", "page"], ["job_id"], ["job"], read],
+  ["list_jobs", ["page"], [], ["jobs", "meta"], read],
+  ["cancel_job", ["job_id"], ["job_id"], ["job"], stop],
+  ["export_links", ["filters", "format"], [], ["export"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["explain_access", [], [], ["access"], read],
 ];
@@ -94,6 +105,19 @@ const approved = [
   "publish_template",
   "unpublish_template",
   "restore_template_version",
+  "apply_plan",
+];
+
+/** What is no endpoint's own. */
+const handwritten = [
+  "plan_links",
+  "apply_plan",
+  "get_job",
+  "list_jobs",
+  "cancel_job",
+  "export_links",
+  "explain_link",
+  "explain_access",
 ];
 
 let stage: Stage;
@@ -115,7 +139,7 @@ describe("the tools", () => {
     const entries = listEndpoints().map(({ tool }) => tool);
     const others = tools.map(({ name }) => name).filter((name) => !entries.includes(name));
     expect(new Set(entries).size).toBe(entries.length);
-    expect(others).toEqual(["explain_link", "explain_access"]);
+    expect(others).toEqual(handwritten);
   });
 
   test.each(design)("%s takes, answers and promises what design.md says", (name, ...line) => {
@@ -148,6 +172,23 @@ describe("the tools", () => {
     expect(Object.keys(descriptions)).toHaveLength(listEndpoints().length);
   });
 
+  test.each(["plan_links", "export_links"])(
+    "say which filters %s takes where list_links does not say so",
+    async (name) => {
+      await using alone = await openStage({ send: answering(200, {}), selection: ["bulk"] });
+      const spelled = JSON.stringify(find("list_links").inputSchema.properties?.["filters"]);
+      const shown = (await alone.listTools()).find((tool) => tool.name === name);
+      expect(JSON.stringify(shown?.inputSchema.properties?.["filters"])).toBe(spelled);
+      expect(shown?.description).not.toContain("list_links");
+      const beside = find(name);
+      expect(beside.description).toMatch(/ Filters as in list_links\.$/);
+      expect(JSON.stringify(beside.inputSchema.properties?.["filters"])).not.toContain("enum");
+      expect(beside.inputSchema.properties?.["filters"]).toMatchObject({
+        items: { required: ["field", "condition", "value"] },
+      });
+    },
+  );
+
   test("take a sealed approval in two-step mode alone, where one is asked for", async () => {
     await using other = await openStage({ send: answering(200, {}), mode: "two-step" });
     expect(taking(await other.listTools())).toEqual(approved);
@@ -177,6 +218,7 @@ describe("the tools", () => {
 describe("a selection", () => {
   const all = design.map(([name]) => name);
   const templates = all.filter((name) => /_template/.test(name));
+  const bulk = handwritten.slice(0, 6);
 
   test.each([
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
@@ -189,8 +231,11 @@ describe("a selection", () => {
     ["links,-delete_link", [...all.slice(0, 5), "explain_link", "explain_access"]],
     ["templates", [...templates, "explain_access"]],
     ["templates,-publish_template", [...templates.toSpliced(1, 1), "explain_access"]],
-    ["-links,-apps,-projects,-templates", [...all.slice(6, 8), "explain_access"]],
-    ["-links,-apps,-projects", [...all.slice(6, 8), ...templates, "explain_access"]],
+    ["-links,-apps,-projects,-templates", [...all.slice(6, 8), ...bulk, "explain_access"]],
+    ["-links,-apps,-projects,-bulk", [...all.slice(6, 8), ...templates, "explain_access"]],
+    ["bulk", [...bulk, "explain_access"]],
+    ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), "explain_access"]],
+    ["-bulk,export_links", ["export_links", "explain_access"]],
     ["-links,get_link", ["get_link", "explain_access"]],
     ["links,-explain_access", [...all.slice(0, 6), "explain_link"]],
   ])("%s shows just that", (selection, names) => {

@@ -5,7 +5,9 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Send } from "../../src/client/attempt.ts";
 import { createClient } from "../../src/client/client.ts";
 import { sendWithin } from "../../src/client/within.ts";
@@ -28,6 +30,7 @@ import { createWorld, linkOrigin, type World } from "./world.ts";
 export type AssistantWorld = {
   readonly world: World;
   readonly state: State;
+  readonly bulk: Bulk;
   /** What was let through to the API: every request that could change something. */
   readonly writes: readonly string[];
   /** What was reported as unexpected; a test that expects none looks here. */
@@ -38,6 +41,7 @@ export type AssistantWorld = {
   readonly callTool: AssistantClient["callTool"];
   readonly listTools: AssistantClient["listTools"];
   readonly readResource: AssistantClient["readResource"];
+  readonly readInstructions: AssistantClient["readInstructions"];
   /** JSON-RPC by hand, of 2026-07-28: what no honest client would send. */
   readonly callRaw: (call: RawCall) => Promise<RawResult>;
   /** Makes what the assistant will act on, straight through the API. */
@@ -75,7 +79,11 @@ export type AssistantClient = {
     args?: Record<string, unknown>,
     /** Members of the request that no honest client sends by itself. */
     extra?: Record<string, unknown>,
+    /** Asks to be told how far the call is. */
+    onprogress?: (progress: Progress) => void,
   ) => Promise<ToolResult>;
+  /** What the server said of itself. */
+  readonly readInstructions: () => string | undefined;
   readonly listTools: () => Promise<readonly ListedTool[]>;
   readonly readResource: (uri: string) => Promise<Resource>;
 };
@@ -83,15 +91,27 @@ export type AssistantClient = {
 type Resource = { readonly contents: readonly Content[] };
 type Content = { readonly uri: string; readonly text?: string };
 
-type ListedTool = {
+export type ListedTool = {
   readonly name: string;
-  readonly inputSchema: { readonly properties?: Readonly<Record<string, unknown>> };
+  readonly inputSchema: {
+    readonly properties?: Readonly<Record<string, object>>;
+    readonly required?: readonly string[];
+  };
   readonly _meta?: unknown;
 };
 
+type Progress = {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+};
+
 export type RawCall = {
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
+  /** A call of a tool, unless it says so. */
+  readonly method?: string;
+  readonly name?: string;
+  readonly taskId?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
   readonly capabilities?: Readonly<Record<string, unknown>>;
   readonly inputResponses?: unknown;
@@ -115,6 +135,8 @@ export type AssistantOptions = Connecting & {
   readonly pin?: string | ((pin: string) => Promise<boolean>);
   /** Where a page is to be found, for a test that opens it in a browser. */
   readonly openPage?: (id: string) => Promise<string>;
+  /** Between two writes of a job; none, unless a test has to be in between. */
+  readonly spacing_ms?: number;
   /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
   readonly lacks?: readonly string[];
   /** Beside this world, on the same service and memory: another process, another mode. */
@@ -136,11 +158,15 @@ const self = { name: "waypost-tests", version: "1.0.0" };
 export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
-  const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...first } = options;
+  const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...rest } = options;
+  const { spacing_ms = 0, ...first } = rest;
   const world = beside ?? (await createWorld());
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
-  const clock = { now: () => now, monotonic: () => monotonic };
+  const start = performance.now();
+  // Turns are taken by the clock: it stands still only where nobody waits for one.
+  const elapsed = () => (spacing_ms === 0 ? 0 : Math.floor(performance.now() - start));
+  const clock = { now: () => now + elapsed(), monotonic: () => monotonic + elapsed() };
   const advance = (milliseconds: number) => {
     now += milliseconds;
     monotonic += milliseconds;
@@ -177,7 +203,16 @@ export async function createAssistantWorld(
     report,
   });
 
-  const closing: (() => Promise<void>)[] = [];
+  const bulk = createBulk({
+    openState: openTheState,
+    clock,
+    random,
+    // Nobody waits for a job by the test's clock: that would end its lease.
+    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
+    spacing_ms,
+    report,
+  });
+  const closing: (() => Promise<void>)[] = [() => bulk.close()];
   /** Our server at one end of a pair; what comes back is the other end. */
   const serve = async (key: string | undefined) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
@@ -196,6 +231,8 @@ export async function createAssistantWorld(
         random,
         sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
       }),
+      bulk,
+      origin: "http://waypost.invalid",
       key,
       scopes: undefined,
       known,
@@ -239,6 +276,7 @@ export async function createAssistantWorld(
   return {
     world,
     state,
+    bulk,
     writes,
     reported,
     connect,
@@ -311,19 +349,23 @@ const patience = { timeout: 20 * 60_000 };
 
 function presentClient(client: ClientV1 | ClientV2): AssistantClient {
   return {
-    callTool: async (name, args = {}, extra = {}) => {
+    callTool: async (name, args = {}, extra = {}, onprogress) => {
       const call = { name, arguments: args, ...extra };
+      const options = { ...patience, ...(onprogress !== undefined && { onprogress }) };
       const result =
         client instanceof ClientV1
-          ? await client.callTool(call, undefined, patience)
-          : await client.callTool(call, patience);
+          ? await client.callTool(call, undefined, options)
+          : await client.callTool(call, options);
       return readResult(result);
     },
     // Each client has types of its own for what travels as the same JSON.
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),
+    readInstructions: () => client.getInstructions(),
   };
 }
+
+const aForm = { elicitation: { form: {} } };
 
 function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
   const waiting = new Map<unknown, (message: RawResult) => void>();
@@ -332,7 +374,7 @@ function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawR
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
   const started = transport.start();
-  return async ({ capabilities = { elicitation: { form: {} } }, ...params }) => {
+  return async ({ method = "tools/call", capabilities = aForm, ...params }) => {
     await started;
     const id = (calls += 1);
     const answered = new Promise<RawResult>((resolve) => waiting.set(id, resolve));
@@ -343,7 +385,7 @@ function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawR
     };
     const asked = { ...params, ["_meta"]: envelope };
     // Whatever a test wants to send is sent, whether it is a message of the protocol or not.
-    const message = { jsonrpc: "2.0", id, method: "tools/call", params: asked };
+    const message = { jsonrpc: "2.0", id, method, params: asked };
     await transport.send(message as unknown as Parameters<InMemoryTransport["send"]>[0]);
     const { result, error } = await answered;
     waiting.delete(id);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -44,6 +45,16 @@ type SpawnOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** A program, with its words, that runs the command: strace. */
   readonly under?: readonly string[];
+  /** What it reads on stdin; left out, there is nothing to read. */
+  readonly input?: string | Readable;
+};
+
+/** A command on its way. */
+export type Running = {
+  readonly finished: Promise<Finished>;
+  /** Waits until stderr has this in it; where it never does, the end of the command is thrown. */
+  readonly untilSaid: (pattern: RegExp) => Promise<void>;
+  readonly send: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
 };
 
 export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
@@ -51,6 +62,27 @@ export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
 /** Runs a command to its end. */
 export async function run(words: readonly string[], options?: SpawnOptions): Promise<Finished> {
   return watch(start(words, options)).finished;
+}
+
+/** Starts a command, for a test that does something to it before its end. */
+export function begin(words: readonly string[], options?: SpawnOptions): Running {
+  const child = start(words, options);
+  const { finished } = watch(child);
+  return {
+    finished,
+    untilSaid: (pattern) =>
+      new Promise((resolve, reject) => {
+        let said = "";
+        child.stderr?.on("data", (text: string) => {
+          said += text;
+          if (pattern.test(said)) resolve();
+        });
+        void finished.then((end) => reject(new Error(`it ended: ${JSON.stringify(end)}`)));
+      }),
+    send: (signal) => {
+      child.kill(signal);
+    },
+  };
 }
 
 /** Runs a command that must succeed, and reads the JSON line that it prints. */
@@ -111,13 +143,19 @@ export async function createFolder(): Promise<Folder> {
   };
 }
 
-function start(words: readonly string[], { env, under = [] }: SpawnOptions = {}): ChildProcess {
+function start(
+  words: readonly string[],
+  { env, under = [], input }: SpawnOptions = {},
+): ChildProcess {
   if (!existsSync(bundle)) throw new Error("dist/waypost.js is missing: run `npm run build` first");
   const [program = "", ...rest] = [...under, process.execPath, bundle, ...words];
-  return spawn(program, rest, {
+  const child = spawn(program, rest, {
     env: { ...cleanEnvironment(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  if (typeof input === "string") child.stdin?.end(input);
+  else if (child.stdin !== null) input?.pipe(child.stdin);
+  return child;
 }
 
 /** What the machine has set for its own Waypost is no business of a test. */

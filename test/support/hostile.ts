@@ -129,6 +129,9 @@ export const allFaults: readonly Fault[] = [
   ...misdeedNames.filter((name) => name !== "late").map((name) => `${name} after` as const),
 ];
 
+/** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
+export const lies: ReadonlySet<Fault> = new Set(["limited after", "echo_401 after"]);
+
 export async function openHostile(
   world: Pick<World, "fetch" | "now">,
   onStall: () => void = () => undefined,

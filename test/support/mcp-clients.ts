@@ -30,7 +30,7 @@ type Http = { readonly transport: "http"; readonly url: string; readonly token?:
 
 export type Reply = {
   readonly action: "accept" | "decline" | "cancel";
-  readonly content?: Record<string, boolean>;
+  readonly content?: Record<string, boolean | number>;
 };
 
 export type Connecting = Way & {
@@ -49,10 +49,17 @@ export type ToolResult = {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 };
 
+type Progress = { readonly progress: number; readonly total?: number | undefined };
+
 export type Connected = {
   /** Names, in the order of the list. */
   readonly listNames: () => Promise<readonly string[]>;
-  readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
+  readonly callTool: (
+    name: string,
+    args?: Record<string, unknown>,
+    /** Asks to be told how far the call is. */
+    onprogress?: (progress: Progress) => void,
+  ) => Promise<ToolResult>;
   /** Resolves when the list of tools was said to be another one, so many times in all. */
   readonly untilChanged: (times?: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -159,8 +166,15 @@ function present(
   const close = closeCleanly(client, process);
   return {
     listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    callTool: async (name, args = {}) =>
-      readResult(await client.callTool({ name, arguments: args })),
+    callTool: async (name, args = {}, onprogress) => {
+      const call = { name, arguments: args };
+      const options = onprogress === undefined ? {} : { onprogress };
+      const result =
+        client instanceof ClientV1
+          ? await client.callTool(call, undefined, options)
+          : await client.callTool(call, options);
+      return readResult(result);
+    },
     untilChanged: changes.until,
     process,
     close,

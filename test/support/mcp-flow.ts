@@ -72,13 +72,19 @@ export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promi
 
 async function lists({ listNames }: Seat): Promise<void> {
   expect((await listNames()).toSorted()).toEqual([
+    "apply_plan",
+    "cancel_job",
     "create_link",
     "delete_link",
     "explain_access",
     "explain_link",
+    "export_links",
+    "get_job",
     "get_link",
     "list_ios_apps",
+    "list_jobs",
     "list_links",
+    "plan_links",
     "resolve_short_link",
     "upsert_link",
   ]);

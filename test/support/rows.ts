@@ -63,7 +63,7 @@ export async function addLink(
   more: Partial<NewLink> = {},
 ): Promise<string> {
   const id = makeId();
-  const link = { ...blank, ...more, id, path, now };
+  const link = { ...blank, now, ...more, id, path };
   for (const address of [path, link.shortened_path]) {
     if (address !== null) expect(await claimAddress(tenant, address, id)).toBe(true);
   }

@@ -3,6 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { randomBytes } from "node:crypto";
 import { sendByFetch } from "./by-fetch.ts";
+import { createBulk } from "../../src/bulk/bulk.ts";
 import { createClient, type SetTimer } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { Scope } from "../../src/contract/policy.ts";
@@ -81,6 +82,9 @@ export const ownerFacts: KeyFacts = {
 const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
+/** Nobody is asked here, and nothing planned. */
+const noState = () => Promise.reject<State>(new Error("there is no state here"));
+
 export async function openStage(staging: Staging): Promise<Stage> {
   const { send, mode = "full", selection = [], scopes, era = "modern" } = staging;
   const key = "key" in staging ? staging.key : "a-key";
@@ -108,6 +112,14 @@ export async function openStage(staging: Staging): Promise<Stage> {
       sleep: () => Promise.resolve(),
       ...(staging.setTimer !== undefined && { setTimer: staging.setTimer }),
     }),
+    bulk: createBulk({
+      openState: noState,
+      clock,
+      random: { bytes: (count) => randomBytes(count) },
+      sleep: () => Promise.resolve(),
+      report: (error) => `reference-${reported.push(error)}`,
+    }),
+    origin,
     key,
     scopes,
     known,
@@ -121,7 +133,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const gate = createGate({
     hasPin: false,
     mode,
-    openState: () => Promise.reject<State>(new Error("nobody is asked here")),
+    openState: noState,
     openPage: () => Promise.reject<string>(new Error("there are no pages here")),
     clock,
   });

@@ -17,6 +17,8 @@ export type Preview = {
   readonly title: string;
   /** What changes, what the target is, and what else is touched. */
   readonly facts: readonly Fact[];
+  /** How many rows it is about, where a person must have seen that they are many. */
+  readonly count?: number | undefined;
 };
 
 export type Fact = { readonly name: string; readonly text: string };

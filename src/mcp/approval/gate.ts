@@ -56,6 +56,10 @@ export function createGate(options: GateOptions): Gate {
     }
     const isFirst = await seals.take(sealed);
     if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
+    const { count } = act.preview;
+    if (count !== undefined && answer.count !== count) {
+      throw refuseDeclined(act, `The user did not type the number ${count}.`);
+    }
     // The target changed, or the question grew old, while the person thought about it.
     const isStale = sealed.digest !== digest || sealed.expires_at <= clock.now();
     if (isStale) throw await askClient(act, digest);
@@ -76,7 +80,8 @@ export function createGate(options: GateOptions): Gate {
 
   async function askClient(act: Act, digest: string): Promise<PersonAsked> {
     const { text } = await seals.issue(act, digest);
-    return new PersonAsked(`${writePreview(act.preview)}\n\nDo you approve?`, text);
+    const { preview } = act;
+    return new PersonAsked(`${writePreview(preview)}\n\nDo you approve?`, text, preview.count);
   }
 }
 

@@ -45,6 +45,7 @@ export function renderQuestion(question: Question): string {
 ${fault === undefined ? "" : `<p class="fault" role="alert">${escape(fault)}</p>`}
 <form method="post">
 <input type="hidden" name="token" value="${escape(token)}">
+${preview.count === undefined ? "" : countField(preview.count)}
 ${asksPin ? pinField : ""}
 <div class="buttons">
 <button name="decision" value="approve">Approve</button>
@@ -59,14 +60,25 @@ export function renderNotice(title: string, text: string): string {
   return renderPage(title, `<h1>${escape(title)}</h1>\n<p>${escape(text)}</p>`);
 }
 
+function countField(count: number): string {
+  return `<label>Type ${count}, the number of links
+<input name="count" inputmode="numeric" autocomplete="off" required>
+</label>`;
+}
+
 const pinField = `<label>PIN
 <input type="password" name="pin" autocomplete="off" required>
 </label>`;
 
 function renderFact({ name, text }: Fact): string {
-  const words = name.replaceAll("_", " ").replace(/\b(id|url)\b/g, (word) => word.toUpperCase());
-  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  // A field's own name, and not what somebody has called a link.
+  const label = /^[a-z_ ]+$/.test(name) ? writeLabel(name) : name;
   return `<div><dt>${escape(label)}</dt><dd>${escape(text)}</dd></div>`;
+}
+
+function writeLabel(name: string): string {
+  const words = name.replaceAll("_", " ").replace(/\b(id|url)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function renderPage(title: string, body: string): string {

@@ -85,8 +85,7 @@ async function decide(
     return ask(approval, options, "That did not come from this page. Press one of its buttons.");
   }
   // Anyone may say no; only the yes is worth guarding.
-  const fault =
-    decision === "approve" ? await refusePin(approval, form.get("pin") ?? "", options) : undefined;
+  const fault = decision === "approve" ? await refuseYes(approval, form, options) : undefined;
   if (fault !== undefined) return ask(approval, options, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
@@ -96,6 +95,18 @@ async function decide(
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
   return show(200, ends[decided.status]);
+}
+
+async function refuseYes(
+  approval: Approval,
+  form: URLSearchParams,
+  options: PageOptions,
+): Promise<string | undefined> {
+  const { count } = JSON.parse(approval.preview) as Preview;
+  if (count !== undefined && form.get("count")?.trim() !== String(count)) {
+    return `Type the number of links, ${count}, to approve.`;
+  }
+  return refusePin(approval, form.get("pin") ?? "", options);
 }
 
 /** Why this PIN lets nothing through; undefined where it is right, or where none is set. */

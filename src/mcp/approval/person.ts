@@ -12,15 +12,20 @@ export type Answer = {
   readonly state: string | undefined;
   /** True for a yes; anything else that came back is a no. */
   readonly isYes: boolean;
+  /** The number that the person typed, where one was asked for. */
+  readonly count?: number | undefined;
 };
 
 /** Thrown to leave a tool before anything was done: the client is to ask its person first. */
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
   readonly state: string;
+  /** A number that the person has to type, beside the yes. */
+  readonly count: number | undefined;
 
-  constructor(message: string, state: string) {
+  constructor(message: string, state: string, count: number | undefined) {
     super(message);
     this.state = state;
+    this.count = count;
   }
 }

@@ -1,0 +1,35 @@
+import { expect } from "vitest";
+import { clock, openEmbedded, random } from "../../src/commands/embedded.ts";
+import { budgets } from "../../src/contract/policy.ts";
+import { createService } from "../../src/service/service.ts";
+import { issueKey } from "../../src/service/issue-key.ts";
+
+/** Fills a data folder that no process has open, through the API that will be asked there. */
+export async function plantEmbedded(
+  data: string,
+  links: readonly Readonly<Record<string, unknown>>[],
+): Promise<void> {
+  const { store } = await openEmbedded({ data });
+  const linkOrigin = "http://{subdomain}.localhost";
+  const service = createService({ store, clock, random, linkOrigin, report });
+  const { id: project_id } = await store.db
+    .selectFrom("projects")
+    .select("id")
+    .executeTakeFirstOrThrow();
+  const wanted = { project_id, scopes: [], role: "owner" } as const;
+  for (let start = 0; start < links.length; start += budgets.link_writes.limit) {
+    // No key may write more than that in a minute.
+    const { token } = await store.write((db) => issueKey(db, { clock, random }, wanted));
+    const headers = { authorization: `Token ${token}`, "content-type": "application/json" };
+    for (const link of links.slice(start, start + budgets.link_writes.limit)) {
+      const body = JSON.stringify(link);
+      const request = new Request("http://x/api/v1/links", { method: "POST", headers, body });
+      expect((await service.fetch(request)).status).toBe(201);
+    }
+  }
+  await store.close();
+}
+
+function report(error: unknown): never {
+  throw error;
+}
