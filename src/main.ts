@@ -1,6 +1,10 @@
 import { parseArgs } from "node:util";
+import { Interrupted } from "./commands/bulk-desk.ts";
 import { runDoctor } from "./commands/doctor.ts";
+import { exportFlags, runExport } from "./commands/export.ts";
 import { help } from "./commands/help.ts";
+import { importFlags, runImport } from "./commands/import.ts";
+import { jobFlags, runJobs } from "./commands/jobs.ts";
 import { keyFlags, runKeys } from "./commands/keys.ts";
 import { print, say } from "./commands/output.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
@@ -26,6 +30,8 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 const version = WAYPOST_VERSION;
+/** As a shell has it for a command that was ended by Ctrl-C. */
+const interrupted = 130;
 
 /** Answers false where the command itself has found something wrong. */
 async function run(words: readonly string[]): Promise<boolean | void> {
@@ -87,7 +93,33 @@ const commands = new Map<string, Command>([
       return runProjects(config, positionals, values);
     },
   ],
+  [
+    "import",
+    async (words) => {
+      const { config, values, positionals } = read(words, importFlags);
+      return runImport({ config, ...person() }, positionals, values);
+    },
+  ],
+  [
+    "export",
+    async (words) => {
+      const { config, values } = readAlone("export", words, exportFlags);
+      return runExport({ config, stopped: waitForStop() }, values);
+    },
+  ],
+  [
+    "jobs",
+    async (words) => {
+      const { config, values, positionals } = read(words, jobFlags);
+      return runJobs({ config, ...person() }, positionals, values);
+    },
+  ],
 ]);
+
+/** Who is asked, and may stop what they have asked for. */
+function person() {
+  return { input: process.stdin, stopped: waitForStop() };
+}
 
 const jsonFlag = { json: { type: "boolean" } } as const;
 
@@ -103,15 +135,21 @@ function readAlone<Known extends Flags>(
   return given;
 }
 
-type Flags = Readonly<Record<string, { readonly type: "string" | "boolean" }>>;
+type Flag = { readonly type: "string" | "boolean"; readonly multiple?: true };
+type Flags = Readonly<Record<string, Flag>>;
 
 type Read<Known extends Flags> = {
   readonly config: Config;
-  readonly values: {
-    readonly [Name in keyof Known]?: Known[Name]["type"] extends "boolean" ? boolean : string;
-  };
+  readonly values: { readonly [Name in keyof Known]?: Value<Known[Name]> };
   readonly positionals: readonly string[];
 };
+
+/** A flag that may be there more than once has all its texts. */
+type Value<Known extends Flag> = Known["type"] extends "boolean"
+  ? boolean
+  : Known extends { readonly multiple: true }
+    ? readonly string[]
+    : string;
 
 /** Flags and environment of a command; what it does not know is refused. */
 function read<Known extends Flags>(words: readonly string[], known: Known): Read<Known> {
@@ -153,6 +191,10 @@ function explain(error: unknown): number {
   if (error instanceof Error && known.some((kind) => error instanceof kind)) {
     say(`waypost: ${error.message}`);
     return 2;
+  }
+  if (error instanceof Interrupted) {
+    say(`waypost: ${error.message}`);
+    return interrupted;
   }
   if (error instanceof StoreBusy) {
     say("waypost: another process holds the data folder for too long; try again");

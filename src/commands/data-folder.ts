@@ -98,6 +98,6 @@ function closeToOthers(folder: string): void {
   chmodSync(folder, 0o700);
 }
 
-function readCode(error: unknown): string {
+export function readCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

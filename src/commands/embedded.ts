@@ -55,8 +55,12 @@ export function withKnownEmbedded<Result>(
   config: Pick<Config, "data">,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  if (hasDatabase(config.data)) return withEmbedded(config, work);
-  throw new UsageFault(`there is no Waypost data in ${config.data}; see --data`);
+  requireData(config);
+  return withEmbedded(config, work);
+}
+
+export function requireData({ data }: Pick<Config, "data">): void {
+  if (!hasDatabase(data)) throw new UsageFault(`there is no Waypost data in ${data}; see --data`);
 }
 
 /** Runs a command on the embedded store and closes it, whatever happens. */

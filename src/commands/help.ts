@@ -11,6 +11,10 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost projects create  make a project
   waypost projects list    the projects and their settings
   waypost projects update ID-OR-SUBDOMAIN
+  waypost import FILE      many links at once, from CSV or JSON: shows the plan and asks first
+  waypost export           every link, or those that filters name, as one file
+  waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
+                           undo ID
 
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
@@ -18,7 +22,7 @@ Settings (a flag wins over its variable)
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
                                             two-step (a second call does), full (nobody does)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
-                                            templates) and tools; -C takes one away
+                                            templates, bulk) and tools; -C takes one away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
@@ -53,7 +57,29 @@ projects create, projects update
   --suspend on|off     --custom-domain DOMAIN   --verify-domain
   --json
 
+import FILE
+  FILE                 CSV with columns named like the fields of a link, a JSON list of links, or
+                       what Firebase Dynamic Links, Bitly, Branch or Short.io export; - is stdin
+  --operation NAME     upsert (creates, or overwrites what has the same path), update, delete
+  --yes                go on without asking, for scripts; without it, a terminal has to answer
+  --json               {plan, job} on stdout
+  A file with a fault in it changes nothing. Ctrl-C stops after the rows that are on the way.
+
+export
+  --format csv|json    (csv, or what the name of --output says)
+  --filter NAME=VALUE  a field and a condition, such as name_cont=spring; with _in a list (a,b),
+                       with _null and _present true or false; repeated, all of them must hold
+  --output FILE        instead of stdout; whole or not at all
+  --force              overwrites FILE
+  --json               {export: {file, count, format}} on stdout, with --output
+
+jobs, jobs show ID, jobs resume ID, jobs cancel ID, jobs undo ID
+  --page N             of jobs, or of the rows of one
+  --failed             show: only the rows that were rejected, or of which nobody knows
+  --yes                undo: without asking
+  --json               {jobs, meta}, {job, meta}, {job} or {plan, job}
+
   --help               this text  --version
 
-Exit codes: 0 done, 1 unexpected or a fault that doctor found, 2 something to set right; one
-line on stderr says what.`;
+Exit codes: 0 done, 1 unexpected, a fault that doctor found, or a row that could not be done,
+2 something to set right; one line on stderr says what. 130 stopped by Ctrl-C.`;

@@ -15,6 +15,24 @@ export function say(text: string): void {
 }
 
 /**
+ * One JSON document on stdout. What a terminal would obey, or show in another order than it
+ * stands in, is written by its number, which is the same text to every reader of JSON.
+ */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, writeNumber));
+}
+
+function writeNumber(character: string): string {
+  const units = character.split("").map((unit) => unit.charCodeAt(0).toString(16));
+  return units.map((digits) => `\\u${digits.padStart(4, "0")}`).join("");
+}
+
+/** Where people read what is said by the way; a terminal may be drawn upon. */
+export function openScreen(): NodeJS.WriteStream {
+  return process.stderr;
+}
+
+/**
  * Hands stdout to the protocol. Whatever a package may say on the console from now on goes to
  * stderr, for one stray line there would end the conversation.
  */

@@ -25,7 +25,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
   expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
-  expect(stderr).toMatch(/^27 tools, about \d+ tokens/);
+  expect(stderr).toMatch(/^33 tools, about \d+ tokens/);
 });
 
 test("a selection shows its groups and names, and takes away what has a minus", async () => {
@@ -90,6 +90,12 @@ test("the key of a remote deployment is found out without a change to it", async
     "unpublish_template",
     "restore_template_version",
     "preview_template",
+    "plan_links",
+    "apply_plan",
+    "get_job",
+    "list_jobs",
+    "cancel_job",
+    "export_links",
     "explain_link",
     "explain_access",
   ]);
@@ -108,6 +114,11 @@ test("the key of a remote deployment is found out without a change to it", async
     "unpublish_template",
     "restore_template_version",
     "preview_template",
+    "plan_links",
+    "apply_plan",
+    "get_job",
+    "list_jobs",
+    "cancel_job",
   ]);
   expect(await serving.call("GET", "/links")).toEqual(before);
 });

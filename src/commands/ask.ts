@@ -1,0 +1,39 @@
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { Screen } from "./progress-bar.ts";
+
+export type Question = {
+  readonly input: Readable;
+  readonly screen: Screen;
+  /** The number that has to be typed, where many links would change. */
+  readonly count: number | undefined;
+  /** Nobody waits for an answer once this is aborted. */
+  readonly signal: AbortSignal;
+};
+
+/** Asks whether to go on. Anything but the very answer means no. */
+export async function askToGoOn({ input, screen, count, signal }: Question): Promise<boolean> {
+  const wanted = count === undefined ? "yes" : String(count);
+  const why = count === undefined ? "" : ", the number of links,";
+  screen.write(`Type ${wanted}${why} to go on: `);
+  const typed = await readLine(input, signal);
+  if (typed === undefined) screen.write("\n");
+  return typed?.trim() === wanted;
+}
+
+/**
+ * The next line; undefined where the input ends first, or nobody waits any more. The terminal
+ * keeps its own way of editing a line, and of sending Ctrl-C.
+ */
+function readLine(input: Readable, signal: AbortSignal): Promise<string | undefined> {
+  const reader = createInterface({ input, terminal: false });
+  const end = () => reader.close();
+  signal.addEventListener("abort", end, { once: true });
+  return new Promise<string | undefined>((resolve) => {
+    reader.once("line", resolve).once("close", () => resolve(undefined));
+    if (signal.aborted) end();
+  }).finally(() => {
+    signal.removeEventListener("abort", end);
+    reader.close();
+  });
+}

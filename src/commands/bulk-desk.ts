@@ -1,0 +1,91 @@
+import { createBulk, type Bulk } from "../bulk/bulk.ts";
+import type { Owner } from "../bulk/owner.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { printKey } from "../mcp/surface.ts";
+import { prepareState } from "./assistant.ts";
+import { openDeployment } from "./deployment.ts";
+import { clock, random, requireData } from "./embedded.ts";
+import { explainFailure } from "./explain-failure.ts";
+import { createLog, createReport } from "./log.ts";
+import { openClient, sleep } from "./open-client.ts";
+import { describeLinkOrigin } from "./places.ts";
+import { readApiKey } from "./secrets.ts";
+
+/** What bulk work at a terminal stands on: the deployment, the configured key, plans and jobs. */
+export type Desk = {
+  readonly bulk: Bulk;
+  readonly owner: Owner;
+  /** Aborted when the person wants to stop; the rows that are on the way are finished then. */
+  readonly signal: AbortSignal;
+};
+
+export type DeskOptions = {
+  readonly config: Config;
+  /** Resolves when the process is asked to stop. */
+  readonly stopped: Promise<unknown>;
+};
+
+/** Stopped by the person: not done, but nobody's fault. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+export async function withDesk<Result>(
+  { config, stopped }: DeskOptions,
+  work: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  const report = createReport(createLog(config));
+  const linkOrigin = describeLinkOrigin(config, config.port);
+  const deployment = await openDeployment({ config, linkOrigin, report });
+  const state = prepareState(config);
+  const stop = new AbortController();
+  const bulk = createBulk({ openState: state.open, clock, random, sleep, report });
+  void stopped.then(() => {
+    stop.abort();
+    return bulk.close();
+  });
+  try {
+    const { signal } = stop;
+    const key = requireKey(config);
+    const { call } = openClient(deployment, { key, life: signal, openState: state.open, report });
+    const owner = { key_print: printKey(key), origin: deployment.origin, call };
+    return await explain(signal, () => work({ bulk, owner, signal }));
+  } finally {
+    await bulk.close();
+    await state.close();
+    await deployment.close();
+  }
+}
+
+/** As `withDesk`, for what makes no sense on a first start. */
+export function withKnownDesk<Result>(
+  options: DeskOptions,
+  work: (desk: Desk) => Promise<Result>,
+): Promise<Result> {
+  if (options.config.base_url === undefined) requireData(options.config);
+  return withDesk(options, work);
+}
+
+export function refuseReadOnly({ mode }: Config, words: string): void {
+  if (mode !== "read-only") return;
+  throw new UsageFault(`--mode read-only (WAYPOST_MODE) has no ${words}, which changes links`);
+}
+
+function requireKey(config: Config): string {
+  const key = readApiKey(config);
+  if (key !== undefined) return key;
+  throw new UsageFault("there is no key; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
+}
+
+async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Interrupted) throw error;
+    // Whatever failed, failed because it was told to stop.
+    if (signal.aborted) throw new Interrupted("stopped before anything was changed");
+    const sentence = explainFailure(error);
+    if (sentence !== undefined) throw new UsageFault(sentence, { cause: error });
+    throw error;
+  }
+}

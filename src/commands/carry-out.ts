@@ -1,0 +1,69 @@
+import type { Readable } from "node:stream";
+import type { MadePlan } from "../bulk/planner.ts";
+import { UsageFault } from "../config.ts";
+import { presentPlan, previewPlan } from "../mcp/present-bulk.ts";
+import type { Plan } from "../state/plans.ts";
+import { askToGoOn } from "./ask.ts";
+import { Interrupted, type Desk } from "./bulk-desk.ts";
+import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
+import { followJob } from "./follow-job.ts";
+import { openScreen, print, printJson, say } from "./output.ts";
+import { reportJob } from "./report-job.ts";
+
+/** From a plan to its receipt: shown, confirmed at the prompt, applied. */
+
+export type Confirming = {
+  readonly unit: Unit;
+  readonly isJson: boolean;
+  /** Whether the person has said yes beforehand. */
+  readonly isSure: boolean;
+  /** Where a person types; undefined where nobody can be asked. */
+  readonly input: Readable | undefined;
+};
+
+/** Answers whether everything that was wanted is done. */
+export async function carryOut(
+  desk: Desk,
+  made: MadePlan,
+  confirming: Confirming,
+): Promise<boolean> {
+  const { plan, unmapped } = made;
+  const { unit, isJson } = confirming;
+  const { counts, problems } = plan;
+  for (const line of await describePlan(made, desk.bulk, unit)) say(line);
+  const beside = { plan: { ...(await presentPlan(plan, desk.bulk)), problems, unmapped } };
+  const conclude = (sentence: string) => {
+    if (isJson) printJson(beside);
+    (isJson ? say : print)(sentence);
+  };
+  if (counts.invalid + problems.length > 0) {
+    conclude("Nothing was changed: put right what is named above, and try again.");
+    return false;
+  }
+  if (counts.create + counts.update + counts.delete === 0) {
+    conclude("There is nothing to change.");
+    return counts.conflict === 0;
+  }
+  if (!(await confirm(desk, plan, confirming))) {
+    conclude("Nothing was changed.");
+    return false;
+  }
+  const job = await followJob(desk, plan, openScreen());
+  const isWhole = await reportJob(desk, job, { unit, isJson, beside });
+  if (counts.conflict > 0) say(`Rows that were left out, as the plan says: ${counts.conflict}.`);
+  return isWhole && counts.conflict === 0;
+}
+
+async function confirm(desk: Desk, plan: Plan, { isSure, input }: Confirming): Promise<boolean> {
+  say(`It takes about ${describeDuration(plan)}.`);
+  if (isSure) return true;
+  if (input === undefined) {
+    const advice = "--yes answers beforehand; nothing was changed";
+    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
+  }
+  const { count } = await previewPlan(plan, desk.bulk);
+  const { signal } = desk;
+  const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
+  if (signal.aborted) throw new Interrupted("stopped before anything was changed");
+  return isMeant;
+}

@@ -1,0 +1,107 @@
+import type { Bulk } from "../bulk/bulk.ts";
+import type { MadePlan } from "../bulk/planner.ts";
+import { isBlank } from "../contract/text.ts";
+import { quote, showHidden } from "../mcp/inert.ts";
+import { estimateSeconds } from "../bulk/pace.ts";
+import { listChanges } from "../mcp/present-bulk.ts";
+import type { Plan, PlanAction, PlanProblem, PlanRow } from "../state/plans.ts";
+import { describeSeconds } from "./describe-time.ts";
+
+/** A plan as a person reads it before they say yes. */
+
+/** What its rows are counted in. */
+export type Unit = "line" | "row";
+
+const samplesEach = 3;
+const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
+  ["create", "to create"],
+  ["update", "to overwrite"],
+  ["delete", "to delete"],
+  ["unchanged", "unchanged"],
+  ["conflict", "left out"],
+  ["invalid", "faulty"],
+];
+
+export async function describePlan(
+  { plan, unmapped, format }: MadePlan,
+  bulk: Bulk,
+  unit: Unit,
+): Promise<readonly string[]> {
+  const { counts, problems } = plan;
+  const numbers = kinds.filter(([action]) => counts[action] > 0);
+  const told = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
+  const left = unmapped.map(({ field, count, example }) => {
+    const values = count === 1 ? "1 value" : `${count} values`;
+    return `not taken over: ${quote(field)} (${values}, such as ${quote(example)})`;
+  });
+  const rows = problems.length > 0 ? [] : await sampleRows(plan, bulk, unit);
+  return [
+    ...(format === undefined ? [] : [`An export of ${format}.`]),
+    `Plan: ${told === "" ? "no row" : told}.`,
+    ...left,
+    ...problems.map((problem) => describeProblem(problem, unit)),
+    ...describeRest(plan),
+    ...rows,
+  ];
+}
+
+/** How long the writes of a plan take, at the pace of the budget. */
+export function describeDuration(plan: Plan): string {
+  return describeSeconds(estimateSeconds(plan.counts));
+}
+
+/** Of a file with nothing right in it, only the first problems are kept. */
+function describeRest({ counts, problems }: Plan): readonly string[] {
+  const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
+  return more > 0 ? [`and faults in ${more} more rows`] : [];
+}
+
+/** On one line, whatever somebody's text has in it. */
+function describeProblem({ row, field, message }: PlanProblem, unit: Unit): string {
+  const place = [
+    ...(row === undefined ? [] : [`${unit} ${row}`]),
+    ...(field === undefined || field === "" ? [] : [showLine(field)]),
+  ];
+  return place.length === 0 ? showLine(message) : `${place.join(", ")}: ${showLine(message)}`;
+}
+
+export function showLine(text: string): string {
+  return showHidden(text).replace(/\s+/g, " ");
+}
+
+async function sampleRows(plan: Plan, bulk: Bulk, unit: Unit): Promise<readonly string[]> {
+  const samples = kinds
+    .filter(([action]) => action !== "unchanged" && plan.counts[action] > 0)
+    .map(async ([action]) => {
+      const rows = await bulk.listRows(plan, { actions: [action], limit: samplesEach });
+      const more = plan.counts[action] - rows.length;
+      const lines = rows.map((row) => describeRow(row, unit));
+      return more > 0 ? [...lines, `${action}: and ${more} more`] : lines;
+    });
+  return (await Promise.all(samples)).flat();
+}
+
+function describeRow(row: PlanRow, unit: Unit): string {
+  const { action, path, link_id, message } = row;
+  const place = row.row === null ? "" : `${unit} ${row.row} `;
+  const told = [...describeChanges(row), ...(message === null ? [] : [showLine(message)])];
+  const name = `${action}: ${place}${quote(path ?? link_id ?? "")}`;
+  return told.length === 0 ? name : `${name}  ${told.join("; ")}`;
+}
+
+function describeChanges(row: PlanRow): readonly string[] {
+  const { fields, before, action } = row;
+  if (action === "create") {
+    const given = Object.entries(fields ?? {}).filter(([field]) => field !== "path");
+    return given.map(([field, value]) => `${field}: ${writeValue(value)}`);
+  }
+  if (action === "delete") return [`clicks: ${writeValue(before?.["clicks"])}`];
+  return Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
+    return `${field}: ${writeValue(from)} becomes ${writeValue(to)}`;
+  });
+}
+
+function writeValue(value: unknown): string {
+  if (isBlank(value)) return "nothing";
+  return typeof value === "string" ? quote(value) : showLine(JSON.stringify(value));
+}

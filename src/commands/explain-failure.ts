@@ -1,0 +1,39 @@
+import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
+import { Unsteady } from "../bulk/read-list.ts";
+import { CallFailure, type FailureCode } from "../client/failure.ts";
+import { Problem } from "../contract/problem.ts";
+import { showHidden } from "../mcp/inert.ts";
+
+/** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
+export function explainFailure(error: unknown): string | undefined {
+  const advice = advise(error);
+  if (advice === undefined || !(error instanceof Error)) return undefined;
+  // A deployment elsewhere words its refusals as it likes.
+  const cause = showHidden(error.message).replace(/\s+/g, " ");
+  return `${cause.replace(/\.$/, "")}; ${advice}`;
+}
+
+function advise(error: unknown): string | undefined {
+  if (error instanceof CallFailure) return failures[error.code];
+  if (error instanceof Problem) return isRefused(error) ? otherKey : "waypost doctor looks for why";
+  if (error instanceof OtherProject) return "set the key that the job was begun with";
+  if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
+  return error instanceof Unsteady ? "try again when nobody else adds or deletes links" : undefined;
+}
+
+function isRefused({ status }: Problem): boolean {
+  return status === 401 || status === 403;
+}
+
+const otherKey = "set another key (WAYPOST_API_KEY); waypost tools shows what this one may do";
+const lookAtAddress = "see that --base-url (WAYPOST_BASE_URL) is right: waypost doctor";
+
+const failures: Readonly<Record<FailureCode, string>> = {
+  rate_limited: "somebody else spends the key's budget, so try again in a minute",
+  unreachable: lookAtAddress,
+  timed_out: "try again later",
+  overloaded: "try again later",
+  outcome_unknown: "try again: what was sent is read back before it is repeated",
+  bad_response: lookAtAddress,
+  cancelled: "try again",
+};

@@ -1,0 +1,156 @@
+import { createWriteStream } from "node:fs";
+import { link, rename, rm, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { exportFormats, writeWhole, type ExportFormat } from "../bulk/export-links.ts";
+import { selectParts } from "../bulk/select-links.ts";
+import { UsageFault } from "../config.ts";
+import type { Link } from "../contract/links.ts";
+import { makeInert, quote } from "../mcp/inert.ts";
+import { withKnownDesk, type DeskOptions } from "./bulk-desk.ts";
+import { readCode } from "./data-folder.ts";
+import { claimStdout, printJson, say } from "./output.ts";
+import { readFilters } from "./read-filters.ts";
+
+export const exportFlags = {
+  format: { type: "string" },
+  filter: { type: "string", multiple: true },
+  output: { type: "string" },
+  force: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type ExportFlags = {
+  readonly format?: string | undefined;
+  readonly filter?: readonly string[] | undefined;
+  readonly output?: string | undefined;
+  readonly force?: boolean | undefined;
+  readonly json?: boolean | undefined;
+};
+
+/** `waypost export`: every link, or those that filters name, as one file. */
+export async function runExport(options: DeskOptions, flags: ExportFlags): Promise<void> {
+  const { output: file, json } = flags;
+  const filters = readFilters(flags.filter ?? []);
+  const format = readFormat(flags);
+  if (json === true && file === undefined) {
+    throw new UsageFault("--json tells of an --output FILE; for links as JSON use --format json");
+  }
+  if (file !== undefined) await checkPlace(file, flags.force === true);
+  const count = await withKnownDesk(options, async ({ owner: { call }, signal }) => {
+    let found = 0;
+    const failed = new AbortController();
+    const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
+    const parts = countEach(selectParts(asking, filters), (more) => (found += more));
+    try {
+      if (file === undefined) await writeOut(parts, format, signal);
+      else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);
+    } finally {
+      // Where nothing can be written, nothing is read any more before the deployment closes.
+      failed.abort();
+      await parts.return(undefined).catch(() => undefined);
+    }
+    return found;
+  });
+  if (json === true) return printJson({ export: { file, count, format } });
+  const links = count === 1 ? "1 link" : `${count} links`;
+  say(`${links}${file === undefined ? "" : ` in ${quote(file, 200)}`}.`);
+}
+
+function readFormat({ format, output = "" }: ExportFlags): ExportFormat {
+  if (format === undefined) return /\.json$/i.test(output) ? "json" : "csv";
+  const found = exportFormats.find((known) => known === format);
+  if (found !== undefined) return found;
+  throw new UsageFault(`--format does not know "${format}"; it takes ${exportFormats.join(", ")}`);
+}
+
+type Parts = AsyncIterable<readonly Link[]>;
+
+async function* countEach(
+  parts: Parts,
+  add: (more: number) => unknown,
+): AsyncGenerator<readonly Link[], void> {
+  for await (const links of parts) {
+    add(links.length);
+    yield links;
+  }
+}
+
+async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal): Promise<void> {
+  const output = claimStdout();
+  const isShown = "isTTY" in output && output.isTTY === true;
+  const pieces = writeWhole(isShown ? showEach(parts) : parts, format);
+  try {
+    await pour(pieces, output, signal, false);
+  } catch (error) {
+    // Whoever reads has seen enough.
+    if (readCode(error) === "EPIPE") return;
+    if (!isDiskFault(error)) throw error;
+    throw new UsageFault(`stdout cannot be written (${readCode(error)})`, { cause: error });
+  }
+}
+
+/** A terminal would obey what strangers have written into their links. */
+async function* showEach(parts: Parts): Parts {
+  // Texts are all that changes in a link.
+  for await (const links of parts) yield links.map((link) => makeInert(link) as Link);
+}
+
+/** Refused before anything is read; and what is no file is never put out of its place. */
+async function checkPlace(file: string, isForced: boolean): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isFile()) throw new UsageFault(`${quote(file, 200)} is no file that can be written`);
+  if (!isForced) throw refuseOther(file);
+}
+
+function refuseOther(file: string): UsageFault {
+  return new UsageFault(`there is a file ${quote(file, 200)}; --force overwrites it`);
+}
+
+/** The file appears whole or not at all. */
+async function writeFile(
+  file: string,
+  pieces: AsyncIterable<string>,
+  isForced: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await pour(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
+    if (isForced) await rename(draft, file);
+    else await appear(draft, file);
+  } catch (error) {
+    // What could not be read is told of as such.
+    if (!isDiskFault(error)) throw error;
+    const fault = `${quote(file, 200)} cannot be written (${readCode(error)})`;
+    throw new UsageFault(fault, { cause: error });
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function isDiskFault(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
+/** Somebody may have made the file meanwhile. */
+async function appear(draft: string, file: string): Promise<void> {
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (readCode(error) === "EEXIST") throw refuseOther(file);
+    // A disk without hard links.
+    await rename(draft, file);
+  }
+}
+
+function pour(
+  pieces: AsyncIterable<string>,
+  output: Writable,
+  signal: AbortSignal,
+  end: boolean,
+): Promise<void> {
+  return pipeline(Readable.from(pieces), output, { signal, end });
+}

@@ -1,0 +1,32 @@
+import type { Job } from "../state/jobs.ts";
+import type { Plan } from "../state/plans.ts";
+import type { Desk } from "./bulk-desk.ts";
+import { clock } from "./embedded.ts";
+import { startProgress, type Screen } from "./progress-bar.ts";
+
+/** Longer than any job; whoever wants to stop says so. */
+const patience_ms = 24 * 60 * 60_000;
+
+/** Applies a plan, or goes on with it, and shows how far it is until it rests or is to stop. */
+export async function followJob(
+  { bulk, owner, signal }: Desk,
+  plan: Plan,
+  screen: Screen,
+  /** The job as the person has seen it who wants it to go on. */
+  seen?: Job,
+): Promise<Job> {
+  let job = await bulk.apply(plan, owner, seen);
+  const progress = startProgress(screen, job.counts, clock);
+  progress.show(job.counts);
+  while (job.state === "running" && !signal.aborted) {
+    job = await bulk.wait(job, patience_ms, ({ counts }) => progress.show(counts));
+  }
+  if (signal.aborted) {
+    // The rows that were on the way are known only now.
+    await bulk.close();
+    job = (await bulk.findJob(job.id, owner)) ?? job;
+  }
+  progress.show(job.counts);
+  progress.end();
+  return job;
+}

@@ -1,0 +1,57 @@
+import { operations, type Operation } from "../bulk/check-rows.ts";
+import { UsageFault } from "../config.ts";
+import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk-desk.ts";
+import { carryOut } from "./carry-out.ts";
+import { openRows } from "./open-rows.ts";
+import { say } from "./output.ts";
+
+export const importFlags = {
+  operation: { type: "string" },
+  yes: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type ImportFlags = {
+  readonly operation?: string | undefined;
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+};
+
+/** stdin: the file itself, or where the person answers. */
+type Input = { readonly input: NodeJS.ReadStream };
+
+/** `waypost import FILE`. False where not everything in the file is done. */
+export async function runImport(
+  options: DeskOptions & Input,
+  [file, ...rest]: readonly string[],
+  flags: ImportFlags,
+): Promise<boolean> {
+  const { config, input } = options;
+  if (file === undefined || rest.length > 0) {
+    throw new UsageFault("import takes one FILE, or - for stdin (waypost --help)");
+  }
+  const operation = readOperation(flags.operation);
+  refuseReadOnly(config, "import");
+  return withDesk(options, async (desk) => {
+    const { source, unit } = await openRows(file, input, desk.signal);
+    say("Reading what is there; nothing is changed yet.");
+    const made = await desk.bulk.plan({ operation, source }, desk.owner, desk.signal);
+    return carryOut(desk, made, {
+      unit,
+      isJson: flags.json === true,
+      isSure: flags.yes === true,
+      input: findPerson(input, file),
+    });
+  });
+}
+
+/** Who has typed the file itself has nothing left to answer with. */
+function findPerson(input: NodeJS.ReadStream, file: string): NodeJS.ReadStream | undefined {
+  return file !== "-" && input.isTTY ? input : undefined;
+}
+
+function readOperation(text = "upsert"): Operation {
+  const found = operations.find((operation) => operation === text);
+  if (found !== undefined) return found;
+  throw new UsageFault(`--operation does not know "${text}"; it takes ${operations.join(", ")}`);
+}

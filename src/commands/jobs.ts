@@ -1,0 +1,170 @@
+import { UsageFault } from "../config.ts";
+import { quote } from "../mcp/inert.ts";
+import { presentReceipt } from "../mcp/present-bulk.ts";
+import type { Job } from "../state/jobs.ts";
+import type { Receipt } from "../state/journal.ts";
+import { refuseReadOnly, withKnownDesk, type Desk, type DeskOptions } from "./bulk-desk.ts";
+import { carryOut } from "./carry-out.ts";
+import { showLine } from "./describe-plan.ts";
+import { describeSeconds } from "./describe-time.ts";
+import { clock } from "./embedded.ts";
+import { followJob } from "./follow-job.ts";
+import { formatTable, openScreen, print, printJson, say } from "./output.ts";
+import { sumUp } from "./progress-bar.ts";
+import { describeJob, presentOne, reportJob } from "./report-job.ts";
+
+export const jobFlags = {
+  page: { type: "string" },
+  failed: { type: "boolean" },
+  yes: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type JobFlags = {
+  readonly page?: string | undefined;
+  readonly failed?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+};
+
+type JobOptions = DeskOptions & { readonly input: NodeJS.ReadStream };
+
+/** What is asked of one job. */
+type Wish = {
+  readonly input: NodeJS.ReadStream;
+  readonly page: number;
+  readonly isFailed: boolean;
+  readonly isSure: boolean;
+  readonly isJson: boolean;
+};
+
+/** As many as somebody scrolls through. */
+const rowsPerPage = 100;
+
+type Act = (desk: Desk, job: Job, wish: Wish) => Promise<boolean | void>;
+
+const acts: Readonly<Record<string, Act>> = {
+  show: showJob,
+  resume: resumeJob,
+  cancel: cancelJob,
+  undo: undoJob,
+};
+/** To stop a job is never forbidden. */
+const changing: ReadonlySet<string> = new Set(["resume", "undo"]);
+
+/** `waypost jobs list|show|resume|cancel|undo`. False where a job is not done as a whole. */
+export async function runJobs(
+  options: JobOptions,
+  [name = "list", id, ...rest]: readonly string[],
+  flags: JobFlags,
+): Promise<boolean | void> {
+  const wish = readWish(options, flags);
+  if (name === "list" && id === undefined) {
+    return withKnownDesk(options, (desk) => listJobs(desk, wish));
+  }
+  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
+  if (act === undefined || id === undefined || rest.length > 0) {
+    const known = Object.keys(acts).map((each) => `jobs ${each} ID`);
+    throw new UsageFault(`use jobs list, ${known.join(", ")} (waypost --help)`);
+  }
+  if (changing.has(name)) refuseReadOnly(options.config, `jobs ${name}`);
+  return withKnownDesk(options, async (desk) => {
+    const job = await desk.bulk.findJob(id, desk.owner);
+    if (job !== undefined) return act(desk, job, wish);
+    throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists those it has`);
+  });
+}
+
+function readWish({ input }: JobOptions, { page = "1", failed, yes, json }: JobFlags): Wish {
+  if (!/^[1-9]\d{0,8}$/.test(page)) {
+    throw new UsageFault("--page must be a whole number from 1 on");
+  }
+  return {
+    input,
+    page: Number(page),
+    isFailed: failed === true,
+    isSure: yes === true,
+    isJson: json === true,
+  };
+}
+
+async function listJobs({ bulk, owner }: Desk, { page, isJson }: Wish): Promise<void> {
+  const { jobs, meta } = await bulk.listJobs(owner, page);
+  if (isJson) {
+    const shown = await Promise.all(jobs.map((job) => presentOne(job, bulk)));
+    return printJson({ jobs: shown, meta });
+  }
+  if (meta.count === 0) return say("This key has no jobs; waypost import makes one.");
+  const heads = ["ID", "OPERATION", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "NEXT"];
+  print(formatTable([heads, ...jobs.map(writeJob)]));
+  sayPage(meta, "jobs");
+}
+
+function writeJob({ id, operation, state, counts, created_at }: Job): readonly string[] {
+  const { done, rejected, unknown, left } = counts;
+  const numbers = [done, rejected, unknown, left].map(String);
+  const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
+  return [id, operation, state, ...numbers, age, isOver(state) ? "" : `waypost jobs resume ${id}`];
+}
+
+/** Nothing is left to go on with, or somebody is at it. */
+function isOver(state: Job["state"]): boolean {
+  return state === "done" || state === "running";
+}
+
+async function showJob({ bulk }: Desk, job: Job, { page, isFailed, isJson }: Wish): Promise<void> {
+  const { counts, message } = job;
+  const limit = rowsPerPage;
+  const offset = (page - 1) * limit;
+  const only = isFailed ? ({ only: "failed" } as const) : {};
+  const receipts = await bulk.listReceipts(job, { offset, limit, ...only });
+  const count = isFailed ? counts.rejected + counts.unknown : sumUp(counts).total;
+  const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
+  if (isJson) {
+    const rows = receipts.map(presentReceipt);
+    return printJson({ job: { ...(await presentOne(job, bulk)), receipts: rows }, meta });
+  }
+  print(describeJob(job));
+  print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
+  sayPage(meta, "rows");
+  if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
+  if (!isOver(job.state)) say(`waypost jobs resume ${job.id} goes on with it.`);
+}
+
+function writeReceipt({ planned, status, link_id, message }: Receipt): readonly string[] {
+  const { row, action, path } = planned;
+  const place = row === null ? "" : String(row);
+  return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
+}
+
+type Paging = { readonly page: number; readonly count: number; readonly last: number };
+
+function sayPage({ page, count, last }: Paging, what: string): void {
+  if (last > 1) say(`Page ${page} of ${last}, ${count} ${what} in all; --page N shows another.`);
+}
+
+/** What was approved of once needs no second yes. */
+async function resumeJob(desk: Desk, job: Job, { isJson }: Wish): Promise<boolean> {
+  const reporting = { unit: "row", isJson } as const;
+  if (job.state === "done") return reportJob(desk, job, reporting);
+  const plan = await desk.bulk.findPlan(job.plan_id, desk.owner);
+  if (plan === undefined) throw new UsageFault("the job's plan is gone; import the file again");
+  if (job.state === "running") say("Another process is at it; waiting for the end of it.");
+  return reportJob(desk, await followJob(desk, plan, openScreen(), job), reporting);
+}
+
+async function cancelJob({ bulk }: Desk, job: Job, { isJson }: Wish): Promise<void> {
+  const cancelled = await bulk.cancel(job);
+  if (isJson) return printJson({ job: await presentOne(cancelled, bulk) });
+  print(describeJob(cancelled));
+  if (cancelled.state === "done") say("It was done already; waypost jobs undo takes it back.");
+}
+
+async function undoJob(desk: Desk, job: Job, { input, isSure, isJson }: Wish): Promise<boolean> {
+  if (job.isHeld) {
+    throw new UsageFault(`the job is running; waypost jobs cancel ${job.id} stops it first`);
+  }
+  const made = await desk.bulk.plan({ undo: job }, desk.owner, desk.signal);
+  const person = input.isTTY ? input : undefined;
+  return carryOut(desk, made, { unit: "row", isJson, isSure, input: person });
+}

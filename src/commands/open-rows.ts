@@ -1,0 +1,119 @@
+import { open } from "node:fs/promises";
+import { addAbortSignal, type Readable } from "node:stream";
+import type { RowSource } from "../bulk/read-rows.ts";
+import { findEncoding } from "../bulk/read-text.ts";
+import { UsageFault } from "../config.ts";
+import { readCode } from "./data-folder.ts";
+import { quote } from "../mcp/inert.ts";
+
+/** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
+
+export type OpenedRows = {
+  readonly source: RowSource;
+  /** What its rows are counted in. */
+  readonly unit: "line" | "row";
+};
+
+/** JSON is only known when its last bracket was read, so that all of it has to fit. */
+const mostJsonBytes = 256 * 1024 * 1024;
+
+export async function openRows(
+  file: string,
+  input: Readable,
+  signal: AbortSignal,
+): Promise<OpenedRows> {
+  const stream = file === "-" ? input : await openFile(file);
+  addAbortSignal(signal, stream);
+  const name = file === "-" ? "stdin" : quote(file);
+  const chunks = readChunks(name, stream);
+  const beginning = await readBeginning(chunks);
+  const whole = prepend(beginning, chunks);
+  const isJson = /\.json$/i.test(file) || /[[{]/.test(findFirst(beginning));
+  if (!isJson) return { source: { csv: whole }, unit: "line" };
+  return { source: { rows: await readJson(name, whole) }, unit: "row" };
+}
+
+async function openFile(file: string): Promise<Readable> {
+  try {
+    const handle = await open(file);
+    if ((await handle.stat()).isDirectory()) {
+      await handle.close();
+      throw new UsageFault(`${quote(file)} is a folder; name the file in it`);
+    }
+    return handle.createReadStream();
+  } catch (error) {
+    if (error instanceof UsageFault) throw error;
+    const code = readCode(error);
+    if (code === "ENOENT") throw new UsageFault(`there is no file ${quote(file)}`);
+    throw new UsageFault(`the file ${quote(file)} cannot be read (${code})`, { cause: error });
+  }
+}
+
+async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    // Nobody has set an encoding, so that bytes are what comes.
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    const fault = `${name} could not be read to its end (${readCode(error)})`;
+    throw new UsageFault(`${fault}; nothing was changed`, { cause: error });
+  }
+}
+
+/** As far as something stands there. */
+async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
+  const beginning: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done === true) return beginning;
+    beginning.push(value);
+    if (findFirst([value]) !== "") return beginning;
+  }
+}
+
+/** A mark of the byte order is no more than a blank here, nor is what UTF-16 puts between. */
+const blanks: ReadonlySet<number> = new Set([...Buffer.from(" \t\r\n\ufeff"), 0xff, 0xfe, 0]);
+
+function findFirst(chunks: readonly Uint8Array[]): string {
+  const byte = chunks.at(-1)?.find((item) => !blanks.has(item));
+  return byte === undefined ? "" : String.fromCharCode(byte);
+}
+
+async function* prepend(
+  beginning: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* beginning;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > mostJsonBytes) {
+      throw new UsageFault(`${name} is too large for JSON; as CSV it may have any size`);
+    }
+    parts.push(chunk);
+  }
+  const text = decode(name, Buffer.concat(parts));
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    // The engine tells where it goes wrong, and shows what stands there.
+    const where = error instanceof Error ? quote(error.message, 200) : "";
+    throw new UsageFault(`${name} is no JSON: ${where}; nothing was changed`, { cause: error });
+  }
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new UsageFault(`${name} is not UTF-8 text; save it as UTF-8`, { cause: error });
+  }
+}

@@ -1,0 +1,54 @@
+import { UsageFault } from "../config.ts";
+import { conditions, linkFilters, type FilterInput } from "../contract/filters.ts";
+import { findNearest } from "../contract/nearest.ts";
+import { paging } from "../contract/policy.ts";
+import { decodeFilter, findFilterFault, findRepeated } from "../mcp/check-filters.ts";
+import { quote } from "../mcp/inert.ts";
+
+/** `name_cont=spring` as a filter. The API would ignore what it cannot read, so we refuse it. */
+export function readFilters(texts: readonly string[]): readonly FilterInput[] {
+  if (texts.length > paging.max_filters) {
+    throw new UsageFault(`--filter can be there ${paging.max_filters} times at most`);
+  }
+  const filters = texts.map(readFilter);
+  const [repeated] = findRepeated(filters);
+  if (repeated !== undefined) {
+    throw refuse(texts[repeated] ?? "", "is there twice; of two, the API would take one");
+  }
+  return filters;
+}
+
+/** Every field with every condition: which of them go together is told by the contract. */
+const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
+  Object.keys(linkFilters).flatMap((field) =>
+    conditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
+  ),
+);
+
+function readFilter(text: string): FilterInput {
+  const [, name = text, value] = /^([^=]*)=(.*)$/su.exec(text) ?? [];
+  const test = names.get(name.trim());
+  if (test === undefined) throw refuse(text, explainName(name.trim()));
+  if (value === undefined) throw refuse(text, "has no value; write it as name_cont=spring");
+  const decoded = decodeFilter({ ...test, value });
+  const filter = { ...decoded, value: splitList(decoded) };
+  const fault = findFilterFault(linkFilters, filter);
+  if (fault !== undefined) throw refuse(text, fault);
+  return filter;
+}
+
+/** A list may be written as JSON as well, for values that have commas in them. */
+function splitList({ condition, value }: FilterInput): FilterInput["value"] {
+  return condition === "in" && typeof value === "string" ? value.split(",") : value;
+}
+
+function explainName(name: string): string {
+  const nearest = findNearest(name, names.keys());
+  if (nearest !== undefined) return `is no filter; did you mean ${nearest}?`;
+  const fields = Object.keys(linkFilters).join(", ");
+  return `is no filter: a field (${fields}), then _ and a condition (${conditions.join(", ")})`;
+}
+
+function refuse(text: string, fault: string): UsageFault {
+  return new UsageFault(`--filter ${quote(text)} ${fault}`);
+}

@@ -1,0 +1,73 @@
+import type { Bulk } from "../bulk/bulk.ts";
+import { quote } from "../mcp/inert.ts";
+import { presentJob, presentReceipt } from "../mcp/present-bulk.ts";
+import type { Job } from "../state/jobs.ts";
+import type { Receipt } from "../state/journal.ts";
+import { Interrupted, type Desk } from "./bulk-desk.ts";
+import { showLine, type Unit } from "./describe-plan.ts";
+import { print, printJson, say } from "./output.ts";
+import { sumUp } from "./progress-bar.ts";
+
+/** What became of a job, row by row where it did not become what it should. */
+
+export type Reporting = {
+  readonly unit: Unit;
+  readonly isJson: boolean;
+  /** What else the JSON document has. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+};
+
+const mostShown = 50;
+
+/** Answers whether everything of it was done. */
+export async function reportJob(desk: Desk, job: Job, reporting: Reporting): Promise<boolean> {
+  const { unit, isJson, beside = {} } = reporting;
+  const { id, state, counts, message } = job;
+  const count = counts.rejected + counts.unknown;
+  const limit = isJson ? count : mostShown;
+  const failed = await desk.bulk.listReceipts(job, { limit, only: "failed" });
+  if (isJson) {
+    const shown = await presentOne(job, desk.bulk);
+    printJson({ ...beside, job: { ...shown, failed: failed.map(presentReceipt) } });
+  } else {
+    print(describeJob(job));
+    for (const receipt of failed) print(describeReceipt(receipt, unit));
+  }
+  const more = count - failed.length;
+  if (more > 0) say(`And ${more} more: waypost jobs show ${id} --failed`);
+  if (desk.signal.aborted && state !== "done") throw interrupt(job);
+  if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
+  if (state !== "done") say(`waypost jobs resume ${id} goes on with it.`);
+  else if (counts.done > 0) say(`waypost jobs undo ${id} puts back what it replaced.`);
+  return state === "done" && count === 0;
+}
+
+/** A job as a script reads it, without its rows. */
+export async function presentOne(job: Job, bulk: Bulk): Promise<object> {
+  const { next, ...shown } = await presentJob(job, bulk);
+  // An assistant goes on with it by a tool, and a script by a command.
+  return { ...shown, ...(next !== undefined && { next: `waypost jobs resume ${job.id}` }) };
+}
+
+export function describeJob({ id, state, counts }: Job): string {
+  const { done, rejected, unknown, left } = counts;
+  const failed = `${rejected} rejected, ${unknown} unknown`;
+  return `Job ${id} is ${state}: ${done} done, ${failed}, ${left} left.`;
+}
+
+function describeReceipt({ planned, status, link_id, message }: Receipt, unit: Unit): string {
+  const { row, action, path } = planned;
+  const place = row === null ? "" : `${unit} ${row} `;
+  const name = `${status}: ${place}${action} ${quote(path ?? link_id ?? "")}`;
+  return message === null ? name : `${name}: ${showLine(message)}`;
+}
+
+function interrupt({ id, state, counts }: Job): Interrupted {
+  if (state === "running") {
+    const advice = `waypost jobs cancel ${id} stops it`;
+    return new Interrupted(`another process goes on with the job; ${advice}`);
+  }
+  const { ended, total } = sumUp(counts);
+  const advice = `waypost jobs resume ${id} goes on with it`;
+  return new Interrupted(`stopped after ${ended} of ${total} links; ${advice}`);
+}

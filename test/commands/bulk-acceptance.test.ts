@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { createFolder } from "../support/command.ts";
+import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
+import { plantEmbedded } from "../support/plant-embedded.ts";
+
+/**
+ * "Every link whose name contains spring gets this url", in a project of five thousand links, by
+ * the built command and real clients, at the pace of the budget.
+ */
+
+const count = 5000;
+const springs = 60;
+const oldUrl = "https://shop.example/spring-24";
+const newUrl = "https://shop.example/spring-25";
+const filters = [{ field: "name", condition: "cont", value: "spring" }];
+const wanted = { operation: "update", filters, changes: { url: newUrl } };
+
+const links = Array.from({ length: count }, (_, index) => {
+  const isSpring = index % Math.floor(count / springs) === 0;
+  const name = isSpring ? `The SPRING sale ${index}` : `Link ${index}`;
+  return { path: `l/${index}`, name, url: isSpring ? oldUrl : "https://shop.example/" };
+});
+const named = links.filter(({ name }) => name.includes("SPRING")).length;
+
+test.each(["modern", "v1"] as const)(
+  "planned, declined, approved, killed half way, resumed and undone (%s)",
+  { timeout: 170_000 },
+  async (era) => {
+    await using folder = await createFolder();
+    await plantEmbedded(folder.path, links);
+    const asked: string[] = [];
+    let reply: Reply = { action: "decline" };
+    const elicit = (message: string) => {
+      asked.push(message);
+      return reply;
+    };
+    const open = () => {
+      const given = { transport: "stdio", data: folder.path, elicit } as const;
+      return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
+    };
+
+    const first = await open();
+    const call = async (tool: string, args: Record<string, unknown>) =>
+      (await first.callTool(tool, args)).structured;
+
+    // A filter with a typo is refused before anything is read.
+    const typo = [{ field: "nmae", condition: "cont", value: "spring" }];
+    expect((await call("plan_links", { ...wanted, filters: typo })).error).toMatchObject({
+      code: "invalid_arguments",
+      effect: "none",
+      problems: [{ message: expect.stringContaining("name") }],
+    });
+
+    const declined = (await call("plan_links", wanted)).plan;
+    expect(declined.counts).toMatchObject({ update: named, create: 0, delete: 0, invalid: 0 });
+    expect((await call("apply_plan", { plan_id: declined.id })).error).toMatchObject({
+      code: "approval_declined",
+      effect: "none",
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatch(new RegExp(`^${named} links: .*overwrite ${named}`));
+
+    const { plan } = await call("plan_links", wanted);
+    expect(plan.counts).toMatchObject({ update: named });
+    reply = { action: "accept", content: { approve: true, count: named } };
+    const told: { readonly progress: number; readonly total?: number | undefined }[] = [];
+    const applying = first.callTool("apply_plan", { plan_id: plan.id }, (progress) => {
+      told.push(progress);
+      if (progress.progress > named / 3) process.kill(first.process?.pid ?? 0, "SIGKILL");
+    });
+    await expect(applying).rejects.toThrow();
+    expect(told.at(-1)).toMatchObject({ total: named });
+    await first.close();
+
+    await using second = await open();
+    expect(second.client.getInstructions()).toContain("not finished");
+    const before = asked.length;
+    const [job] = (await second.callTool("list_jobs")).structured.jobs;
+    expect(job.counts.done).toBeGreaterThan(0);
+    expect(job.counts.done).toBeLessThan(named);
+    const resumed = (await second.callTool("apply_plan", { plan_id: plan.id })).structured.job;
+    expect(resumed).toMatchObject({
+      id: job.id,
+      state: "done",
+      counts: { done: named, rejected: 0, unknown: 0, left: 0 },
+    });
+    expect(asked).toHaveLength(before);
+    expect(await countUrls(second)).toEqual({ old: 0, new: named });
+
+    const undoing = (await second.callTool("plan_links", { undo: job.id })).structured.plan;
+    expect(undoing.counts).toMatchObject({ update: named, conflict: 0 });
+    const undone = (await second.callTool("apply_plan", { plan_id: undoing.id })).structured.job;
+    expect(undone).toMatchObject({ state: "done", counts: { done: named, left: 0 } });
+    expect(await countUrls(second)).toEqual({ old: named, new: 0 });
+    const { meta } = (await second.callTool("list_links", { limit: 1 })).structured;
+    expect(meta.count).toBe(count);
+  },
+);
+
+/** Of the links that the sentence named. */
+async function countUrls({ callTool }: Pick<Connected, "callTool">) {
+  const { links: found } = (await callTool("list_links", { filters, limit: 100 })).structured;
+  const count = (url: string) => found.filter((link: { url: string }) => link.url === url).length;
+  return { old: count(oldUrl), new: count(newUrl) };
+}

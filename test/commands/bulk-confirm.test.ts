@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Desk } from "../../src/commands/bulk-desk.ts";
+import { carryOut } from "../../src/commands/carry-out.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import { createTraveller } from "../client/traveller.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** What has to be typed before links change, by how many of them there are. */
+
+let world: World;
+let state: State;
+let bulk: Bulk;
+let desk: Desk;
+let said: string;
+
+beforeEach(async () => {
+  world = await createWorld();
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  state = await openState(join(dirname(world.file), "state.db"), { clock, random });
+  bulk = createBulk({
+    openState: () => Promise.resolve(state),
+    clock,
+    random,
+    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
+    spacing_ms: 0,
+    report: String,
+  });
+  const { call } = createTraveller({ world }).client;
+  const { signal } = new AbortController();
+  desk = { bulk, owner: { key_print: "key", origin: "here", call }, signal };
+  said = "";
+  vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await bulk.close();
+  await state.close();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Imports so many links by that name, with this answer at the prompt. */
+async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
+  const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
+  const made = await bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
+  const input = new PassThrough();
+  input.end(`${typed}\n`);
+  return carryOut(desk, made, { unit: "row", isJson: false, isSure: false, input });
+}
+
+async function countNamed(name: string): Promise<number> {
+  return (await world.call("GET", "/links", { query: `q[name_eq]=${name}` })).body.meta.count;
+}
+
+test("fifty overwritten links take a yes, and any number of new ones does", async () => {
+  expect(await importLinks(120, "old", "yes")).toBe(true);
+  expect(await importLinks(50, "new", "yes")).toBe(true);
+  expect(await countNamed("new")).toBe(50);
+  expect(said).toContain("Type yes to go on: ");
+});
+
+test("fifty-one take their number, and nothing else", async () => {
+  await importLinks(51, "old", "yes");
+  for (const typed of ["yes", "50", "all"]) {
+    expect(await importLinks(51, "new", typed)).toBe(false);
+  }
+  expect(await countNamed("new")).toBe(0);
+  expect(said).toContain("Type 51, the number of links, to go on: ");
+  expect(await importLinks(51, "new", "51")).toBe(true);
+  expect(await countNamed("new")).toBe(51);
+});
+
+test("the plan stands above the question", async () => {
+  await importLinks(3, "old", "yes");
+  said = "";
+  await importLinks(5, "new", "no");
+  const lines = said.split("\n");
+  expect(lines[0]).toBe("Plan: 2 to create, 3 to overwrite.");
+  expect(lines).toContain('update: row 1 "p0"  name: "old" becomes "new"');
+  expect(lines).toContain('create: row 4 "p3"  name: "new"');
+  expect(lines.at(-1)).toMatch(/^Type yes to go on: /);
+});

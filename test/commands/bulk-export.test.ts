@@ -1,0 +1,253 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createFolder,
+  run,
+  startServe,
+  type Finished,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { answerNever, startDeployment } from "../support/mcp-deployment.ts";
+
+/** `waypost export`: every link as one file, which gives back the same when it is imported. */
+
+let folder: Folder;
+let serving: Serving;
+let files: string;
+
+const long = "x".repeat(4000);
+/** Texts that a spreadsheet would run, a terminal obey, or a careless reader break. */
+const hostile = [
+  "=1+1",
+  "'=1+1",
+  "+49 30 1",
+  "-5",
+  "@sum(a1)",
+  'say "hi", she said',
+  "two\nlines\r\nand a third",
+  " spring ",
+  "日本語 🎉 é é",
+  "\u001b[31mred\u001b[0m \u202egnp.exe",
+  "true",
+  "0123",
+  ";|\t,",
+];
+
+beforeAll(async () => {
+  folder = await createFolder();
+  files = dirname(folder.path);
+  serving = await startServe(folder.path);
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
+  for (const [index, name] of hostile.entries()) {
+    const link = { path: `hostile-${index}`, url: "https://x.example/?a=1&b=2", name, ios_app };
+    expect((await serving.call("POST", "/links", { body: link })).status).toBe(201);
+  }
+  // More than a page of the API's, and more than a chunk of a stream.
+  for (let turn = 0; turn < 110; turn += 1) {
+    const link = { path: `plain-${turn}`, url: "https://x.example/", social_description: long };
+    expect((await serving.call("POST", "/links", { body: link })).status).toBe(201);
+  }
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const exportLinks = (...words: readonly string[]) =>
+  run(["export", "--data", folder.path, ...words]);
+const importFile = (...words: readonly string[]) =>
+  run(["import", "--data", folder.path, ...words]);
+
+const total = hostile.length + 110;
+
+describe.each(["csv", "json"])("as %s", (format) => {
+  test("every link is there once, and an import of it has nothing to change", async () => {
+    const file = join(files, `whole.${format}`);
+    const written = await exportLinks("--format", format, "--output", file);
+    expect(written).toMatchObject({ code: 0, stdout: "" });
+    expect(written.stderr).toContain(`${total} links in`);
+    const printed = await exportLinks("--format", format);
+    expect(printed).toMatchObject({ code: 0, stderr: `${total} links.\n` });
+    expect(printed.stdout).toBe(await readFile(file, "utf8"));
+    const { code, stdout } = await importFile(file, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).plan.counts).toMatchObject({
+      unchanged: total,
+      update: 0,
+      create: 0,
+    });
+  });
+
+  test("the same comes back through a pipe into another folder, text for text", async () => {
+    const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
+    await using elsewhere = await createFolder();
+    const data = ["--data", elsewhere.path];
+    // An app has another id there, and an export names it by nothing else.
+    const input = dropIds(stdout, format);
+    const made = await run(["import", "-", "--yes", "--json", ...data], { input });
+    expect(made).toMatchObject({ code: 0 });
+    expect(JSON.parse(made.stdout).job.counts).toMatchObject({ done: hostile.length, left: 0 });
+    const { stdout: json } = await run(["export", "--format", "json", ...data]);
+    const names = JSON.parse(json).map(({ name }: { name: string }) => name);
+    expect(names.toSorted()).toEqual(hostile.toSorted());
+  });
+});
+
+test("without --format a file's name tells it", async () => {
+  const file = join(files, "named.json");
+  await exportLinks("--output", file, "--filter", "path_eq=plain-1");
+  expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject([{ path: "plain-1" }]);
+});
+
+async function findPaths(...filters: readonly string[]): Promise<readonly string[]> {
+  const words = filters.flatMap((filter) => ["--filter", filter]);
+  const { stdout } = await exportLinks("--format", "json", ...words);
+  return JSON.parse(stdout).map(({ path }: { path: string }) => path);
+}
+
+describe("filters", () => {
+  test("all hold together, lists and booleans are read as such", async () => {
+    expect(await findPaths("path_in=plain-1,plain-2,none")).toEqual(["plain-1", "plain-2"]);
+    expect(await findPaths('path_in=["plain-1"]')).toEqual(["plain-1"]);
+    expect(await findPaths("name_present=true")).toHaveLength(hostile.length);
+    expect(await findPaths("name_present=false", "path_start=plain-1")).toHaveLength(21);
+    expect(await findPaths("name_eq==1+1")).toEqual(["hostile-0"]);
+    expect(await findPaths("clicks_gt=0")).toEqual([]);
+  });
+
+  test.each([
+    ["nmae_cont=x", "is no filter; did you mean name_cont?"],
+    ["name=x", "is no filter"],
+    ["name_cont", "has no value"],
+    ["name_cont=", "needs a value"],
+    ["clicks_cont=1", "takes no cont"],
+    ["clicks_gt=many", "needs a whole number"],
+    ["created_at_gt=soon", "needs a date"],
+    ["name_present=perhaps", "needs true or false"],
+  ])("%s is refused before anything is read", async (filter, message) => {
+    // Nobody answers there, which would be told of if anybody were asked.
+    const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
+    const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toMatch(/^waypost: --filter [^\n]+\n$/);
+    expect(finished.stderr).toContain(message);
+  });
+
+  test("of one field and condition there is one", async () => {
+    const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
+    expect((await exportLinks(...twice)).stderr).toContain("is there twice");
+  });
+});
+
+describe("a file", () => {
+  test("that is there stays as it is, unless --force says otherwise", async () => {
+    const file = join(files, "mine.csv");
+    await writeFile(file, "mine");
+    // Nobody answers there, which would be told of if anybody were asked.
+    const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
+    const refused = await run(["export", "--output", file, "--data", folder.path], { env });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("--force overwrites it");
+    expect(await readFile(file, "utf8")).toBe("mine");
+    const forced = await exportLinks("--output", file, "--force", "--json");
+    expect(JSON.parse(forced.stdout)).toEqual({ export: { file, count: total, format: "csv" } });
+    expect(await readFile(file, "utf8")).toMatch(/^id,name,path,/);
+  });
+
+  test("has the rights that the person's umask leaves, and no draft beside it", async () => {
+    const file = join(files, "rights.csv");
+    await exportLinks("--output", file);
+    expect((await stat(file)).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect((await readdir(files)).filter((name) => name.startsWith("rights"))).toEqual([
+      "rights.csv",
+    ]);
+  });
+
+  test("is not begun where the deployment cannot be read", async () => {
+    const file = join(files, "never.csv");
+    const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: "no-key" };
+    const refused = await run(["export", "--output", file, "--data", folder.path], { env });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/^waypost: API key is invalid; [^\n]*waypost tools[^\n]*\n$/);
+    expect((await readdir(files)).filter((name) => name.startsWith("never"))).toEqual([]);
+  });
+
+  test.each([
+    ["in a folder that there is not", "nowhere/links.csv", "cannot be written (ENOENT)"],
+    ["that is a folder", ".", "is no file"],
+  ])("%s is refused with the cause", async (_, name, message) => {
+    const refused = await exportLinks("--output", join(files, name), "--force");
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain(message);
+  });
+
+  test("is never put in the place of what is no file", async () => {
+    const place = join(files, "socket");
+    const listening = createServer().listen(place);
+    await once(listening, "listening");
+    const refused = await exportLinks("--output", place, "--force");
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect((await stat(place)).isSocket()).toBe(true);
+    listening.close();
+  });
+});
+
+describe.runIf(existsSync("/dev/full"))("where stdout is full", () => {
+  const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+  const told = { code: 2, stdout: "", stderr: "waypost: stdout cannot be written (ENOSPC)\n" };
+
+  test("that is told in one line", async () => {
+    expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
+  });
+
+  test("what is still to be read is not waited for", async () => {
+    await using silent = await startDeployment(answerNever);
+    await using elsewhere = await createFolder();
+    const env = { WAYPOST_BASE_URL: silent.url, WAYPOST_API_KEY: "key" };
+    expect(await run(["export", "--data", elsewhere.path], { under, env })).toEqual(told);
+    // Nor is it asked for again.
+    expect(silent.requests.length).toBeLessThan(2);
+  });
+});
+
+test("a remote deployment is exported as an embedded one is", async () => {
+  const filter = ["--filter", "path_start=hostile"];
+  const own = await exportLinks(...filter);
+  await using elsewhere = await createFolder();
+  const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
+  const remote = await run(["export", ...filter, "--data", elsewhere.path], { env });
+  expect(remote).toEqual(own);
+});
+
+test.each([
+  [["--format", "xml"], "it takes csv, json"],
+  [["--json"], "use --format json"],
+  [["links.csv"], "export takes no links.csv"],
+])("export %j is refused in one line", async (words, message) => {
+  const refused = await exportLinks(...words);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
+  expect(refused.stderr).toContain(message);
+});
+
+test("a folder without data is a mistyped one, and nothing is made there", async () => {
+  await using nothing = await createFolder();
+  const refused: Finished = await run(["export", "--data", nothing.path]);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("see --data");
+  await expect(stat(nothing.path)).rejects.toThrow("ENOENT");
+});
+
+/** Without the ids of links and apps, which mean nothing elsewhere. */
+function dropIds(text: string, format: string): string {
+  if (format === "csv") return text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, "");
+  const kept = JSON.parse(text).map((link: object) =>
+    Object.fromEntries(Object.entries(link).filter(([name]) => !/^id$|_app_id$/.test(name))),
+  );
+  return JSON.stringify(kept);
+}

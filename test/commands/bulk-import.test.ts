@@ -1,0 +1,288 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+
+/** `waypost import FILE`: the plan is shown, confirmed, and applied to the last row. */
+
+let folder: Folder;
+
+beforeEach(async () => {
+  folder = await createFolder();
+});
+afterEach(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+const data = () => ["--data", folder.path];
+
+function importText(input: string, ...words: readonly string[]) {
+  return run(["import", "-", ...data(), ...words], { input });
+}
+
+async function listLinks(...words: readonly string[]) {
+  const { stdout } = await run(["export", "--format", "json", ...data(), ...words]);
+  return JSON.parse(stdout);
+}
+
+const header = [
+  "id",
+  "path",
+  "url",
+  "name",
+  "enable_forced_redirect",
+  "social_image_url",
+  "ios_fallback_url",
+  "android_fallback_url",
+  "ios_app.bundle_id",
+  "ios_app.team_id",
+  "ios_app_id",
+  "android_app.package_name",
+];
+
+/** A record with these cells and no others. */
+function writeRow(cells: Readonly<Record<string, string>>): string {
+  return header.map((name) => cells[name] ?? "").join(",");
+}
+
+const mistakes: readonly (readonly [string, RegExp])[] = [
+  [writeRow({ path: "m1", url: "nonsense" }), /url: Url/],
+  [writeRow({ path: "m2", url: "ftp://x.example/" }), /url: Url/],
+  [writeRow({ path: "%zz", url: "https://x.example/" }), /path: Path/],
+  [writeRow({ path: "robots.txt", url: "https://x.example/" }), /path: Path/],
+  [writeRow({ path: "p".repeat(2100), url: "https://x.example/" }), /path: Path/],
+  [writeRow({ path: "m6", name: "n".repeat(501) }), /name: Name/],
+  [writeRow({ path: "m7", enable_forced_redirect: "perhaps" }), /"perhaps"/],
+  [writeRow({ path: "m8", social_image_url: "nowhere" }), /social_image_url: Social image/],
+  [writeRow({ path: "m9", ios_fallback_url: "nowhere" }), /ios_fallback_url: Ios fallback/],
+  [writeRow({ path: "m10", android_fallback_url: "x" }), /android_fallback_url: Android fallback/],
+  [writeRow({ path: "m11", "ios_app.bundle_id": "no id" }), /ios_app.bundle_id: Bundle/],
+  [
+    writeRow({ path: "m12", "ios_app.bundle_id": "com.example.x", "ios_app.team_id": "x" }),
+    /ios_app.team_id: Team/,
+  ],
+  [writeRow({ path: "m13", ios_app_id: "shop" }), /ios_app/],
+  [
+    writeRow({ path: "m14", "android_app.package_name": "1 2" }),
+    /android_app.package_name: Package/,
+  ],
+  [writeRow({ path: "m15", url: "https://me:x@x.example/" }), /url: Url can't contain a user/],
+  [writeRow({ path: "m16", id: "17" }), /id: Id is not a UUID/],
+  [writeRow({ path: "sound" }), /path: The same path is on line 2 and line 19/],
+  ["m18,too,few", /cells/],
+  [`${writeRow({ path: "m19" })},one,more`, /cells/],
+  [`"m20"x${writeRow({})}`, /quote/],
+];
+
+test("a CSV with twenty kinds of mistakes gets twenty clear lines and writes nothing", async () => {
+  const sound = writeRow({ path: "sound", url: "https://x.example/" });
+  const rows = [header.join(","), sound, ...mistakes.map(([row]) => row)];
+  const finished = await importText(rows.join("\n"), "--yes", "--json");
+  expect(finished.code).toBe(1);
+  const lines = finished.stderr.split("\n").filter((line) => line.startsWith("line "));
+  expect(lines).toHaveLength(mistakes.length);
+  for (const [index, [, message]] of mistakes.entries()) {
+    expect(lines[index]).toMatch(new RegExp(`^line ${index + 3}\\b`));
+    expect(lines[index]).toMatch(message);
+  }
+  expect(finished.stderr).toContain("Nothing was changed");
+  const { plan, job } = JSON.parse(finished.stdout);
+  expect(plan.problems).toHaveLength(mistakes.length);
+  expect(job).toBeUndefined();
+  expect(await listLinks()).toEqual([]);
+});
+
+describe("a plan", () => {
+  const rows = "path,url,name\na,https://x.example/a,A\nb,https://x.example/b,B\n";
+
+  test("is shown and goes no further where nobody can be asked", async () => {
+    const finished = await importText(rows);
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toContain("Plan: 2 to create.\n");
+    expect(finished.stderr).toContain('create: line 2 "a"  url: "https://x.example/a"; name: "A"');
+    expect(finished.stderr).toMatch(/\nwaypost: nobody can be asked[^\n]*--yes[^\n]*\n$/);
+    expect(await listLinks()).toEqual([]);
+  });
+
+  test("shows what would be overwritten, before and after, and what would stay", async () => {
+    expect(await importText(rows, "--yes")).toMatchObject({ code: 0 });
+    const changed = rows.replace(",A", ",New").replace("/b,B", "/b,B");
+    const { stderr } = await importText(changed);
+    expect(stderr).toContain("Plan: 1 to overwrite, 1 unchanged.\n");
+    expect(stderr).toContain('update: line 2 "a"  name: "A" becomes "New"');
+    expect(stderr).toMatch(/It takes about \d+ s\./);
+    expect(await listLinks("--filter", "name_eq=New")).toEqual([]);
+  });
+
+  test("that changes nothing says so and is done", async () => {
+    await importText(rows, "--yes");
+    const finished = await importText(rows);
+    expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
+  });
+
+  test("leaves out what is not there, applies the rest, and does not call that whole", async () => {
+    await importText(rows, "--yes");
+    const words = ["--operation", "update", "--yes"];
+    const finished = await importText("path,name\na,New\nnone,New\n", ...words);
+    expect(finished.code).toBe(1);
+    expect(finished.stdout).toMatch(/is done: 1 done, 0 rejected/);
+    expect(finished.stderr).toContain('conflict: line 3 "none"  There is no such link');
+    expect(finished.stderr).toContain("left out, as the plan says: 1.");
+    expect((await listLinks()).map(({ name }: { name: string }) => name)).toEqual(["New", "B"]);
+  });
+
+  test("to delete deletes, and no more than its rows", async () => {
+    await importText(rows, "--yes");
+    const finished = await importText("path\na\n", "--operation", "delete", "--yes");
+    expect(finished).toMatchObject({ code: 0 });
+    expect((await listLinks()).map(({ path }: { path: string }) => path)).toEqual(["b"]);
+  });
+
+  test("shows hostile texts of a file and of a link by their numbers", async () => {
+    const name = "\u001b]0;owned\u0007\u009b2J\u202egnp";
+    const row = `path,name\nh,"${name}"\n`;
+    const made = await importText(row, "--yes");
+    expect(made.code).toBe(0);
+    const changed = await importText('path,name,\u001b[2J\nh,"new",1\n', "--json");
+    const updated = await importText("path,name\nh,new\n", "--json", "--yes");
+    const exported = await run(["jobs", "--json", ...data()]);
+    const said = [made, changed, updated, exported].map(({ stdout, stderr }) => stdout + stderr);
+    expect(said.join("")).toContain("\\\\u{1b}");
+    // oxlint-disable-next-line no-control-regex
+    expect(said.join("").replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+    expect((await listLinks())[0].name).toBe("new");
+    expect(JSON.parse(updated.stdout).plan.sample[0].changes.name.from).toBe(name);
+  });
+});
+
+async function write(name: string, text: string | Uint8Array): Promise<string> {
+  const file = join(dirname(folder.path), name);
+  await writeFile(file, text);
+  return file;
+}
+
+const importFile = (file: string) => run(["import", file, "--yes", "--json", ...data()]);
+
+describe("a file", () => {
+  test.each([
+    ["links.json", '[{"path":"a","url":"https://x.example/"}]'],
+    ["links.txt", '\ufeff\n  [{"path":"a","url":"https://x.example/"}]'],
+    ["answer.json", '{"links":[{"path":"a","url":"https://x.example/"}],"meta":{"count":1}}'],
+    ["links.csv", "\ufeffpath;url\r\na;https://x.example/\r\n"],
+    ["wide.csv", Buffer.from("\ufeffpath\turl\r\na\thttps://x.example/\r\n", "utf16le")],
+    ["wide.txt", Buffer.from('\ufeff[{"path":"a","url":"https://x.example/"}]', "utf16le")],
+    [
+      "firebase.csv",
+      "dynamic_link,link_name,link\nhttps://x.page.link/a,Name,https://x.example/\n",
+    ],
+    [
+      "bitly.json",
+      '{"links":[{"link":"https://bit.ly/a","long_url":"https://x.example/","tags":["x"]}]}',
+    ],
+  ])("%s is read by what is in it", async (name, text) => {
+    const finished = await importFile(await write(name, text));
+    expect(finished).toMatchObject({ code: 0 });
+    expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
+  });
+
+  test("of another service says what of it was not taken over", async () => {
+    const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
+    const { stdout, stderr } = await importFile(await write("bitly.csv", text));
+    expect(stderr).toContain('not taken over: "tags" (1 value, such as "x, y")');
+    expect(JSON.parse(stdout).plan.unmapped).toEqual([
+      { field: "tags", count: 1, example: "x, y" },
+    ]);
+  });
+
+  test.each([
+    ["broken.json", '[{"path":"a"},{"path"', "is no JSON"],
+    ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
+  ])("%s is refused before anything is opened for it", async (name, text, message) => {
+    const finished = await importFile(await write(name, text));
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toMatch(/^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
+    expect(finished.stderr).toContain(message);
+  });
+
+  test.each([
+    ["empty.csv", "", "There is nothing in it"],
+    ["header.csv", "path,url\n", "There is no row in it"],
+    ["latin.csv", Buffer.from("path,name\na,é\n", "latin1"), "not UTF-8"],
+    ["typo.csv", "path,urls\na,https://x.example/\n", "did you mean url?"],
+  ])("%s has a fault that is named", async (name, text, message) => {
+    const finished = await importFile(await write(name, text));
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain(message);
+    expect(await listLinks()).toEqual([]);
+  });
+
+  test.each([
+    [["none.csv"], 'there is no file "none.csv"'],
+    [["src"], '"src" is a folder'],
+    [[], "import takes one FILE"],
+    [["a.csv", "b.csv"], "import takes one FILE"],
+    [["package.json", "--operation", "drop"], "it takes upsert, update, delete"],
+    [["package.json", "--mode", "read-only"], "read-only"],
+    [["package.json", "--format", "csv"], "Unknown option '--format'"],
+  ])("import %j is refused in one line", async (words, message) => {
+    const finished = await run(["import", ...words, "--yes", ...data()]);
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
+    expect(finished.stderr).toContain(message);
+  });
+});
+
+describe("with a deployment elsewhere", () => {
+  test("the same command works with its key, and shows another key nothing of it", async () => {
+    await using elsewhere = await createFolder();
+    await using serving = await startServe(elsewhere.path);
+    const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
+    const input = "path,url\na,https://x.example/\n";
+    const made = await run(["import", "-", "--yes", "--json", ...data()], { env, input });
+    expect(made).toMatchObject({ code: 0 });
+    expect(JSON.parse(made.stdout).job).toMatchObject({ state: "done", counts: { done: 1 } });
+    expect((await serving.call("GET", "/links")).body.meta.count).toBe(1);
+    expect(existsSync(join(folder.path, "waypost.db"))).toBe(false);
+    const jobs = async (more: object) =>
+      JSON.parse((await run(["jobs", "--json", ...data()], { env: { ...env, ...more } })).stdout);
+    expect((await jobs({})).jobs).toHaveLength(1);
+    expect((await jobs({ WAYPOST_API_KEY: "another" })).jobs).toEqual([]);
+  });
+
+  test.each([
+    ["a key that is none", { WAYPOST_API_KEY: "none" }, /^API key is invalid; .*waypost tools/],
+    ["no key", {}, /^there is no key; set WAYPOST_API_KEY/],
+  ])("%s is told of with what to do, and nothing is sent", async (_, more, message) => {
+    await using elsewhere = await createFolder();
+    await using serving = await startServe(elsewhere.path);
+    const env = { WAYPOST_BASE_URL: serving.places.url, ...more };
+    const input = "path,url\na,https://x.example/\n";
+    const refused = await run(["import", "-", "--yes", ...data()], { env, input });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr.split("waypost: ")[1]).toMatch(message);
+    expect((await serving.call("GET", "/links")).body.meta.count).toBe(0);
+  });
+
+  test("an address where nobody answers is named", async () => {
+    const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
+    const input = "path,url\na,https://x.example/\n";
+    const refused = await run(["import", "-", "--yes", ...data()], { env, input });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/\nwaypost: .*ECONNREFUSED.*WAYPOST_BASE_URL.*\n$/);
+  });
+});
+
+test("Ctrl-C while the plan is made changes nothing", async () => {
+  // A file that never ends.
+  const input = new PassThrough();
+  input.write("path,url\na,https://x.example/\n");
+  const running = begin(["import", "-", "--yes", ...data()], { input });
+  await running.untilSaid(/Reading what is there/);
+  running.send("SIGINT");
+  const finished = await running.finished;
+  expect(finished).toMatchObject({ code: 130, stdout: "" });
+  expect(finished.stderr).toMatch(/\nwaypost: stopped before anything was changed\n$/);
+  expect(await listLinks()).toEqual([]);
+});

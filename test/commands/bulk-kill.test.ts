@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createChance } from "../bulk/simulator/chance.ts";
+import { createFolder } from "../support/command.ts";
+import {
+  applyKilled,
+  expectDone,
+  finish,
+  listNamed,
+  plan,
+  withProcess,
+  type Site,
+} from "../support/job-site.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
+import { openGround, type Ground } from "../support/mcp-ground.ts";
+import { openWriteLog } from "../support/write-log.ts";
+
+/**
+ * The built command at its own pace, killed in the middle of a job, as a client lives with it:
+ * the next process waits until the dead one's lease is over. Many more kills are in test/bulk.
+ */
+
+const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
+const rows = 120;
+const kills = 2;
+const most = { writes: 50, pause_ms: 200 } as const;
+
+let served: Ground;
+
+beforeAll(async () => {
+  served = await openGround();
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+test.concurrent.each(["embedded", "served"] as const)(
+  `a plan that a person approved of once outlives its processes (%s, KILL_SEED=${seed})`,
+  async (kind) => {
+    await using folder = await createFolder();
+    const asked: string[] = [];
+    const site = await openSite(kind, folder.path, asked);
+    const chance = createChance(seed, kind);
+    const old = listNamed("old", rows / 2);
+    const wanted = listNamed("new", rows);
+    const plan_id = await withProcess(site, async (client) => {
+      for (const named of old) await client.callTool("create_link", named);
+      await site.log.take();
+      return plan(client, { operation: "upsert", rows: wanted });
+    });
+    for (let kill = 0; kill < kills; kill += 1) {
+      expect(await applyKilled(site, plan_id, chance, most)).toBeUndefined();
+    }
+    const planned = wanted.map(({ path }, index) => {
+      return `${index < old.length ? "update" : "create"} ${path}`;
+    });
+    await withProcess(site, async (client) => {
+      const job = await finish(client, plan_id);
+      await expectDone(client, job, wanted, { written: await site.log.take(), planned });
+    });
+    expect(asked).toEqual([expect.stringContaining(`${rows} links: create 60, overwrite 60`)]);
+    site.log.close();
+  },
+  180_000,
+);
+
+async function openSite(kind: "embedded" | "served", data: string, asked: string[]): Promise<Site> {
+  const isOwn = kind === "embedded";
+  const env = isOwn ? {} : { WAYPOST_API_KEY: (await served.addTenant()).key };
+  const words = isOwn ? [] : ["--base-url", served.serving.places.url];
+  const elicit = (message: string) => {
+    asked.push(message);
+    return { action: "accept", content: { approve: true, count: rows } } as const;
+  };
+  const start = () => connectV2({ transport: "stdio", data, words, env, elicit });
+  // The first start makes the database.
+  if (isOwn) await (await start()).close();
+  return { start, log: await openWriteLog(join(isOwn ? data : served.data, "waypost.db")) };
+}

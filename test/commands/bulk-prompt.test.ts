@@ -1,0 +1,140 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { askToGoOn } from "../../src/commands/ask.ts";
+import { describeSeconds } from "../../src/commands/describe-time.ts";
+import { startProgress, type Screen } from "../../src/commands/progress-bar.ts";
+
+/** What a terminal shows while links change, and how it asks before they do. */
+
+function createScreen(more: Partial<Screen> = {}) {
+  const written: string[] = [];
+  return { ...more, written, write: (text: string) => written.push(text) };
+}
+
+const count = (done: number, total: number, others = {}) => {
+  const counts = { done, rejected: 0, unknown: 0, ...others };
+  return { ...counts, left: total - counts.done - counts.rejected - counts.unknown };
+};
+
+describe("on a terminal", () => {
+  test("one line is drawn again and again, with pace and time left, and ended once", () => {
+    let time = 0;
+    const screen = createScreen({ isTTY: true, columns: 80 });
+    const progress = startProgress(screen, count(0, 600), { monotonic: () => time });
+    progress.show(count(0, 600));
+    time = 10_000;
+    progress.show(count(90, 600, { rejected: 8, unknown: 2 }));
+    time = 60_000;
+    progress.show(count(600, 600));
+    progress.end();
+    expect(screen.written).toEqual([
+      "\r[------------------------------] 0/600",
+      "\r[#####-------------------------] 100/600  10.0 a second  50 s left",
+      "\r[##############################] 600/600  10.0 a second  0 s left ",
+      "\n",
+    ]);
+  });
+
+  test("a shorter line covers all of the longer one before it", () => {
+    let time = 1000;
+    const screen = createScreen({ isTTY: true, columns: 80 });
+    const progress = startProgress(screen, count(0, 100), { monotonic: () => time });
+    time = 2000;
+    progress.show(count(1, 100));
+    time = 3000;
+    progress.show(count(99, 100));
+    const [longer = "", shorter = ""] = screen.written;
+    expect(longer).toContain("1 min 39 s left");
+    expect(shorter).toContain("1 s left");
+    expect(shorter).toHaveLength(longer.length);
+  });
+
+  test.each([20, 24, 40, 79, 200])("no line is wider than %d columns", (columns) => {
+    let time = 0;
+    const screen = createScreen({ isTTY: true, columns });
+    const progress = startProgress(screen, count(0, 100_000), { monotonic: () => time });
+    time = 1000;
+    progress.show(count(9, 100_000));
+    for (const line of screen.written) expect(line.length - 1).toBeLessThan(columns);
+  });
+
+  test("what went before a job was resumed says nothing about its pace", () => {
+    let time = 0;
+    const screen = createScreen({ isTTY: true, columns: 0 });
+    const progress = startProgress(screen, count(500, 600), { monotonic: () => time });
+    time = 5000;
+    progress.show(count(550, 600));
+    expect(screen.written.at(-1)).toContain("550/600  10.0 a second  5 s left");
+  });
+});
+
+test("elsewhere there is a line for each tenth, or ten seconds, and none is redrawn", () => {
+  let time = 0;
+  const screen = createScreen();
+  const progress = startProgress(screen, count(0, 1000), { monotonic: () => time });
+  for (let done = 0; done <= 1000; done += 5) {
+    progress.show(count(done, 1000));
+    // The second half is slow.
+    time += done < 500 ? 500 : 2000;
+  }
+  progress.end();
+  const places = screen.written.map((line) => Number(line.split(" ")[0]));
+  expect(places.slice(0, 5)).toEqual([100, 200, 300, 400, 500]);
+  expect(places.slice(5, 9)).toEqual([525, 550, 575, 600]);
+  expect(screen.written[0]).toBe("100 of 1000, 10.0 a second, 1 min 30 s left\n");
+  expect(screen.written.join("")).not.toContain("\r");
+});
+
+test.each([
+  [0, "0 s"],
+  [59, "59 s"],
+  [60, "1 min"],
+  [134, "2 min 14 s"],
+  [3600, "1 h"],
+  [3725, "1 h 2 min"],
+  [90_000, "1 d 1 h"],
+])("%d seconds are said as %s", (seconds, said) => {
+  expect(describeSeconds(seconds)).toBe(said);
+});
+
+async function ask(typed: string | undefined, wanted?: number, isStopped = false) {
+  const input = new PassThrough();
+  const screen = createScreen();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const asking = askToGoOn({ input, screen, count: wanted, signal });
+  if (isStopped) stop.abort();
+  else input.end(typed);
+  return { isMeant: await asking, said: screen.written.join("") };
+}
+
+describe("the question", () => {
+  test.each([
+    ["yes\n", true],
+    [" yes \r\n", true],
+    ["y\n", false],
+    ["YES\n", false],
+    ["no\n", false],
+    ["\n", false],
+    ["no\nyes\n", false],
+    ["", false],
+  ])("takes %j for %s", async (typed, isMeant) => {
+    expect(await ask(typed)).toMatchObject({ isMeant });
+  });
+
+  test.each([
+    ["312\n", true],
+    ["yes\n", false],
+    ["31\n", false],
+    ["3120\n", false],
+    ["", false],
+  ])("about 312 links takes %j for %s, and says what it wants", async (typed, isMeant) => {
+    const asked = await ask(typed, 312);
+    expect(asked.isMeant).toBe(isMeant);
+    expect(asked.said).toContain("Type 312, the number of links, to go on: ");
+  });
+
+  test("is not waited for once the person stops the command", async () => {
+    expect(await ask(undefined, undefined, true)).toMatchObject({ isMeant: false });
+  });
+});
