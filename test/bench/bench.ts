@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
 import { readTally } from "../../src/store/tallies.ts";
+import { measureBulk } from "./bulk.ts";
 import { measureCreates } from "./creates.ts";
+import { formatFindings, isExceeded } from "./finding.ts";
 import { prepareGround } from "./ground.ts";
 import { startServer } from "./http.ts";
 import { measureIndexBuild } from "./index-build.ts";
@@ -11,13 +13,17 @@ import { formatRows, isMet, type Row } from "./table.ts";
 import { measureVisits } from "./visits.ts";
 
 /**
- * `npm run bench -- [--only api|mcp] [--links 50000] [--seconds 1] [--visits 100000]`: what the
- * built command costs, the service and the link host measured over HTTP and the MCP server over
- * stdio, each on a data folder of its own. The numbers to reach are those of the issues.
+ * `npm run bench -- [--only api|mcp|bulk] [--links 50000] [--seconds 1] [--visits 100000]`: what
+ * the built command costs, the service and the link host measured over HTTP, the MCP server over
+ * stdio, and many links at once, each on a data folder of its own. The numbers to reach are those
+ * of the issues.
  */
 
+const parts = ["api", "mcp", "bulk"] as const;
+type Part = (typeof parts)[number];
+
 type Flags = {
-  readonly only: string | undefined;
+  readonly only: Part | undefined;
   readonly links: number;
   readonly seconds: number;
   readonly visits: number;
@@ -27,13 +33,17 @@ await bench();
 
 async function bench(): Promise<void> {
   const { only, ...extent } = readFlags();
+  const isWanted = (part: Part) => only === undefined || only === part;
   const rows = [
-    ...(only === "mcp" ? [] : await measureApi(extent)),
-    ...(only === "api" ? [] : await measureMcp(say)),
+    ...(isWanted("api") ? await measureApi(extent) : []),
+    ...(isWanted("mcp") ? await measureMcp(say) : []),
   ];
-  const missed = rows.filter((row) => isMet(row) === false).length;
+  const findings = isWanted("bulk") ? await measureBulk(say) : [];
+  const missed =
+    rows.filter((row) => isMet(row) === false).length + findings.filter(isExceeded).length;
   say(`\nNode ${process.versions.node}\n`);
-  console.log(formatRows(rows));
+  if (rows.length > 0) say(`${formatRows(rows)}\n`);
+  if (findings.length > 0) say(formatFindings(findings));
   say(missed === 0 ? "\nEvery target is met." : `\n${missed} targets are missed.`);
 }
 
@@ -81,13 +91,15 @@ function readFlags(): Flags {
   const links = Number(values.links);
   const seconds = Number(values.seconds);
   const visits = Number(values.visits);
-  if (only !== undefined && only !== "api" && only !== "mcp") {
-    throw new RangeError("--only api or --only mcp");
-  }
+  if (only !== undefined && !isPart(only)) throw new RangeError(`--only ${parts.join(", ")}`);
   if (!(links >= 20_000) || !(seconds >= 1) || !(visits >= 1000)) {
     throw new RangeError("--links from 20000 on, --seconds from 1 on, --visits from 1000 on");
   }
   return { only, links, seconds, visits };
+}
+
+function isPart(word: string): word is Part {
+  return parts.some((part) => part === word);
 }
 
 function describeWait(figures: { p50_ms: number; p99_ms: number; worst_ms: number }): string {

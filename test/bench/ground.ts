@@ -75,7 +75,7 @@ export function createKeyRing({ keys }: Plot): () => string {
   return () => keys[turn++ % keys.length] ?? "";
 }
 
-async function addPlot(store: Store, subdomain: string): Promise<Plot> {
+export async function addPlot(store: Store, subdomain: string): Promise<Plot> {
   const names = { name: subdomain, subdomain, custom_domain: null };
   const project = await store.write((db) => makeProject(db, maker, names));
   const wanted = { project_id: project.id, scopes: [], role: "owner" } as const;

@@ -1,13 +1,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { readPeak_mb, readThreads_us } from "./threads.ts";
 
 /** An MCP server as a process of its own, asked over its pipes with no SDK in between. */
 export type StdioServer = {
   readonly ask: (method: string, params?: object) => Promise<Reply>;
   /** The processor time that all threads of the process have used so far. */
   readonly readCpu_us: () => number;
+  /** The most memory that it has ever held. */
+  readonly readPeak_mb: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -37,6 +39,7 @@ export async function startStdio(
   return {
     ask,
     readCpu_us: () => readThreads_us(child.pid),
+    readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, "exit");
       child.stdin?.end();
@@ -82,17 +85,4 @@ function converse({ stdin, stdout }: ChildProcess, always: object) {
       return new Promise<Reply>((resolve) => waiting.set(id, resolve));
     },
   };
-}
-
-/**
- * Linux counts each thread's time in nanoseconds, and a process's in ticks of 10 ms; elsewhere
- * there is nothing to read.
- */
-function readThreads_us(pid: number | undefined): number {
-  const folder = `/proc/${pid}/task`;
-  const times = readdirSync(folder).map((thread) => {
-    const [running = "0"] = readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ");
-    return Number(running) / 1000;
-  });
-  return times.reduce((total, time) => total + time, 0);
 }
