@@ -8,12 +8,20 @@ import type { Endpoint } from "../src/contract/endpoint.ts";
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
 import { renderManifest } from "./tools/manifest.js";
+import { spacings_ms } from "../src/bulk/pace.ts";
+import { bitly } from "../src/bulk/formats/bitly.ts";
+import { branch } from "../src/bulk/formats/branch.ts";
+import { firebase } from "../src/bulk/formats/firebase.ts";
+import { shortIo } from "../src/bulk/formats/short-io.ts";
 import { createToolbox } from "../src/mcp/toolbox.ts";
+import { groups } from "../src/mcp/tool.ts";
 import { bundle, createFolder, startServe } from "./support/command.ts";
+import { answering, openStage, ownerFacts } from "./support/stage.ts";
 
 /** What the documents say, held against what is true. */
 
 const readme = readFileSync("README.md", "utf8");
+const help = readFileSync("src/commands/help.ts", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
 test("the README opens with the command that runs it and the one that tests it", () => {
@@ -41,7 +49,6 @@ test("manifest.json has the tools of a live tools/list and the package's version
 
 test("manifest.json sets known variables alone, each from a field that the user fills in", () => {
   const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
-  const help = readFileSync("src/commands/help.ts", "utf8");
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
     expect(help).toContain(variable);
     const [, field = ""] = /^\$\{user_config\.(\w+)\}$/.exec(value) ?? [];
@@ -92,8 +99,59 @@ describe("the blocks that connect a client", () => {
   });
 });
 
+describe("the README", () => {
+  /** Without what stands in a table or breaks a line. */
+  const prose = readme.replace(/\s+/g, " ");
+
+  test("names every prompt and every kind of resource that a client finds", async () => {
+    await using stage = await openStage({
+      send: answering(500, {}),
+      known: { facts: ownerFacts },
+    });
+    const { prompts } = await stage.client.listPrompts();
+    const { resourceTemplates } = await stage.client.listResourceTemplates();
+    const { resources } = await stage.client.listResources();
+    const named = [
+      ...prompts.map(({ name }) => name),
+      // What is there for links is there for apps alike.
+      ...resourceTemplates.map(({ uriTemplate }) => uriTemplate).filter((uri) => !/app/.test(uri)),
+      ...resources.map(({ uri }) => uri).filter((uri) => uri.startsWith("waypost:")),
+    ];
+    expect(named.length).toBeGreaterThan(8);
+    expect(named.filter((name) => !prose.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test("and the help text name every command and every group of tools", () => {
+    const main = readFileSync("src/main.ts", "utf8");
+    const names = [...main.matchAll(/^ {4}"([a-z]+)",$/gm)].map(([, name]) => name ?? "");
+    expect(names).toEqual(expect.arrayContaining(["serve", "import", "export", "jobs"]));
+    for (const name of names.filter((other) => other !== "stdio")) {
+      expect(help).toContain(`waypost ${name}`);
+      expect(readme).toMatch(new RegExp(`^\\| \`waypost ${name}[ \`]`, "m"));
+    }
+    const [settings = ""] = readme.match(/^\| `WAYPOST_TOOLS`.*$/m) ?? [];
+    const [flags = ""] = help.match(/WAYPOST_TOOLS[^;]*/) ?? [];
+    for (const group of groups) {
+      expect(settings).toContain(`\`${group}\``);
+      expect(flags).toMatch(new RegExp(`\\b${group}\\b`));
+    }
+  });
+
+  test("names the services whose exports are known, and so does the help text", () => {
+    for (const { title } of [firebase, bitly, branch, shortIo]) {
+      expect(readme).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));
+      expect(help.replace(/\s+/g, " ")).toContain(title);
+    }
+  });
+
+  test("tells the pace that jobs have", () => {
+    const { write, delete: deletion } = spacings_ms;
+    expect(prose).toContain(`a write every ${write} ms`);
+    expect(prose).toContain(`a deletion every ${deletion} ms`);
+  });
+});
+
 test("the help text and the README name the same settings", () => {
-  const help = readFileSync("src/commands/help.ts", "utf8");
   const variables = new Set(readme.match(/WAYPOST_[A-Z_]+/g));
   expect(new Set(help.match(/WAYPOST_[A-Z_]+/g))).toEqual(variables);
 });

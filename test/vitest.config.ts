@@ -7,5 +7,7 @@ export default defineConfig({
     // Real processes, real disks and thousands of generated cases take their time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Many tests wait for real time, so that two share what one would leave idle.
+    maxWorkers: 2,
   },
 });
