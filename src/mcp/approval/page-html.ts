@@ -71,8 +71,8 @@ const pinField = `<label>PIN
 </label>`;
 
 function renderFact({ name, text }: Fact): string {
-  // A field's own name, and not what somebody has called a link.
-  const label = /^[a-z_ ]+$/.test(name) ? writeLabel(name) : name;
+  // What somebody has called a link is quoted, and stays as it is.
+  const label = name.includes('"') ? name : writeLabel(name);
   return `<div><dt>${escape(label)}</dt><dd>${escape(text)}</dd></div>`;
 }
 
