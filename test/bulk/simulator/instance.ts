@@ -22,6 +22,8 @@ export type Instance = {
   readonly kill: () => void;
   /** Kills it when it has done so many more steps. */
   readonly killAfter: (steps: number) => void;
+  /** Kills it as soon as so many more requests to write have left. */
+  readonly killAfterWrites: (writes: number) => void;
   /** Its own time stands still from that step on, for so long. */
   readonly suspendAfter: (steps: number, milliseconds: number) => void;
 };
@@ -74,11 +76,13 @@ export function startInstance(machine: Machine, name: string): Instance {
     isDead: fate.isDead,
     kill: fate.kill,
     killAfter: fate.killAfter,
+    killAfterWrites: fate.killAfterWrites,
     suspendAfter: fate.suspendAfter,
   };
 }
 
-type Fate = Pick<Instance, "killed" | "isDead" | "kill" | "killAfter" | "suspendAfter"> & {
+type Fate = Omit<Instance, "name" | "bulk" | "owner"> & {
+  readonly countWrite: () => void;
   /** A step: a dead process never comes out of it, and a suspended one later. */
   readonly step: () => Promise<void>;
   /** Something that reaches out of the process: it may end before, and after it. */
@@ -89,6 +93,7 @@ type Fate = Pick<Instance, "killed" | "isDead" | "kill" | "killAfter" | "suspend
 function createFate({ time, note }: Machine, name: string): Fate {
   let isDead = false;
   let stepsToDeath = Infinity;
+  let writesToDeath = Infinity;
   let suspension: { steps: number; readonly milliseconds: number } | undefined;
   let awakeAt = 0;
   let tell: ((how: typeof wasKilled) => void) | undefined;
@@ -121,6 +126,10 @@ function createFate({ time, note }: Machine, name: string): Fate {
     isDead: () => isDead,
     kill,
     killAfter: (steps) => (stepsToDeath = steps),
+    killAfterWrites: (writes) => (writesToDeath = writes),
+    countWrite: () => {
+      if ((writesToDeath -= 1) <= 0) kill();
+    },
     suspendAfter: (steps, milliseconds) => (suspension = { steps, milliseconds }),
     step,
     through: async (act) => {
@@ -144,9 +153,13 @@ function createFate({ time, note }: Machine, name: string): Fate {
   };
 }
 
-function guardSend(send: Send, { through }: Fate): Send {
+function guardSend(send: Send, { through, countWrite }: Fate): Send {
   return async (request, readSignal) => {
-    const reply = await through(() => send(request, readSignal));
+    const reply = await through(() => {
+      const sent = send(request, readSignal);
+      if (request.method !== "GET") countWrite();
+      return sent;
+    });
     return { ...reply, readBody: (isPage) => through(() => reply.readBody(isPage)) };
   };
 }

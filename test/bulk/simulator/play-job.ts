@@ -37,6 +37,7 @@ export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): 
     stage.note(`round ${round}${isCalm ? ", all is well" : ""}`);
     if (instance.isDead() || chance.isLikely(0.3)) instance = stage.start();
     instance.killAfter(Infinity);
+    instance.killAfterWrites(Infinity);
     if (hasOthers && !isCalm) scheduleOthers(stage, planned);
     if (hasJumps && !isCalm) scheduleJump(stage, drawMoment(stage, planned));
     const play = isCalm ? playPlain : chance.pick(plays);
@@ -60,8 +61,11 @@ type Play = (stage: Stage, planned: Planned, instance: Instance) => Promise<unkn
 const playPlain: Play = (stage, planned, instance) => run(stage, planned, instance);
 
 const playCrash: Play = (stage, planned, instance) => {
-  instance.killAfter(drawSteps(stage, planned));
-  stage.figures.add("crashes planned");
+  const { chance, figures } = stage;
+  // At any moment, or at the worst one: something has left, and nobody will hear what came of it.
+  if (chance.isLikely(0.5)) instance.killAfter(drawSteps(stage, planned));
+  else instance.killAfterWrites(chance.between(1, 1 + planned.rows.length));
+  figures.add("crashes planned");
   return run(stage, planned, instance);
 };
 
