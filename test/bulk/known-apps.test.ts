@@ -5,7 +5,7 @@ import { CallFailure } from "../../src/client/failure.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { createWorld } from "../support/world.ts";
 
-test("a list of apps that fails while the other is awaited is told, and strays nowhere", async () => {
+test("a list of apps that fails beside the other one is told, and strays nowhere", async () => {
   await using world = await createWorld();
   const { client } = createTraveller({
     world,
