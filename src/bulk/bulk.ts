@@ -5,7 +5,7 @@ import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/journal.ts";
 import type { Plan, PlanRow, RowPage } from "../state/plans.ts";
-import { writePages, type ExportFormat } from "./export-links.ts";
+import { countEach, writePages, type ExportFormat } from "./export-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./planner.ts";
 import { createRunner, type Runner, type RunnerOptions } from "./runner.ts";
@@ -71,7 +71,7 @@ export function createBulk(options: RunnerOptions): Bulk {
       let count = 0;
       const parts = selectParts({ call, signal: limit(signal) }, filters);
       // Whoever may not read them is told so before anything is kept.
-      const counted = await readAhead(noteEach(parts, (links) => (count += links.length)));
+      const counted = await readAhead(countEach(parts, (more) => (count += more)));
       const type = format === "csv" ? "text/csv" : "application/json";
       const { exports } = await openState();
       const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
@@ -80,16 +80,6 @@ export function createBulk(options: RunnerOptions): Bulk {
     findExport: async (id, page, { key_print }) =>
       (await openState()).exports.findPage(key_print, id, page),
   };
-}
-
-async function* noteEach<Item>(
-  items: AsyncIterable<Item>,
-  note: (item: Item) => unknown,
-): AsyncGenerator<Item> {
-  for await (const item of items) {
-    note(item);
-    yield item;
-  }
 }
 
 async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {

@@ -2,24 +2,21 @@ import { uuidPattern } from "../contract/fields.ts";
 import { checkLink, type LinkValues } from "../contract/link-rules.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
+import type { PlanOperation, PlanProblem } from "../state/plans.ts";
 import { checkApps } from "./check-apps.ts";
 import type { GivenRow } from "./columns.ts";
 import { addHint } from "./hints.ts";
 
 /** The rules of one row and of the rows beside each other, before anything is read or sent. */
 
-export const operations = ["upsert", "update", "delete"] as const;
-export type Operation = (typeof operations)[number];
+export const operations = [
+  "upsert",
+  "update",
+  "delete",
+] as const satisfies readonly PlanOperation[];
 
 /** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
 export type Unit = "line" | "row";
-
-export type RowProblem = {
-  /** Left out where the whole source is meant. */
-  readonly row?: number;
-  readonly field?: string;
-  readonly message: string;
-};
 
 export type CheckedRow = {
   readonly row: number;
@@ -36,7 +33,7 @@ export type CheckedRow = {
   /** Of the plain fields, what would then be stored: for comparing. */
   readonly values: Partial<LinkValues>;
   /** All that is wrong with it; such a row must not be written. */
-  readonly problems: readonly RowProblem[];
+  readonly problems: readonly PlanProblem[];
 };
 
 /** Which row came first with an id or a path. */
@@ -52,7 +49,7 @@ export function startSeen(unit: Unit): Seen {
 
 /** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
 export function checkRow(
-  operation: Operation,
+  operation: PlanOperation,
   row: number,
   given: GivenRow,
   seen: Seen,
@@ -108,7 +105,7 @@ function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
 }
 
 function takeWritten(
-  operation: Operation,
+  operation: PlanOperation,
   isMove: boolean,
   fields: LinkFields,
   values: Partial<LinkValues>,
@@ -123,7 +120,7 @@ function takeWritten(
 }
 
 function checkKeys(
-  operation: Operation,
+  operation: PlanOperation,
   id: string,
   path: string | undefined,
   isNamed: boolean,

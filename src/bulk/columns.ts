@@ -2,10 +2,9 @@ import * as z from "zod";
 import { links, type Link, type LinkFields } from "../contract/links.ts";
 import { findNearest } from "../contract/nearest.ts";
 import { faultOf, type FieldProblem } from "../contract/problem.ts";
-import { isBlank } from "../contract/text.ts";
+import { isBlank, quoteLine } from "../contract/text.ts";
 import { unwrap } from "../contract/unwrap.ts";
 import { defuse, readDefused } from "./formula.ts";
-import { quoteText } from "./quote-text.ts";
 
 /**
  * The columns of a file of links, as the contract has the fields of a link: a plain field by its
@@ -132,7 +131,7 @@ export function explainUnknown(name: string, index?: number): FieldProblem {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
   const what = index === undefined ? "field" : "column";
-  return { field: name, message: `There is no ${what} ${quoteText(name)}${hint}` };
+  return { field: name, message: `There is no ${what} ${quoteLine(name)}${hint}` };
 }
 
 function findMeant(name: string): string | undefined {
@@ -189,7 +188,7 @@ function readValue(kind: Kind, cell: string): unknown {
 }
 
 function explainFlag(name: string, cell: string): FieldProblem {
-  const message = `must be true or false (or 1, 0, yes, no), not ${quoteText(cell)}`;
+  const message = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
   return { ...faultOf(name, message), field: name };
 }
 

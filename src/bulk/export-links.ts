@@ -51,6 +51,17 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
+/** The same parts, while somebody counts the links in them. */
+export async function* countEach(
+  parts: AsyncIterable<readonly Link[]>,
+  add: (more: number) => unknown,
+): AsyncGenerator<readonly Link[]> {
+  for await (const links of parts) {
+    add(links.length);
+    yield links;
+  }
+}
+
 function writeItem(link: Link, format: ExportFormat): string {
   return format === "csv" ? writeRecord(writeLink(link)) : JSON.stringify(pickExported(link));
 }

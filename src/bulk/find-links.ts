@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { links, type Link } from "../contract/links.ts";
 import { paging } from "../contract/policy.ts";
 import { Problem } from "../contract/problem.ts";
-import { isFindable, type CheckedRow, type Operation } from "./check-rows.ts";
+import { isFindable, type CheckedRow } from "./check-rows.ts";
+import type { PlanOperation } from "../state/plans.ts";
 import { selectLinks, type Asking } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
@@ -39,7 +40,7 @@ export async function* gatherRows(
 
 /** By path wherever that can be: paths are looked up together, and ids one by one. */
 export async function findLinks(
-  { operation, ...asking }: Asking & { readonly operation: Operation },
+  { operation, ...asking }: Asking & { readonly operation: PlanOperation },
   batch: readonly CheckedRow[],
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);

@@ -1,4 +1,4 @@
-import type { RowProblem } from "./check-rows.ts";
+import type { PlanProblem } from "../state/plans.ts";
 import type { Format } from "./formats/format.ts";
 import type { Unmapped } from "./import-formats.ts";
 
@@ -8,13 +8,13 @@ export type Findings = {
   /** Whose export it is; undefined for columns and members of ours. */
   readonly format: string | undefined;
   /** The first problems, of the source and of its rows, as they were met. */
-  readonly problems: readonly RowProblem[];
+  readonly problems: readonly PlanProblem[];
   readonly unmapped: readonly Unmapped[];
 };
 
 export type Notes = {
   readonly recognize: (format: Format) => void;
-  readonly add: (problems: readonly RowProblem[]) => void;
+  readonly add: (problems: readonly PlanProblem[]) => void;
   readonly unmapped: Map<string, Unmapped>;
   readonly list: () => Findings;
 };
@@ -23,7 +23,7 @@ export type Notes = {
 const mostProblems = 1000;
 
 export function startNotes(): Notes {
-  const problems: RowProblem[] = [];
+  const problems: PlanProblem[] = [];
   const unmapped = new Map<string, Unmapped>();
   let format: Format | undefined;
   return {

@@ -1,10 +1,10 @@
+import { quoteLine } from "../contract/text.ts";
 import type { GivenRow } from "./columns.ts";
 import { bitly } from "./formats/bitly.ts";
 import { branch } from "./formats/branch.ts";
 import { firebase } from "./formats/firebase.ts";
 import { simplifyName, type ForeignLink, type Format } from "./formats/format.ts";
 import { shortIo } from "./formats/short-io.ts";
-import { quoteText } from "./quote-text.ts";
 
 /** What people bring from other services, and what of it has no place here. */
 
@@ -63,7 +63,7 @@ export function convertLink(
 
 /** A link's password, or an account's, is nothing to be told on. */
 function show(name: string, text: string): string {
-  return /password|secret/i.test(name) ? "(hidden)" : quoteText(text).slice(1, -1);
+  return /password|secret/i.test(name) ? "(hidden)" : quoteLine(text).slice(1, -1);
 }
 
 /** Deeper than any of these services nests; what is deeper is kept as its JSON. */

@@ -1,4 +1,4 @@
-import type { Plan } from "../state/plans.ts";
+import { countActs, type Plan } from "../state/plans.ts";
 
 /** How fast rows are done: evenly, and just under six hundred writes a minute. */
 export const spacings_ms = {
@@ -10,4 +10,9 @@ export const spacings_ms = {
 export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update" | "delete">) {
   const writes = counts.create + counts.update;
   return Math.ceil((writes * spacings_ms.write + counts.delete * spacings_ms.delete) / 1000);
+}
+
+/** Of the plan's time, the share of so many of its rows. */
+export function estimatePart(counts: Plan["counts"], rows: number): number {
+  return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countActs(counts), 1));
 }

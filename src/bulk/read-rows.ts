@@ -1,11 +1,6 @@
-import {
-  checkRow,
-  startSeen,
-  type CheckedRow,
-  type Operation,
-  type RowProblem,
-  type Seen,
-} from "./check-rows.ts";
+import { quoteLine } from "../contract/text.ts";
+import { checkRow, startSeen, type CheckedRow, type Seen } from "./check-rows.ts";
+import type { PlanOperation, PlanProblem } from "../state/plans.ts";
 import {
   readCells,
   readHeader,
@@ -24,7 +19,6 @@ import {
   readForeignObject,
 } from "./import-formats.ts";
 import { listItems } from "./list-items.ts";
-import { quoteText } from "./quote-text.ts";
 import type { TextSource } from "./read-text.ts";
 import { readObject } from "./row-object.ts";
 
@@ -43,7 +37,7 @@ export type RowReading = {
   readonly listFindings: () => Findings;
 };
 
-export function readRows(source: RowSource, operation: Operation): RowReading {
+export function readRows(source: RowSource, operation: PlanOperation): RowReading {
   const unit = "csv" in source ? "line" : "row";
   const notes = startNotes();
   const reading: Reading = { operation, seen: startSeen(unit), notes };
@@ -51,7 +45,7 @@ export function readRows(source: RowSource, operation: Operation): RowReading {
   return { rows: noteEach(rows, notes), listFindings: notes.list };
 }
 
-type Reading = { readonly operation: Operation; readonly seen: Seen; readonly notes: Notes };
+type Reading = { readonly operation: PlanOperation; readonly seen: Seen; readonly notes: Notes };
 
 async function* noteEach(
   rows: AsyncIterable<CheckedRow> | Iterable<CheckedRow>,
@@ -124,7 +118,7 @@ function noteLeft({ unmapped }: Notes, field: string, value: unknown): void {
   if (text === "" || text === '""') return;
   const { count, example } = unmapped.get(field) ?? {
     count: 0,
-    example: quoteText(text).slice(1, -1),
+    example: quoteLine(text).slice(1, -1),
   };
   unmapped.set(field, { field, count: count + 1, example });
 }
@@ -157,7 +151,7 @@ function isRefused(format: Format | undefined, { operation, notes }: Reading): b
   return true;
 }
 
-function explainFault({ line, fault }: CsvFault): RowProblem {
+function explainFault({ line, fault }: CsvFault): PlanProblem {
   return { row: line, message: fault };
 }
 

@@ -3,7 +3,7 @@ import { Problem } from "../contract/problem.ts";
 import type { Clock, Random } from "../contract/world.ts";
 import type { Job, Jobs } from "../state/jobs.ts";
 import { lease_ms, type Run } from "../state/leases.ts";
-import type { Plan, PlanAction } from "../state/plans.ts";
+import { isFaulty, type Plan, type PlanAction } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import type { Owner } from "./owner.ts";
 import { spacings_ms } from "./pace.ts";
@@ -113,7 +113,7 @@ async function findJobOf(
 
 async function apply(works: Works, plan: Plan, owner: Owner, seen?: Job): Promise<Job> {
   const { openState, running, life, name } = works;
-  if (plan.counts.invalid + plan.problems.length > 0) {
+  if (isFaulty(plan)) {
     throw new FaultyPlan("The plan has rows that cannot be done.");
   }
   const state = await openState();

@@ -1,4 +1,4 @@
-import { budgets, type BudgetName } from "../contract/policy.ts";
+import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
 import type { Clock } from "../contract/world.ts";
 
 /** Holds calls back so that a key never earns a 429 by its own haste. */
@@ -25,9 +25,6 @@ export type Ledger = {
 };
 
 type Awaitable<Value> = Value | Promise<Value>;
-
-/** The deployment's clock may be a little slower than ours. */
-const margin_ms = 1000;
 
 export function createPacer({ monotonic }: Pick<Clock, "monotonic">, ledger: Ledger): Pacer {
   const halvedUntil = new Map<BudgetName, number>();
@@ -57,7 +54,7 @@ export function createLedger({ monotonic }: Pick<Clock, "monotonic">): Ledger {
   const queues = new Map<BudgetName, { at: number }[]>();
   return {
     queue: (budget) => {
-      const span_ms = budgets[budget].window_ms + margin_ms;
+      const span_ms = readSpan(budget);
       const place = { at: Infinity };
       const known = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
       queues.set(budget, [...known, place]);

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { MadePlan } from "../bulk/planner.ts";
 import { UsageFault } from "../config.ts";
 import { presentPlan, previewPlan } from "../mcp/present-bulk.ts";
-import type { Plan } from "../state/plans.ts";
+import { countActs, isFaulty, type Plan } from "../state/plans.ts";
 import { askToGoOn } from "./ask.ts";
 import { Interrupted, type Desk } from "./bulk-desk.ts";
 import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
@@ -36,11 +36,11 @@ export async function carryOut(
     if (isJson) printJson(beside);
     (isJson ? say : print)(sentence);
   };
-  if (counts.invalid + problems.length > 0) {
+  if (isFaulty(plan)) {
     conclude("Nothing was changed: put right what is named above, and try again.");
     return false;
   }
-  if (counts.create + counts.update + counts.delete === 0) {
+  if (countActs(counts) === 0) {
     conclude("There is nothing to change.");
     return counts.conflict === 0;
   }

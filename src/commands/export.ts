@@ -3,7 +3,7 @@ import { link, rename, rm, stat } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { exportFormats, writeWhole, type ExportFormat } from "../bulk/export-links.ts";
+import { countEach, exportFormats, writeWhole, type ExportFormat } from "../bulk/export-links.ts";
 import { selectParts } from "../bulk/select-links.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
@@ -66,16 +66,6 @@ function readFormat({ format, output = "" }: ExportFlags): ExportFormat {
 }
 
 type Parts = AsyncIterable<readonly Link[]>;
-
-async function* countEach(
-  parts: Parts,
-  add: (more: number) => unknown,
-): AsyncGenerator<readonly Link[], void> {
-  for await (const links of parts) {
-    add(links.length);
-    yield links;
-  }
-}
 
 async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal): Promise<void> {
   const output = claimStdout();

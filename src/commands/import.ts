@@ -1,4 +1,5 @@
-import { operations, type Operation } from "../bulk/check-rows.ts";
+import { operations } from "../bulk/check-rows.ts";
+import type { PlanOperation } from "../state/plans.ts";
 import { UsageFault } from "../config.ts";
 import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk-desk.ts";
 import { carryOut } from "./carry-out.ts";
@@ -50,7 +51,7 @@ function findPerson(input: NodeJS.ReadStream, file: string): NodeJS.ReadStream |
   return file !== "-" && input.isTTY ? input : undefined;
 }
 
-function readOperation(text = "upsert"): Operation {
+function readOperation(text = "upsert"): PlanOperation {
   const found = operations.find((operation) => operation === text);
   if (found !== undefined) return found;
   throw new UsageFault(`--operation does not know "${text}"; it takes ${operations.join(", ")}`);

@@ -40,6 +40,14 @@ export const budgets = {
 } as const;
 export type BudgetName = keyof typeof budgets;
 
+/** A deployment's clock may be a little slower than ours. */
+const margin_ms = 1000;
+
+/** For how long a call counts, as far as whoever makes it can tell. */
+export function readSpan(budget: BudgetName): number {
+  return budgets[budget].window_ms + margin_ms;
+}
+
 /** The maximum page size is not in the spec; pagy's customary 100 clamps silently. */
 export const paging = { default_limit: 20, max_limit: 100, max_filters: 50 } as const;
 

@@ -1,3 +1,5 @@
+import { quoteLine } from "../contract/text.ts";
+
 /**
  * Text of strangers, made harmless to read (security-reliability.md §1, 13): what a person could
  * not see, or would see in another order than a machine reads it, is shown by its number.
@@ -73,8 +75,7 @@ function copyInert(value: unknown, levels: number): unknown {
   );
 }
 
-/** A stranger's text inside one of our sentences: quoted, on one line and not endless. */
+/** A stranger's text inside one of our sentences, with nothing hidden in it. */
 export function quote(text: string, most = 80): string {
-  const line = showHidden(text).replace(/\s+/g, " ");
-  return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);
+  return quoteLine(showHidden(text), most);
 }

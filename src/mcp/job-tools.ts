@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Job } from "../state/jobs.ts";
-import type { Plan } from "../state/plans.ts";
+import { isFaulty, type Plan } from "../state/plans.ts";
 import { makeBulkTool, readOwner, refuseMissing, requireJob } from "./bulk-tool.ts";
 import { ToolFailure } from "./failure.ts";
 import type { Mode } from "./mode.ts";
@@ -58,8 +58,9 @@ function createApplyPlan(mode: Mode): Tool {
 const mostProblems = 20;
 
 /** What is wrong is told once more: the answer of plan_links may be long ago. */
-function refuseFaulty({ counts, problems }: Plan): void {
-  if (counts.invalid + problems.length === 0) return;
+function refuseFaulty(plan: Plan): void {
+  if (!isFaulty(plan)) return;
+  const { problems } = plan;
   throw new ToolFailure({
     code: "invalid_arguments",
     message: "The plan has faults, so that none of it can be applied.",

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { operations, type Operation } from "../bulk/check-rows.ts";
+import { operations } from "../bulk/check-rows.ts";
 import type { PlanWanted } from "../bulk/planner.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
 import type { LinkFields } from "../contract/links.ts";
-import type { Plan } from "../state/plans.ts";
+import { countActs, isFaulty, type Plan, type PlanOperation } from "../state/plans.ts";
 import { makeBulkTool, readOwner, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
 import { listFields, shownFilters, type Fields } from "./input-schema.ts";
 import { planSchema, presentPlan } from "./present-bulk.ts";
@@ -64,20 +64,19 @@ function listSources(isTerse: boolean): Fields {
   };
 }
 
-function describeNext({ counts, problems }: Plan): string {
-  const { create, update, delete: deleted, conflict, invalid } = counts;
-  if (invalid + problems.length > 0) {
+function describeNext(plan: Plan): string {
+  if (isFaulty(plan)) {
     return "None of it can be applied: mend what problems name with the user, and plan again.";
   }
-  if (create + update + deleted === 0) return "There is nothing to apply.";
-  const rest = conflict === 0 ? "" : ", without the rows in conflict";
+  if (countActs(plan.counts) === 0) return "There is nothing to apply.";
+  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
   return `Show it to the user; apply_plan with its id does it${rest}.`;
 }
 
 /** The arguments were checked by the schema that names these types. */
 type PlanArguments = {
   readonly undo?: string;
-  readonly operation?: Operation;
+  readonly operation?: PlanOperation;
   readonly rows?: readonly object[];
   readonly csv?: string;
   readonly filters?: readonly FilterInput[];
@@ -112,7 +111,10 @@ async function readWanted(args: Arguments, call: Call): Promise<PlanWanted> {
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;
 
-function readRowSource(operation: Operation, { rows, csv, changes }: PlanArguments): PlanWanted {
+function readRowSource(
+  operation: PlanOperation,
+  { rows, csv, changes }: PlanArguments,
+): PlanWanted {
   if (changes !== undefined) {
     throw refuse(name, "changes", "changes go with filters; a row has its own fields");
   }
@@ -120,7 +122,7 @@ function readRowSource(operation: Operation, { rows, csv, changes }: PlanArgumen
 }
 
 function readFilterSource(
-  operation: Operation,
+  operation: PlanOperation,
   filters: readonly FilterInput[],
   { changes }: PlanArguments,
 ): PlanWanted {

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { Bulk } from "../bulk/bulk.ts";
 import { limits } from "../contract/policy.ts";
-import { estimateSeconds } from "../bulk/pace.ts";
+import { estimatePart, estimateSeconds } from "../bulk/pace.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/journal.ts";
-import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
+import { countActs, type Plan, type PlanAction, type PlanRow } from "../state/plans.ts";
 import type { Fact, Preview } from "./approval/act.ts";
 import { writePlanUri } from "./bulk-uris.ts";
 import { quote } from "./inert.ts";
@@ -110,7 +110,8 @@ export function listChanges(row: PlanRow): Readonly<Record<string, Change>> | un
 
 /** The receipts come along where a page of them is asked for. */
 export async function presentJob(job: Job, bulk: Bulk, page?: ReceiptPage): Promise<JsonObject> {
-  const { id, plan_id, operation, state, message, counts, created_at, updated_at } = job;
+  const { id, plan_id, operation, planned, state, message, counts } = job;
+  const { created_at, updated_at } = job;
   const receipts = page && (await bulk.listReceipts(job, page));
   return {
     id,
@@ -118,19 +119,13 @@ export async function presentJob(job: Job, bulk: Bulk, page?: ReceiptPage): Prom
     operation,
     state,
     counts,
-    ...(state === "running" && { seconds_left: estimateLeft(job) }),
+    ...(state === "running" && { seconds_left: estimatePart(planned, counts.left) }),
     ...(message !== null && { message }),
     ...describeNext(job),
     created_at: new Date(created_at).toISOString(),
     updated_at: new Date(updated_at).toISOString(),
     ...(receipts && { receipts: receipts.map(presentReceipt) }),
   };
-}
-
-/** Of the plan's time, the share of the rows that are left. */
-function estimateLeft({ planned, counts }: Job): number {
-  const rows = planned.create + planned.update + planned.delete;
-  return Math.ceil((estimateSeconds(planned) * counts.left) / Math.max(rows, 1));
 }
 
 /** With a page of its receipts, and how to go on from there. */
@@ -190,12 +185,12 @@ export function presentReceipt({ planned, status, link_id, message }: Receipt): 
 /** The numbers and some of the rows: what a person says yes to. Of a job, what is left of it. */
 export async function previewPlan(plan: Plan, bulk: Bulk, job?: Job): Promise<Preview> {
   const { counts, undoes } = plan;
-  const all = counts.create + counts.update + counts.delete;
+  const all = countActs(counts);
   const total = job === undefined ? all : job.counts.left + job.counts.unknown;
   const sample = await listShown(plan, bulk, job);
   const acts = `create ${counts.create}, overwrite ${counts.update}, delete ${counts.delete}`;
   const links = `${total} ${total === 1 ? "link" : "links"}`;
-  const seconds = Math.ceil((estimateSeconds(counts) * total) / Math.max(all, 1));
+  const seconds = estimatePart(counts, total);
   const more = total - sample.length;
   return {
     ...(Math.min(total, counts.update + counts.delete) > mostUntyped && { count: total }),

@@ -4,7 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./journal.ts";
 import { createLeases, type Leases } from "./leases.ts";
-import { acts, readPlan, type Plan, type PlanOperation } from "./plans.ts";
+import { countActs, readPlan, type Plan, type PlanOperation } from "./plans.ts";
 import type { StateTables } from "./tables.ts";
 
 /** Plans that are being applied. */
@@ -114,10 +114,9 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const { operation, counts: planned } = readPlan(await plans.executeTakeFirstOrThrow());
   const { sent, done, rejected, ...ended } = await journal.countEnds(row.id);
-  const all = acts.reduce((sum, act) => sum + planned[act], 0);
   // Of what was on the way when its runner went, nobody knows.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
-  const counts = { done, rejected, unknown, left: all - done - rejected - unknown };
+  const counts = { done, rejected, unknown, left: countActs(planned) - done - rejected - unknown };
   const state = isLost ? "interrupted" : row.state;
   return { ...rest, state, operation, planned, counts, isHeld };
 }

@@ -13,6 +13,16 @@ export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflic
 /** What is done; a plan's other rows are only told of. */
 export const acts = ["create", "update", "delete"] as const;
 
+/** How many links a plan would write. */
+export function countActs(counts: Plan["counts"]): number {
+  return acts.reduce((sum, act) => sum + counts[act], 0);
+}
+
+/** Whether something is wrong with the plan, so that none of it can be applied. */
+export function isFaulty({ counts, problems }: Pick<Plan, "counts" | "problems">): boolean {
+  return counts.invalid + problems.length > 0;
+}
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
@@ -47,6 +57,7 @@ export type Plan = {
 };
 
 export type PlanProblem = {
+  /** Left out where the whole source is meant. */
   readonly row?: number;
   readonly field?: string;
   readonly message: string;

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { budgets, type BudgetName } from "../contract/policy.ts";
+import { readSpan, type BudgetName } from "../contract/policy.ts";
 import type { Clock } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
@@ -22,16 +22,13 @@ type SharedPlace = {
 
 type Db = Kysely<StateTables>;
 
-/** The deployment's clock may be a little slower than ours. */
-const margin_ms = 1000;
-
 export function createSpendings(
   { write }: Sql<StateTables>,
   { now }: Pick<Clock, "now">,
 ): Spendings {
   return {
     queue: (key_print, budget) => {
-      const span_ms = budgets[budget].window_ms + margin_ms;
+      const span_ms = readSpan(budget);
       let id: number | undefined;
       return {
         look: (limit) =>

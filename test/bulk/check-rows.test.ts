@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  checkRow,
-  operations,
-  startSeen,
-  type CheckedRow,
-  type Operation,
-} from "../../src/bulk/check-rows.ts";
+import { checkRow, operations, startSeen, type CheckedRow } from "../../src/bulk/check-rows.ts";
+import type { PlanOperation } from "../../src/state/plans.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
 import { sha256 } from "../contract/sample-link.ts";
 
@@ -264,6 +259,6 @@ describe("two rows for one link", () => {
 
 type Given = Partial<Parameters<typeof checkRow>[2]>;
 
-function check(operation: Operation, given: Given): CheckedRow {
+function check(operation: PlanOperation, given: Given): CheckedRow {
   return checkRow(operation, 2, { fields: {}, problems: [], ...given }, startSeen("line"));
 }

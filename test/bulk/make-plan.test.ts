@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PlanWanted } from "../../src/bulk/planner.ts";
-import type { Operation } from "../../src/bulk/check-rows.ts";
+import type { PlanOperation } from "../../src/state/plans.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { sha256 } from "../contract/sample-link.ts";
@@ -18,18 +18,18 @@ afterEach(() => planner[Symbol.asyncDispose]());
 const nobody = "0192f0c0-0000-7000-8000-000000000001";
 const url = "https://shop.example/";
 
-const wantRows = (operation: Operation, rows: readonly object[]): PlanWanted => ({
+const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanWanted => ({
   operation,
   source: { rows },
 });
 
 /** What becomes of each row, and why it cannot. */
-async function plan(operation: Operation, rows: readonly object[]) {
+async function plan(operation: PlanOperation, rows: readonly object[]) {
   const { rows: planned } = await planner.plan(wantRows(operation, rows));
   return planned.map(({ action, message }) => (message === null ? action : [action, message]));
 }
 
-async function run(operation: Operation, rows: readonly object[]) {
+async function run(operation: PlanOperation, rows: readonly object[]) {
   return planner.run((await planner.plan(wantRows(operation, rows))).plan);
 }
 

@@ -1,12 +1,9 @@
-import { sql } from "kysely";
-import type { Migration } from "../../sql/migrate.ts";
+import { runStatements, type Migration } from "../../sql/migrate.ts";
 
 /** Plans, the jobs that apply them, and what each row came to. */
 export const bulk: Migration = {
   name: "002-bulk",
-  up: async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  },
+  up: (db) => runStatements(db, statements),
 };
 
 const statements = [
