@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sendWithin } from "../../src/client/within.ts";
 import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/gate.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -26,13 +27,13 @@ beforeEach(async () => {
   onRequest = () => Promise.resolve();
   traveller = createTraveller({
     world,
-    fetch: async (request) => {
+    send: sendWithin(async (request) => {
       await onRequest();
-      const response = await world.fetch(request);
-      statuses.push(response.status);
+      const reply = await world.answer(request);
+      statuses.push(reply.status);
       times.push(traveller.elapsed());
-      return response;
-    },
+      return reply;
+    }),
     sleep: async (milliseconds) => {
       await onSleep(milliseconds);
     },
