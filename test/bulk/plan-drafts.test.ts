@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createGate } from "../support/gate.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 import { waitUntil } from "../support/mcp-ground.ts";
 
 /** Plans that are not whole: nobody sees them, and nothing of them stays. */
@@ -20,7 +20,7 @@ const wanted = { key_print: "key", origin: "here", operation: "upsert", undoes: 
 const blank = { row: null, link_id: null, path: "p", fields: {}, before: null, message: null };
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-plans-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-plans-"));
   now = Date.UTC(2026, 0, 15, 12);
   state = await openState(join(folder, "state.db"), {
     clock: { now: () => now, monotonic: () => now },

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiPrefix } from "../../src/contract/index.ts";
 import type { ApiReply, ApiRequest } from "../../src/contract/exchange.ts";
@@ -15,6 +14,7 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
+import { memoryFolder } from "./memory-folder.ts";
 
 /**
  * A whole small service on a real SQLite file: a project with its owner's key, a clock that the
@@ -76,13 +76,10 @@ export const linkOrigin = "http://{subdomain}.localhost:8787";
 
 type WorldOptions = {
   readonly deadline_ms?: number;
-  /** Where its folder is made. */
-  readonly parent?: string;
 };
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const { parent = tmpdir(), ...serviceOptions } = options;
-  const folder = await mkdtemp(join(parent, "waypost-world-"));
+  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
   const store = await openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }));
   let now = Date.UTC(2026, 0, 15, 12);
@@ -96,7 +93,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const clicks = createClicks(store, report);
   const service = createService({
     ...maker,
-    ...serviceOptions,
+    ...options,
     store,
     linkOrigin,
     settleClicks: clicks.settle,
