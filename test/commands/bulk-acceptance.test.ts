@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { lease_ms } from "../../src/state/leases.ts";
+import { setClockAhead } from "../support/clock-ahead.ts";
 import { createFolder } from "../support/command.ts";
 import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "../support/plant-embedded.ts";
@@ -9,7 +11,8 @@ import { plantEmbedded } from "../support/plant-embedded.ts";
  */
 
 const count = 5000;
-const springs = 60;
+/** So many that a person types their number. */
+const springs = 51;
 const oldUrl = "https://shop.example/spring-24";
 const newUrl = "https://shop.example/spring-25";
 const filters = [{ field: "name", condition: "cont", value: "spring" }];
@@ -22,7 +25,7 @@ const links = Array.from({ length: count }, (_, index) => {
 });
 const named = links.filter(({ name }) => name.includes("SPRING")).length;
 
-test.each(["modern", "v1"] as const)(
+test.concurrent.each(["modern", "v1"] as const)(
   "planned, declined, approved, killed half way, resumed and undone (%s)",
   { timeout: 170_000 },
   async (era) => {
@@ -34,8 +37,8 @@ test.each(["modern", "v1"] as const)(
       asked.push(message);
       return reply;
     };
-    const open = () => {
-      const given = { transport: "stdio", data: folder.path, elicit } as const;
+    const open = (env = {}) => {
+      const given = { transport: "stdio", data: folder.path, env, elicit } as const;
       return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
     };
 
@@ -66,13 +69,15 @@ test.each(["modern", "v1"] as const)(
     const told: { readonly progress: number; readonly total?: number | undefined }[] = [];
     const applying = first.callTool("apply_plan", { plan_id: plan.id }, (progress) => {
       told.push(progress);
-      if (progress.progress > named / 3) process.kill(first.process?.pid ?? 0, "SIGKILL");
+      // A client tells of its own rounds as well, which have no total.
+      const isHalfWay = progress.total !== undefined && progress.progress > 0;
+      if (isHalfWay) process.kill(first.process?.pid ?? 0, "SIGKILL");
     });
     await expect(applying).rejects.toThrow();
     expect(told.at(-1)).toMatchObject({ total: named });
     await first.close();
 
-    await using second = await open();
+    await using second = await open(setClockAhead(lease_ms));
     expect(second.client.getInstructions()).toContain("not finished");
     const before = asked.length;
     const [job] = (await second.callTool("list_jobs")).structured.jobs;
