@@ -1,7 +1,13 @@
 import { dirname, join } from "node:path";
 import { writeFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { lease_ms } from "../../src/state/leases.ts";
+import { updateProject } from "../../src/store/projects.ts";
+import { setClockAhead } from "../support/clock-ahead.ts";
+import { begin, createFolder, run, type Folder } from "../support/command.ts";
+import { createGate, type Gate } from "../support/gate.ts";
+import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 /** `waypost jobs`: what was stopped half way is seen, gone on with, called off and undone. */
 
@@ -16,11 +22,10 @@ afterEach(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-const total = 24;
 const data = () => ["--data", folder.path];
 
 /** A file of links whose names tell which writing they are from. */
-async function writeLinks(name: string, count = total): Promise<void> {
+async function writeLinks(name: string, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => `p${index},https://x.example/,${name}`);
   await writeFile(file, `path,url,name\n${rows.join("\n")}\n`);
 }
@@ -30,117 +35,187 @@ async function countLinks(...words: readonly string[]): Promise<number> {
   return JSON.parse(stdout).length;
 }
 
-async function runJson(...words: readonly string[]) {
-  const finished = await run([...words, "--json", ...data()]);
-  return { ...finished, told: JSON.parse(finished.stdout) };
-}
-
-/** Starts an import and does something to it when some of it is done. */
-async function importHalf(signal: "SIGINT" | "SIGTERM" | "SIGKILL", words: readonly string[] = []) {
+/** Imports so many links that most are left when the first of them were told of, and stops. */
+async function importHalf(signal: "SIGINT" | "SIGTERM", words: readonly string[] = []) {
+  await writeLinks("new", many);
   const running = begin(["import", file, "--yes", ...words, ...data()]);
-  await running.untilSaid(/\d+ of 24,/);
+  await running.untilSaid(/\d+ of 300,/);
   running.send(signal);
   return running.finished;
 }
 
-async function findNewest() {
-  return (await runJson("jobs", "list")).told.jobs[0];
-}
+const many = 300;
 
-type Shown = {
-  readonly job: { readonly receipts: readonly { readonly outcome: string }[] };
-  readonly meta: object;
-};
+test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (signal) => {
+  const stopped = await importHalf(signal);
+  expect(stopped.code).toBe(130);
+  const [, id = "", done = ""] = /^Job (\S+) is interrupted: (\d+) done/.exec(stopped.stdout) ?? [];
+  expect(stopped.stderr).toMatch(
+    new RegExp(
+      `\nwaypost: stopped after ${done} of ${many} links; waypost jobs resume ${id} [^\n]*\n$`,
+    ),
+  );
+  expect(Number(done)).toBeGreaterThan(0);
+  expect(Number(done)).toBeLessThan(many);
+  expect(await countLinks()).toBe(Number(done));
 
-async function showPage(id: string, page: number): Promise<Shown> {
-  return (await runJson("jobs", "show", id, "--page", String(page))).told;
-}
-
-test.each(["SIGINT", "SIGTERM"] as const)(
-  "%s stops an import cleanly, and jobs resume does the rest of it",
-  async (signal) => {
-    await writeLinks("new");
-    const stopped = await importHalf(signal);
-    expect(stopped.code).toBe(130);
-    const [, id = "", done = ""] =
-      /^Job (\S+) is interrupted: (\d+) done/.exec(stopped.stdout) ?? [];
-    expect(stopped.stderr).toMatch(
-      new RegExp(
-        `\nwaypost: stopped after ${done} of ${total} links; waypost jobs resume ${id} [^\n]*\n$`,
-      ),
-    );
-    expect(Number(done)).toBeGreaterThan(0);
-    expect(Number(done)).toBeLessThan(total);
-    expect(await countLinks()).toBe(Number(done));
-
-    const listed = await run(["jobs", ...data()]);
-    expect(listed.stdout).toMatch(
-      new RegExp(
-        `^${id} +upsert +interrupted +${done} +0 +0 +\\d+ +\\d+ s +waypost jobs resume ${id}$`,
-        "m",
-      ),
-    );
-    const resumed = await run(["jobs", "resume", id, ...data()]);
-    expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toBe(`Job ${id} is done: 24 done, 0 rejected, 0 unknown, 0 left.\n`);
-    expect(resumed.stderr).toContain(`waypost jobs undo ${id}`);
-    expect(await countLinks("--filter", "name_eq=new")).toBe(total);
-    expect(await run(["jobs", "resume", id, ...data()])).toMatchObject({ code: 0 });
-  },
-);
+  const listed = await run(["jobs", ...data()]);
+  expect(listed.stdout).toMatch(
+    new RegExp(
+      `^${id} +upsert +interrupted +${done} +0 +0 +\\d+ +\\d+ s +waypost jobs resume ${id}$`,
+      "m",
+    ),
+  );
+});
 
 test("with --json a stopped import is one document, and nothing else is on stdout", async () => {
-  await writeLinks("new");
   const stopped = await importHalf("SIGINT", ["--json"]);
   expect(stopped.code).toBe(130);
   const { plan, job } = JSON.parse(stopped.stdout);
-  expect(plan.counts.create).toBe(total);
+  expect(plan.counts.create).toBe(many);
   expect(job).toMatchObject({ plan_id: plan.id, state: "interrupted", failed: [] });
-  expect(job.counts.done + job.counts.left).toBe(total);
+  expect(job.counts.done + job.counts.left).toBe(many);
   expect(job.next).toBe(`waypost jobs resume ${job.id}`);
 });
 
-test("an import that was killed is gone on with, and each link is there once", async () => {
-  await writeLinks("new");
-  expect((await importHalf("SIGKILL")).code).toBeNull();
-  const { id } = await findNewest();
-  const { code, told } = await runJson("jobs", "resume", id);
-  expect(code).toBe(0);
-  expect(told.job).toMatchObject({ id, state: "done", counts: { done: total, left: 0 } });
-  expect(await countLinks()).toBe(total);
+test("a job is undone with the same plan and question, and can be done again", async () => {
+  await writeLinks("old", few);
+  await run(["import", file, "--yes", ...data()]);
+  await writeLinks("new", few);
+  await run(["import", file, "--yes", ...data()]);
+  const { stdout } = await run(["jobs", "list", "--json", ...data()]);
+  const { id } = JSON.parse(stdout).jobs[0];
+  const asked = await run(["jobs", "undo", id, ...data()]);
+  expect(asked).toMatchObject({ code: 2, stdout: "" });
+  expect(asked.stderr).toContain("Plan: 8 to overwrite.");
+  expect(asked.stderr).toContain('name: "new" becomes "old"');
+  expect(await countLinks("--filter", "name_eq=new")).toBe(few);
+  const undone = await run(["jobs", "undo", id, "--yes", ...data()]);
+  expect(undone).toMatchObject({ code: 0 });
+  expect(await countLinks("--filter", "name_eq=old")).toBe(few);
 });
 
-test("a job that the deployment refuses says why, and goes on when it may again", async () => {
-  // Others take their time to suspend it.
-  await writeLinks("new", 60);
-  const suspend = (how: string) =>
-    run(["projects", "update", "default", "--suspend", how, ...data()]);
-  const running = begin(["import", file, "--yes", ...data()]);
-  await running.untilSaid(/\d+ of 60,/);
-  await suspend("on");
-  const finished = await running.finished;
-  expect(finished.code).toBe(1);
-  expect(finished.stderr).toContain("\nIt could not go on: Account is suspended.");
-  const [, id = ""] = /\nwaypost jobs resume (\S+) goes on/.exec(finished.stderr) ?? [];
-  expect((await run(["jobs", "show", id, ...data()])).stderr).toContain("Account is suspended.");
-  const refused = await run(["jobs", "resume", id, ...data()]);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("waypost: Account is suspended; ");
-  await suspend("off");
-  expect(await run(["jobs", "resume", id, ...data()])).toMatchObject({ code: 0 });
-  expect(await countLinks()).toBe(60);
-});
+const few = 8;
 
-describe("a job", () => {
-  test("that another process runs is called off here, and its rows are told apart", async () => {
-    await writeLinks("new", 200);
-    const running = begin(["import", file, "--yes", ...data()]);
-    await running.untilSaid(/\d+ of 200,/);
+/** A deployment that can be kept from answering decides how far a job comes. */
+describe("a job that is stopped half way", () => {
+  /** Rows that are done; whoever asks for a later one's link waits. */
+  const done = 3;
+  let world: World;
+  let hostile: Hostile;
+  let gate: Gate;
+  let onStall: () => void;
+
+  beforeEach(async () => {
+    world = await createWorld();
+    hostile = await openHostile(world, () => onStall());
+    gate = createGate();
+  });
+  afterEach(async () => {
+    await hostile[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
+  });
+
+  const env = () => ({ WAYPOST_BASE_URL: hostile.origin, WAYPOST_API_KEY: world.key });
+  const command = (...words: readonly string[]) => run([...words, ...data()], { env: env() });
+  const startImport = (...words: readonly string[]) =>
+    begin(["import", file, "--yes", ...words, ...data()], { env: env() });
+
+  async function runJson(...words: readonly string[]) {
+    const finished = await command(...words, "--json");
+    return { ...finished, told: JSON.parse(finished.stdout) };
+  }
+
+  /** Begins an import, and waits until so much of it is done; what is asked of later rows waits. */
+  async function importTo(told: string, isLater: (url: string) => boolean, isJson = false) {
+    hostile.hold(isLater, gate);
+    const running = startImport(...(isJson ? ["--json"] : []));
+    await running.untilSaid(new RegExp(`^${told},`, "m"));
+    return running;
+  }
+
+  /** Of a new link it is asked whether its path is free. */
+  const asksFrom = (first: number) => (url: string) =>
+    Number(/path_eq\]=p(\d+)/.exec(url)?.[1] ?? 0) >= first;
+
+  async function countNamed(name: string): Promise<number> {
+    const { body } = await world.call("GET", "/links", { query: `q[name_eq]=${name}` });
+    return body.meta.count;
+  }
+
+  const findNewest = async () => (await runJson("jobs", "list")).told.jobs[0];
+
+  const showPage = async (id: string, page: number): Promise<Shown> =>
+    (await runJson("jobs", "show", id, "--page", String(page))).told;
+
+  test("is done to its end by jobs resume", async () => {
+    await writeLinks("new", few);
+    const running = await importTo("3 of 8", asksFrom(done));
+    running.send("SIGINT");
+    const stopped = await running.finished;
+    expect(stopped.code).toBe(130);
+    expect(stopped.stdout).toMatch(
+      /^Job \S+ is interrupted: 3 done, 0 rejected, 0 unknown, 5 left/,
+    );
+    expect(stopped.stderr).toContain("\nwaypost: stopped after 3 of 8 links; ");
+    expect(await countNamed("new")).toBe(done);
     const { id } = await findNewest();
-    const undone = await run(["jobs", "undo", id, "--yes", ...data()]);
+    gate.open();
+    const resumed = await command("jobs", "resume", id);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toBe(`Job ${id} is done: 8 done, 0 rejected, 0 unknown, 0 left.\n`);
+    expect(resumed.stderr).toContain(`waypost jobs undo ${id}`);
+    expect(await countNamed("new")).toBe(few);
+    expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
+  });
+
+  test("by a kill is gone on with, and each link is there once", async () => {
+    await writeLinks("new", few);
+    onStall = () => running.send("SIGKILL");
+    // What the killed process has asked for last is done, and it has not heard of it.
+    hostile.plan({ writes: [...Array<Fault>(done).fill("honest"), "stall after"] });
+    const running = startImport();
+    expect((await running.finished).code).toBeNull();
+    const { id } = await findNewest();
+    const ahead = { ...env(), ...setClockAhead(lease_ms) };
+    const resumed = await run(["jobs", "resume", id, "--json", ...data()], { env: ahead });
+    expect(resumed.code).toBe(0);
+    const { job } = JSON.parse(resumed.stdout);
+    expect(job).toMatchObject({ id, state: "done", counts: { done: few, left: 0 } });
+    expect(await countNamed("new")).toBe(few);
+    expect(hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(few);
+  });
+
+  test("by a refusal says why, and goes on when it may again", async () => {
+    const suspend = (suspended: boolean) =>
+      world.store.write((db) => updateProject(db, world.project.id, { suspended }, world.now()));
+    await writeLinks("new", few);
+    const running = await importTo("3 of 8", asksFrom(done));
+    await suspend(true);
+    gate.open();
+    const finished = await running.finished;
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain("\nIt could not go on: Account is suspended.");
+    const [, id = ""] = /\nwaypost jobs resume (\S+) goes on/.exec(finished.stderr) ?? [];
+    expect((await command("jobs", "show", id)).stderr).toContain("Account is suspended.");
+    const refused = await command("jobs", "resume", id);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("waypost: Account is suspended; ");
+    await suspend(false);
+    expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
+    expect(await countNamed("new")).toBe(few);
+  });
+
+  test("by another process is called off, and its rows are told apart", async () => {
+    // More than a page of receipts, and a tenth is told of.
+    const total = 101;
+    await writeLinks("new", total);
+    const running = await importTo("11 of 101", asksFrom(11));
+    const { id } = await findNewest();
+    const undone = await command("jobs", "undo", id, "--yes");
     expect(undone).toMatchObject({ code: 2, stdout: "" });
     expect(undone.stderr).toContain(`waypost jobs cancel ${id}`);
-    const cancelled = await run(["jobs", "cancel", id, ...data()]);
+    const cancelled = await command("jobs", "cancel", id);
     expect(cancelled).toMatchObject({ code: 0 });
     expect(cancelled.stdout).toMatch(/ is cancelled: /);
     const finished = await running.finished;
@@ -148,55 +223,44 @@ describe("a job", () => {
     expect(finished.stdout).toMatch(/ is cancelled: /);
     expect(finished.stderr).toContain(`waypost jobs resume ${id}`);
     const { counts } = await findNewest();
-    expect(await countLinks()).toBe(counts.done);
+    expect(await countNamed("new")).toBe(counts.done);
     const pages = [await showPage(id, 1), await showPage(id, 2)];
-    for (const { meta } of pages) expect(meta).toMatchObject({ count: 200, last: 2 });
+    for (const { meta } of pages) expect(meta).toMatchObject({ count: total, last: 2 });
     const outcomes = pages.flatMap(({ job }) => job.receipts).map(({ outcome }) => outcome);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(counts.done);
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("is undone with the same plan and question, and can be done again", async () => {
-    await writeLinks("old");
-    await run(["import", file, "--yes", ...data()]);
-    await writeLinks("new");
-    await run(["import", file, "--yes", ...data()]);
-    const { id } = await findNewest();
-    const asked = await run(["jobs", "undo", id, ...data()]);
-    expect(asked).toMatchObject({ code: 2, stdout: "" });
-    expect(asked.stderr).toContain("Plan: 24 to overwrite.");
-    expect(asked.stderr).toContain('name: "new" becomes "old"');
-    expect(await countLinks("--filter", "name_eq=new")).toBe(total);
-    const undone = await run(["jobs", "undo", id, "--yes", ...data()]);
-    expect(undone).toMatchObject({ code: 0 });
-    expect(await countLinks("--filter", "name_eq=old")).toBe(total);
-  });
-
   test("tells the rows that could not be done, with the reason, and ends with 1", async () => {
-    await using serving = await startServe(folder.path);
-    await writeLinks("old");
-    await run(["import", file, "--yes", ...data()]);
-    await writeLinks("new");
-    const running = begin(["import", file, "--yes", "--json", ...data()]);
-    await running.untilSaid(/\d+ of 24,/);
-    const { body } = await serving.call("GET", "/links", { query: "q[path_eq]=p23" });
-    await serving.call("PATCH", `/links/${body.links[0].id}`, { body: { name: "mine" } });
+    const ids: string[] = [];
+    for (let index = 0; index < few; index += 1) {
+      const body = { path: `p${index}`, url: "https://x.example/", name: "old" };
+      ids.push((await world.call("POST", "/links", { body })).body.id);
+    }
+    await writeLinks("new", few);
+    const later = ids.slice(done);
+    const running = await importTo("3 of 8", (url) => later.some((id) => url.includes(id)), true);
+    await world.call("PATCH", `/links/${later.at(-1)}`, { body: { name: "mine" } });
+    gate.open();
     const { code, stdout } = await running.finished;
     expect(code).toBe(1);
     const { job } = JSON.parse(stdout);
-    expect(job.counts).toMatchObject({ done: 23, rejected: 1, left: 0 });
-    const failed = { row: 25, action: "update", outcome: "rejected", path: "p23" };
+    expect(job.counts).toMatchObject({ done: 7, rejected: 1, left: 0 });
+    const failed = { row: 9, action: "update", outcome: "rejected", path: "p7" };
     expect(job.failed).toMatchObject([{ ...failed, message: expect.stringContaining("name") }]);
-    const shown = await run(["jobs", "show", job.id, "--failed", ...data()]);
+    const shown = await command("jobs", "show", job.id, "--failed");
     expect(shown.stdout.trim().split("\n")).toHaveLength(3);
-    expect(shown.stdout).toMatch(
-      /^25 +update +"p23" +rejected +plan_changed: name changed since$/m,
-    );
-    const again = await run(["jobs", "resume", job.id, ...data()]);
+    expect(shown.stdout).toMatch(/^9 +update +"p7" +rejected +plan_changed: name changed since$/m);
+    const again = await command("jobs", "resume", job.id);
     expect(again.code).toBe(1);
-    expect(again.stdout).toContain('rejected: row 25 update "p23": plan_changed');
+    expect(again.stdout).toContain('rejected: row 9 update "p7": plan_changed');
   });
 });
+
+type Shown = {
+  readonly job: { readonly receipts: readonly { readonly outcome: string }[] };
+  readonly meta: object;
+};
 
 describe("where there is no job yet", () => {
   let empty: Folder;

@@ -5,6 +5,7 @@ import { text as readText } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
+import type { Gate } from "./gate.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -15,6 +16,8 @@ export type Hostile = {
   readonly origin: string;
   /** What happens to the next writes and reads, in order; beyond that it is honest. */
   readonly plan: (faults: { readonly writes?: Faults; readonly reads?: Faults }) => void;
+  /** Keeps waiting whoever asks for such an address, until the gate is opened. */
+  readonly hold: (isMeant: (url: string) => boolean, gate: Gate) => void;
   /** Sets its clock apart from the world's. */
   readonly setAhead: (milliseconds: number) => void;
   /** Every request that arrived, "POST /links" say. */
@@ -147,6 +150,7 @@ export async function openHostile(
       response.end();
     }),
   );
+  let held: { readonly isMeant: (url: string) => boolean; readonly gate: Gate } | undefined;
   let planned: { readonly writes: Fault[]; readonly reads: Fault[] } = { writes: [], reads: [] };
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -156,6 +160,7 @@ export async function openHostile(
     response.once("close", () => unanswered.delete(response));
     authorizations.push(request.headers.authorization);
     const body = await readText(request);
+    if (held?.isMeant(decodeURIComponent(request.url ?? "")) === true) await held.gate.opened;
     const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
     const carryOut = async (): Promise<Answer> => {
       const answer = await forward(world, request, body);
@@ -186,6 +191,9 @@ export async function openHostile(
     plan: ({ writes = [], reads = [] }) => {
       planned = { writes: [...writes], reads: [...reads] };
     },
+    hold: (isMeant, gate) => {
+      held = { isMeant, gate };
+    },
     setAhead: (milliseconds) => {
       ahead_ms = milliseconds;
     },
@@ -199,6 +207,7 @@ export async function openHostile(
     untilIdle: () => until(() => unanswered.size === 0),
     untilLeft: () => until(async () => (await countConnections(server)) === 0),
     [Symbol.asyncDispose]: async () => {
+      held?.gate.open();
       await Promise.all([server, other.server].map(closeServer));
       await Promise.all(running);
     },
