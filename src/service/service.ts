@@ -16,6 +16,8 @@ import { respondWithProblem, toProblem } from "./respond.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-exchange.ts";
 import { createRouter } from "./router.ts";
+import { createTemplateLine } from "./template-line.ts";
+import { createTurns } from "../template/take-turn.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
@@ -41,7 +43,7 @@ type KnownKey = {
 /** Undefined for a key that does not exist, or does no more. */
 type LookUp = () => Promise<KnownKey | undefined>;
 
-export type ServiceOptions = Services & {
+export type ServiceOptions = Omit<Services, "standInLine"> & {
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
   /** After this long a caller is told 503 (api-spec.md, "Errors"). */
@@ -61,7 +63,9 @@ const handlers: Handlers = {
 
 /** The whole API as one function from a request to its response. */
 export function createService(options: ServiceOptions): Service {
-  const { report, deadline_ms = defaultDeadline_ms, ...services } = options;
+  const { report, deadline_ms = defaultDeadline_ms, ...given } = options;
+  const standInLine = createTemplateLine(createTurns(given.clock));
+  const services: Services = { ...given, standInLine };
   const budgets = createBudgetBook(services.clock);
   const keyring = createKeyring(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
