@@ -214,8 +214,8 @@ async function fill(store: Store, projectId: string, filling: Filling = {}): Pro
   });
 }
 
-async function openAgain({ file }: World): Promise<Store> {
-  return openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }));
+async function openAgain({ file, setAlarm }: World): Promise<Store> {
+  return openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }), setAlarm);
 }
 
 async function countLinks({ db }: Store, projectId: string): Promise<number> {

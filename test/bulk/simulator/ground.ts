@@ -17,14 +17,12 @@ export type Ground = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** The service's own deadline runs in real time, which a busy machine may lose. */
-const deadline_ms = 600_000;
 /** No power fails here, and on a disk half of the time would go into waiting for it. */
 const memoryFolder = "/dev/shm";
 
 export async function openGround(): Promise<Ground> {
   const parent = existsSync(memoryFolder) ? memoryFolder : tmpdir();
-  const world = await createWorld({ deadline_ms, parent });
+  const world = await createWorld({ parent });
   let ahead_ms = 0;
   const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };
   const random = createChance(0, "state");
