@@ -129,6 +129,7 @@ describe("a lock that is taken", () => {
       };
       const attempt = () => {
         made += 1;
+        if (made > 10) throw new Error("it is tried for ever");
         throw locked;
       };
       const waiting = retryWhileBusy(attempt, isBusy, { time: { monotonic: () => now, sleep } });

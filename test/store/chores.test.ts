@@ -1,5 +1,7 @@
-import { sql } from "kysely";
+import { setImmediate } from "node:timers/promises";
+import { sql, type KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
+import type { SetAlarm } from "../../src/contract/world.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { startIndex, wholeIndex } from "../../src/store/contains.ts";
@@ -300,14 +302,26 @@ type Watcher = {
 /** Looks for chores as a serving process does, and has done so once. */
 async function watchChores({ file, setAlarm, advance }: World): Promise<Watcher> {
   const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  let reads = 0;
+  const counter: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      reads += 1;
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
   let rest = () => {};
-  const store = await openStore(sqlite, (milliseconds, ring) => {
+  const set: SetAlarm = (milliseconds, ring) => {
     rest();
     return setAlarm(milliseconds, ring);
-  });
+  };
+  const store = await openStore({ ...sqlite, db: sqlite.db.withPlugin(counter) }, set);
   const look = async (begin: () => void) => {
+    const before = reads;
     const isDone = new Promise<void>((resolve) => (rest = resolve));
     begin();
+    await setImmediate();
+    expect(reads).toBeGreaterThan(before);
     await isDone;
   };
   const errors: unknown[] = [];
