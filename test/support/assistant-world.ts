@@ -177,7 +177,8 @@ export async function createAssistantWorld(
   const folder = dirname(world.file);
   const state = await openState(join(folder, "state.db"), { clock, random });
   const openTheState = () => Promise.resolve(state);
-  const service = createService({ store: world.store, clock, random, linkOrigin, report });
+  const { store, setAlarm } = world;
+  const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
   const writes: string[] = [];
   const answer = sendWithin(service.answer);
   const send: Send = (request, signal) => {
