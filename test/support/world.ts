@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, statfsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiPrefix } from "../../src/contract/index.ts";
 import type { ApiReply, ApiRequest } from "../../src/contract/exchange.ts";
@@ -17,6 +15,7 @@ import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { createAlarms } from "./alarms.ts";
+import { memoryFolder } from "./memory-folder.ts";
 
 /**
  * A whole small service on a real SQLite file: a project with its owner's key, a clock that the
@@ -78,21 +77,8 @@ export type Reply = {
 export const origin = "http://localhost:8787";
 export const linkOrigin = "http://{subdomain}.localhost:8787";
 
-/**
- * Files that are memory: no power fails here, and on a disk most of the time would go into waiting
- * for it. Containers often have too little of it.
- */
-const memoryFolder = "/dev/shm";
-const enough_bytes = 1024 ** 3;
-
-function chooseParent(): string {
-  if (!existsSync(memoryFolder)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memoryFolder);
-  return bavail * bsize < enough_bytes ? tmpdir() : memoryFolder;
-}
-
 export async function createWorld(): Promise<World> {
-  const folder = await mkdtemp(join(chooseParent(), "waypost-world-"));
+  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
