@@ -15,11 +15,8 @@ export type Ground = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** The service's own deadline runs in real time, which a busy machine may lose. */
-const deadline_ms = 600_000;
-
 export async function openGround(): Promise<Ground> {
-  const world = await createWorld({ deadline_ms });
+  const world = await createWorld();
   let ahead_ms = 0;
   const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };
   const random = createChance(0, "state");
