@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { randomInt } from "node:crypto";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import {
@@ -14,7 +15,7 @@ import {
  */
 
 const wanted = Number(process.env["FUZZ_CALLS"] ?? 10_000);
-const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
 const callsPerRun = 20;
 
 type Args = Record<string, unknown>;
@@ -149,11 +150,19 @@ function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary
   };
   const wild = build((name) => imagine(properties[name] ?? {}, name), []);
   const polite = build((name) => plausible[name] ?? imagine(properties[name] ?? {}), required);
+  // Of many fields one is wrong nearly always; a few are mostly right.
+  const known = names.filter((name) => Object.hasOwn(plausible, name));
+  const modest = fc.subarray(known, { maxLength: Math.min(2, known.length) }).chain((few) => {
+    const chosen = new Set([...few, ...required]);
+    const write = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
+    return fc.record<Args>(Object.fromEntries([...chosen].map((name) => [name, write(name)])));
+  });
   const strange = fc.dictionary(text, anything, { minKeys: 1, maxKeys: 2 });
   const mixed = fc.tuple(wild, strange).map(([one, other]) => ({ ...one, ...other }));
   return fc.oneof(
     { weight: 5, arbitrary: wild },
-    { weight: 4, arbitrary: polite },
+    { weight: 2, arbitrary: polite },
+    { weight: 2, arbitrary: modest },
     { weight: 1, arbitrary: mixed },
   );
 }
@@ -226,16 +235,21 @@ const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
 /** Joiners inside emoji and the like are seen by what they do. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
+/** Plans and jobs ask for every link that they are about. */
+function countMost(tool: string): number {
+  return /_plan$|^plan_/.test(tool) ? 1000 : 10;
+}
+
 async function check(scene: Scene, client: AssistantClient, call: Call): Promise<string> {
   const { tool } = call;
   const { assistant, pool } = scene;
   assistant.world.advance(250);
   assistant.advance(250);
-  const started = performance.now();
+  const before = assistant.countAsked();
   const sent = enliven(call, pool);
   const { isError, structured, text: said } = await client.callTool(tool, sent);
-  // A job is waited for.
-  expect(performance.now() - started).toBeLessThan(tool === "apply_plan" ? 25_000 : 5000);
+  // However odd a call is, it asks no more of the API than an honest one.
+  expect([tool, assistant.countAsked() - before <= countMost(tool)]).toEqual([tool, true]);
   expect(said).toBe(JSON.stringify(structured));
   expect([findLeak(said, scene), unseen.exec(said.replace(seen, ""))?.[0]]).toEqual([
     undefined,
@@ -282,6 +296,13 @@ test(
       { seed, numRuns: Math.ceil(wanted / callsPerRun), endOnFailure: true },
     );
     expect(made).toBeGreaterThanOrEqual(wanted);
+    console.log(
+      [...ends]
+        .filter(([e]) => / done$| invalid_arguments$/.test(e))
+        .sort((a, b) => a[1] - b[1])
+        .slice(0, 12),
+      process.cpuUsage(),
+    );
     expect([...assistant.world.reported, ...assistant.reported]).toEqual([]);
     // Every tool was got through to, and refused: the calls are not all noise.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));

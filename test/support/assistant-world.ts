@@ -33,6 +33,8 @@ export type AssistantWorld = {
   readonly bulk: Bulk;
   /** What was let through to the API: every request that could change something. */
   readonly writes: readonly string[];
+  /** How many requests the API was asked in all. */
+  readonly countAsked: () => number;
   /** What was reported as unexpected; a test that expects none looks here. */
   readonly reported: readonly unknown[];
   /** Another client: another key, person or era than the first one's. */
@@ -169,9 +171,11 @@ export async function createAssistantWorld(
   const openTheState = () => Promise.resolve(state);
   const service = createService({ store: world.store, clock, random, linkOrigin, report });
   const writes: string[] = [];
+  let asked = 0;
   const answer = sendWithin(service.answer);
   const send: Send = (request, signal) => {
     const { pathname } = new URL(request.url);
+    asked += 1;
     if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
     const isLacking = lacks.some((path) => pathname === `/api/v1${path}`);
     return isLacking ? Promise.resolve(notThere) : answer(request, signal);
@@ -267,6 +271,7 @@ export async function createAssistantWorld(
     state,
     bulk,
     writes,
+    countAsked: () => asked,
     reported,
     connect,
     ...client,
