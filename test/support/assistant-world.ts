@@ -169,7 +169,8 @@ export async function createAssistantWorld(
   const folder = dirname(world.file);
   const state = await openState(join(folder, "state.db"), { clock, random });
   const openTheState = () => Promise.resolve(state);
-  const service = createService({ store: world.store, clock, random, linkOrigin, report });
+  const { store, setAlarm } = world;
+  const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
   const writes: string[] = [];
   let asked = 0;
   const answer = sendWithin(service.answer);
