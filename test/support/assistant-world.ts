@@ -21,6 +21,7 @@ import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
+import { validatorV1, validatorV2 } from "./validators.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
 
 /**
@@ -321,7 +322,7 @@ async function connectClient(
   const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
   const options = { capabilities: capabilities ?? meant };
   if (era === "v1") {
-    const client = new ClientV1(self, options);
+    const client = new ClientV1(self, { ...options, jsonSchemaValidator: validatorV1 });
     if (elicit !== undefined) {
       client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
     }
@@ -329,7 +330,11 @@ async function connectClient(
     return client;
   }
   const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(self, { ...options, versionNegotiation: { mode } });
+  const client = new ClientV2(self, {
+    ...options,
+    versionNegotiation: { mode },
+    jsonSchemaValidator: validatorV2,
+  });
   if (elicit !== undefined) {
     client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
   }
