@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { randomInt } from "node:crypto";
-import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import {
   createAssistantWorld,
@@ -8,6 +7,7 @@ import {
   type AssistantWorld,
   type ListedTool,
 } from "../support/assistant-world.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /**
  * Arguments that nobody would send, to every tool, before the real service. The 1.x client holds
@@ -149,13 +149,13 @@ function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary
     return fc.record<Args>(members, { requiredKeys: [...least] });
   };
   const wild = build((name) => imagine(properties[name] ?? {}, name), []);
-  const polite = build((name) => plausible[name] ?? imagine(properties[name] ?? {}), required);
+  const choose = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
+  const polite = build(choose, required);
   // Of many fields one is wrong nearly always; a few are mostly right.
   const known = names.filter((name) => Object.hasOwn(plausible, name));
   const modest = fc.subarray(known, { maxLength: Math.min(2, known.length) }).chain((few) => {
-    const chosen = new Set([...few, ...required]);
-    const write = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
-    return fc.record<Args>(Object.fromEntries([...chosen].map((name) => [name, write(name)])));
+    const chosen = [...new Set([...few, ...required])];
+    return fc.record<Args>(Object.fromEntries(chosen.map((name) => [name, choose(name)])));
   });
   const strange = fc.dictionary(text, anything, { minKeys: 1, maxKeys: 2 });
   const mixed = fc.tuple(wild, strange).map(([one, other]) => ({ ...one, ...other }));
@@ -224,7 +224,14 @@ function remember(structured: Record<string, Shown>, pool: Pool): void {
 
 /** What no result may ever have in it, whoever asked for what. */
 function findLeak(said: string, { assistant: { world } }: Scene): string | undefined {
-  const secrets = [world.key, world.master, world.file, tmpdir(), process.cwd(), "node_modules"];
+  const secrets = [
+    world.key,
+    world.master,
+    world.file,
+    memoryFolder,
+    process.cwd(),
+    "node_modules",
+  ];
   const leak = secrets.find((secret) => said.includes(secret));
   if (leak !== undefined) return leak;
   const inner = /\bat \S+ \(|\.ts:\d|\.js:\d|node:internal|SQLITE|ZodError|TypeError|RangeError/;
@@ -296,13 +303,6 @@ test(
       { seed, numRuns: Math.ceil(wanted / callsPerRun), endOnFailure: true },
     );
     expect(made).toBeGreaterThanOrEqual(wanted);
-    console.log(
-      [...ends]
-        .filter(([e]) => / done$| invalid_arguments$/.test(e))
-        .sort((a, b) => a[1] - b[1])
-        .slice(0, 12),
-      process.cpuUsage(),
-    );
     expect([...assistant.world.reported, ...assistant.reported]).toEqual([]);
     // Every tool was got through to, and refused: the calls are not all noise.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));
