@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import { picture, say, type FixtureTool } from "./fixture.ts";
 import { toolsThatAsk } from "./tools-that-ask.ts";
@@ -79,7 +78,6 @@ const lively: readonly FixtureTool[] = [
     run: async (_given, { context: { mcpReq } }) => {
       const { _meta: { progressToken } = {} } = mcpReq;
       for (const progress of [0, 50, 100]) {
-        if (progress > 0) await setTimeout(50);
         if (progressToken === undefined) continue;
         const params = { progressToken, progress, total: 100 };
         await mcpReq.notify({ method: "notifications/progress", params });

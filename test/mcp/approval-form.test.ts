@@ -7,6 +7,7 @@ import {
   type RawCall,
   type RawResult,
 } from "../support/assistant-world.ts";
+import { createGate } from "../support/gate.ts";
 
 /** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
 
@@ -183,15 +184,14 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
   test("and then stays silent is a no after five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
-    let ask: () => void = () => undefined;
-    const isAsked = new Promise<void>((resolve) => (ask = resolve));
+    const asked = createGate();
     const elicit: Elicit = () => {
-      ask();
+      asked.open();
       return new Promise(() => {});
     };
     const { callTool } = await assistant.connect({ era, elicit });
     const call = callTool("delete_link", { id }).finally(() => ends.push("no"));
-    await isAsked;
+    await asked.opened;
 
     await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
     expect(ends).toEqual([]);

@@ -242,21 +242,6 @@ describe("a page of a stranger", () => {
     return page;
   }
 
-  /** Until the address was asked for, and what came of it was taken or refused. */
-  function waitForEnd(page: Page, url: string): Promise<void> {
-    return new Promise((resolve) => {
-      for (const end of ["requestfinished", "requestfailed"] as const) {
-        // One method for both names, which its types do not have.
-        page.on(end as "requestfinished", (request) => request.url() === url && resolve());
-      }
-    });
-  }
-
-  async function readText(frame: Frame): Promise<string> {
-    await frame.waitForLoadState();
-    return frame.evaluate<string>("document.body?.innerText ?? ''");
-  }
-
   test("shows nothing of it in a frame", async () => {
     const url = await ask();
     for (const frame of [
@@ -313,6 +298,21 @@ describe("a page of a stranger", () => {
     expect(await readHeading(page)).toBe("Not from here");
   });
 });
+
+/** Until the address was asked for, and what came of it was taken or refused. */
+function waitForEnd(page: Page, url: string): Promise<void> {
+  return new Promise((resolve) => {
+    for (const end of ["requestfinished", "requestfailed"] as const) {
+      // One method for both names, which its types do not have.
+      page.on(end as "requestfinished", (request) => request.url() === url && resolve());
+    }
+  });
+}
+
+async function readText(frame: Frame): Promise<string> {
+  await frame.waitForLoadState();
+  return frame.evaluate<string>("document.body?.innerText ?? ''");
+}
 
 describe("a person who comes late", () => {
   test("is told that it expired", async () => {

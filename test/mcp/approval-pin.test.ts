@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openPin } from "../../src/commands/pin-file.ts";
 import { UsageFault } from "../../src/config.ts";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /** The operator's PIN: what an assistant that can press a button itself does not know. */
 
@@ -13,7 +13,7 @@ describe("the PIN's file", () => {
   let path: string;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "waypost-pin-"));
+    folder = await mkdtemp(join(memoryFolder, "waypost-pin-"));
     path = join(folder, "pin");
   });
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { tmpdir } from "node:os";
+import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   createAssistantWorld,
@@ -7,6 +7,7 @@ import {
   type AssistantWorld,
   type ListedTool,
 } from "../support/assistant-world.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /**
  * Arguments that nobody would send, to every tool, before the real service. The 1.x client holds
@@ -14,7 +15,7 @@ import {
  */
 
 const wanted = Number(process.env["FUZZ_CALLS"] ?? 10_000);
-const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
 const callsPerRun = 20;
 
 type Args = Record<string, unknown>;
@@ -148,12 +149,20 @@ function imagineObject({ properties = {}, required = [] }: Wanted): fc.Arbitrary
     return fc.record<Args>(members, { requiredKeys: [...least] });
   };
   const wild = build((name) => imagine(properties[name] ?? {}, name), []);
-  const polite = build((name) => plausible[name] ?? imagine(properties[name] ?? {}), required);
+  const choose = (name: string) => plausible[name] ?? imagine(properties[name] ?? {});
+  const polite = build(choose, required);
+  // Of many fields one is wrong nearly always; a few are mostly right.
+  const known = names.filter((name) => Object.hasOwn(plausible, name));
+  const modest = fc.subarray(known, { maxLength: Math.min(2, known.length) }).chain((few) => {
+    const chosen = [...new Set([...few, ...required])];
+    return fc.record<Args>(Object.fromEntries(chosen.map((name) => [name, choose(name)])));
+  });
   const strange = fc.dictionary(text, anything, { minKeys: 1, maxKeys: 2 });
   const mixed = fc.tuple(wild, strange).map(([one, other]) => ({ ...one, ...other }));
   return fc.oneof(
     { weight: 5, arbitrary: wild },
-    { weight: 4, arbitrary: polite },
+    { weight: 2, arbitrary: polite },
+    { weight: 2, arbitrary: modest },
     { weight: 1, arbitrary: mixed },
   );
 }
@@ -215,7 +224,14 @@ function remember(structured: Record<string, Shown>, pool: Pool): void {
 
 /** What no result may ever have in it, whoever asked for what. */
 function findLeak(said: string, { assistant: { world } }: Scene): string | undefined {
-  const secrets = [world.key, world.master, world.file, tmpdir(), process.cwd(), "node_modules"];
+  const secrets = [
+    world.key,
+    world.master,
+    world.file,
+    memoryFolder,
+    process.cwd(),
+    "node_modules",
+  ];
   const leak = secrets.find((secret) => said.includes(secret));
   if (leak !== undefined) return leak;
   const inner = /\bat \S+ \(|\.ts:\d|\.js:\d|node:internal|SQLITE|ZodError|TypeError|RangeError/;
@@ -226,16 +242,21 @@ const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
 /** Joiners inside emoji and the like are seen by what they do. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
+/** Plans and jobs ask for every link that they are about. */
+function countMost(tool: string): number {
+  return /_plan$|^plan_/.test(tool) ? 1000 : 10;
+}
+
 async function check(scene: Scene, client: AssistantClient, call: Call): Promise<string> {
   const { tool } = call;
   const { assistant, pool } = scene;
   assistant.world.advance(250);
   assistant.advance(250);
-  const started = performance.now();
+  const before = assistant.countAsked();
   const sent = enliven(call, pool);
   const { isError, structured, text: said } = await client.callTool(tool, sent);
-  // A job is waited for.
-  expect(performance.now() - started).toBeLessThan(tool === "apply_plan" ? 25_000 : 5000);
+  // However odd a call is, it asks no more of the API than an honest one.
+  expect([tool, assistant.countAsked() - before <= countMost(tool)]).toEqual([tool, true]);
   expect(said).toBe(JSON.stringify(structured));
   expect([findLeak(said, scene), unseen.exec(said.replace(seen, ""))?.[0]]).toEqual([
     undefined,

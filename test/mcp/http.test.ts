@@ -90,8 +90,6 @@ describe.concurrent("each key", () => {
 
 describe.concurrent("calls", () => {
   test("of one key are a hundred at once; whoever comes on top is told to wait", async () => {
-    // Each call asks for a page of its own, by which the deployment tells it from the others.
-    const readPage = ({ url = "" }: IncomingMessage) => Number(/page=(\d+)/.exec(url)?.[1]);
     await using silent = await startDeployment((request, response) =>
       readPage(request) > 105 ? answerEmpty(request, response) : undefined,
     );
@@ -192,6 +190,11 @@ async function openGateway({ url }: Deployment) {
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Each call asks for a page of its own, by which the deployment tells it from the others. */
+function readPage({ url = "" }: IncomingMessage): number {
+  return Number(/page=(\d+)/.exec(url)?.[1]);
 }
 
 /** Whether nobody new is let in any more: the first that a stop does. */

@@ -160,7 +160,8 @@ const cases: readonly Case[] = [
 describe.each(["v1", "modern"] as const)("through the client of %s", (era) => {
   test.each(cases)("$code is told with what to do next", async (given) => {
     const { code, tool = "get_link", args = { id }, staging, failure } = given;
-    await using stage = await openStage({ send: answering(200, {}), era, ...staging });
+    const selection = [tool];
+    await using stage = await openStage({ send: answering(200, {}), era, selection, ...staging });
     // The clients check what comes against what the list said of it.
     await stage.listTools();
     const { isError, structured, text } = await stage.callTool(tool, args);
@@ -198,7 +199,7 @@ test.each([
   async (tool, args, rest, next) => {
     await using stage = await openStage({
       send: () => Promise.reject(new Error("never called")),
-      clock: { now: Date.now, monotonic: breakOnce() },
+      clock: { now: () => 0, monotonic: breakOnce() },
     });
     const { structured } = await stage.callTool(tool, args);
     expect(structured["error"]).toMatchObject({ code: "internal", ...rest });

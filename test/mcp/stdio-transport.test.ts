@@ -2,12 +2,12 @@ import { Server } from "@modelcontextprotocol/server";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { serveOverStdio } from "../../src/mcp/stdio.ts";
+import { createGate } from "../support/gate.ts";
 import { callOf, handshake } from "../support/mcp-raw.ts";
+import { collectGarbage } from "../support/measure-held.ts";
 
 /** Lines without a process around them: what is kept of them, and what an end waits for. */
 
@@ -27,9 +27,6 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) await turn();
 }
 
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
-
 test("of a line that goes on and on no more is kept than may be a message", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const refused: string[] = [];
@@ -44,7 +41,7 @@ test("of a line that goes on and on no more is kept than may be a message", asyn
     await turn();
   }
   await settle();
-  collectGarbage();
+  await collectGarbage();
   // Whoever keeps a part of a buffer keeps all of it.
   expect(fed.filter((memory) => memory.deref() !== undefined).length).toBeLessThanOrEqual(4);
   expect(refused).toEqual([]);
@@ -60,23 +57,26 @@ function serve() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const said: Message[] = [];
   createInterface({ input: output }).on("line", (line) => said.push(JSON.parse(line)));
-  let letGo: () => void = () => undefined;
-  const isLetGo = new Promise<void>((resolve) => (letGo = resolve));
-  let stop: () => void = () => undefined;
-  const stopped = new Promise<void>((resolve) => (stop = resolve));
+  const [answers, stop] = [createGate(), createGate()];
   const running: unknown[] = [];
   const createServer = () => {
     const server = new Server({ name: "test", version: "1" }, { capabilities: { tools: {} } });
     server.setRequestHandler("tools/call", async ({ params }) => {
       running.push(params.name);
-      await isLetGo;
+      await answers.opened;
       return { content: [] };
     });
     return server;
   };
   let isOver = false;
   const options = { onRefused: () => undefined, onError: () => undefined };
-  const served = serveOverStdio({ ...options, input, output, stopped, createServer });
+  const served = serveOverStdio({
+    ...options,
+    input,
+    output,
+    stopped: stop.opened,
+    createServer,
+  });
   void served.then(() => (isOver = true));
   return {
     send: async (...lines: readonly object[]) => {
@@ -85,10 +85,10 @@ function serve() {
     },
     end: (by: "the input" | "a stop", rest = "") => {
       if (by === "the input") input.end(rest);
-      else stop();
+      else stop.open();
       return settle();
     },
-    letGo,
+    letGo: answers.open,
     running,
     isOver: () => isOver,
     /** The ids of what was answered, the handshake's left out. */

@@ -117,7 +117,7 @@ describe("the view", () => {
     const html = `<script>parent.parent.document.title = "hacked"</script>
 <img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
     const text = "<img src=x onerror=document.title='hacked'>";
-    const pictured = tab.waitForEvent("requestfinished", (request) => /\/x$/.test(request.url()));
+    const pictured = tab.waitForEvent("requestfinished", (request) => request.url().endsWith("/x"));
     await send(tab, {
       structuredContent: { html },
       _meta: { "waypost/view": { pages: { ios: html }, changes: [{ name: text, text }] } },

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /** Approvals in the state's own file: each lets its act through once, whichever process asks. */
 
@@ -20,7 +20,7 @@ let elapsed: number;
 beforeEach(async () => {
   now = Date.UTC(2026, 0, 15, 12);
   elapsed = 0;
-  folder = await mkdtemp(join(tmpdir(), "waypost-state-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-state-"));
   state = await open();
   other = await open();
 });

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openState, type State } from "../../src/state/state.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /** The file of what Waypost itself remembers: private, its own, shared by every process. */
 
@@ -11,7 +11,7 @@ let folder: string;
 let path: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-state-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-state-"));
   path = join(folder, "state.db");
 });
 

@@ -21,6 +21,7 @@ import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
+import { validatorV1, validatorV2 } from "./validators.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
 
 /**
@@ -33,6 +34,8 @@ export type AssistantWorld = {
   readonly bulk: Bulk;
   /** What was let through to the API: every request that could change something. */
   readonly writes: readonly string[];
+  /** How many requests the API was asked in all. */
+  readonly countAsked: () => number;
   /** What was reported as unexpected; a test that expects none looks here. */
   readonly reported: readonly unknown[];
   /** Another client: another key, person or era than the first one's. */
@@ -170,9 +173,11 @@ export async function createAssistantWorld(
   const { store, setAlarm } = world;
   const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
   const writes: string[] = [];
+  let asked = 0;
   const answer = sendWithin(service.answer);
   const send: Send = (request, signal) => {
     const { pathname } = new URL(request.url);
+    asked += 1;
     if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
     const isLacking = lacks.some((path) => pathname === `/api/v1${path}`);
     return isLacking ? Promise.resolve(notThere) : answer(request, signal);
@@ -268,6 +273,7 @@ export async function createAssistantWorld(
     state,
     bulk,
     writes,
+    countAsked: () => asked,
     reported,
     connect,
     ...client,
@@ -316,7 +322,7 @@ async function connectClient(
   const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
   const options = { capabilities: capabilities ?? meant };
   if (era === "v1") {
-    const client = new ClientV1(self, options);
+    const client = new ClientV1(self, { ...options, jsonSchemaValidator: validatorV1 });
     if (elicit !== undefined) {
       client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
     }
@@ -324,7 +330,11 @@ async function connectClient(
     return client;
   }
   const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(self, { ...options, versionNegotiation: { mode } });
+  const client = new ClientV2(self, {
+    ...options,
+    versionNegotiation: { mode },
+    jsonSchemaValidator: validatorV2,
+  });
   if (elicit !== undefined) {
     client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
   }

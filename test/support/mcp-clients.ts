@@ -7,6 +7,7 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { ChildProcess } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 import { bundle } from "./command.ts";
+import { validatorV1, validatorV2 } from "./validators.ts";
 
 /**
  * The official clients of both lines, connected to the built command. Closing one that speaks over
@@ -86,6 +87,7 @@ export async function connectV1(given: Connecting): Promise<Connected & { client
   const { elicit } = given;
   const changes = countChanges();
   const client = new ClientV1(self, {
+    jsonSchemaValidator: validatorV1,
     capabilities: elicit === undefined ? {} : { elicitation: {} },
     ...(given.watches === true && { listChanged: { tools: changes.handler } }),
   });
@@ -110,6 +112,7 @@ export async function connectV2(
   const { elicit, era = "modern" } = given;
   const changes = countChanges();
   const client = new ClientV2(self, {
+    jsonSchemaValidator: validatorV2,
     capabilities: elicit === undefined ? {} : { elicitation: { form: {} } },
     versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : era },
     ...(given.watches === true && { listChanged: { tools: changes.handler } }),

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createGate } from "./gate.ts";
 
 /** Something in the place of a deployment, that answers as a test needs it and counts. */
 export type Deployment = {
@@ -44,13 +45,12 @@ export const answerEmpty: Answer = (_, response) => {
 
 /** The same, but nobody is answered before that is let go. */
 export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
-  let letGo: () => void = () => undefined;
-  const isLetGo = new Promise<void>((resolve) => (letGo = resolve));
+  const gate = createGate();
   const answer: Answer = async (request, response) => {
-    await isLetGo;
+    await gate.opened;
     await answerEmpty(request, response);
   };
-  return { answer, letGo };
+  return { answer, letGo: gate.open };
 }
 
 export const answerNever: Answer = () => undefined;

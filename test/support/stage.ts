@@ -15,6 +15,7 @@ import { createSurface, type KnownKey } from "../../src/mcp/surface.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/toolbox.ts";
 import type { State } from "../../src/state/state.ts";
 import { readResult, type ToolResult } from "./mcp-clients.ts";
+import { validatorV1, validatorV2 } from "./validators.ts";
 
 /**
  * Our server before any deployment at all, of whose key nothing is known unless it is said here,
@@ -166,13 +167,16 @@ export async function openStage(staging: Staging): Promise<Stage> {
 
 async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | ClientV2> {
   if (era === "v1") {
-    const client = new ClientV1(self);
+    const client = new ClientV1(self, { jsonSchemaValidator: validatorV1 });
     // The pair of the 2.x package is the 1.x client's interface as well.
     await client.connect(far);
     return client;
   }
   const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(self, { versionNegotiation: { mode } });
+  const client = new ClientV2(self, {
+    versionNegotiation: { mode },
+    jsonSchemaValidator: validatorV2,
+  });
   await client.connect(far);
   return client;
 }
