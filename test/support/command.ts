@@ -196,7 +196,10 @@ async function call(url: string, method: string, given: Given): Promise<Answer> 
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
 }
 
-/** What another process wrote may be unseen for a fiftieth of a second (store/changes.ts). */
+/**
+ * What another process wrote may be unseen for a fiftieth of a second (store/changes.ts). That time
+ * passes for the other process as it does here, however little either of them is let do in it.
+ */
 export async function untilSeen(): Promise<void> {
-  await setTimeout(300);
+  await setTimeout(50);
 }
