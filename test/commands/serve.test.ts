@@ -337,6 +337,6 @@ async function waitUntilClosed({ places }: Serving): Promise<void> {
       () => false,
     );
     if (!isOpen) return;
-    await setTimeout(5);
+    await setTimeout(20);
   }
 }

@@ -213,6 +213,7 @@ describe("a web address", () => {
     ["contains control characters", "https://example.com/\ud800"],
     ["can't contain a user name or password", "https://user:secret@example.com"],
     ["can't contain a user name or password", "https://user@example.com"],
+    ["can't contain a user name or password", "https://@example.com/"],
     ["can't contain a user name or password", "https://:secret@example.com"],
     ["can't contain a user name or password", "https://example.com@evil.example"],
     ["is too long (maximum is 8192 characters)", `https://example.com/${"a".repeat(9000)}`],

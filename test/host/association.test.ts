@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
+import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { addLink, makeId, now } from "../support/rows.ts";
 
 /** The files by which iOS and Android verify that a project's apps may open its links. */
 
@@ -122,9 +125,10 @@ describe.each([ios, android])("%s", (path) => {
       const body = { path: taken, url: "https://evil.example/" };
       expect((await host.world.call("POST", "/links", { body })).status).toBe(422);
     }
-    for (let count = 0; count < 300; count += 1) {
-      await host.add("link", { path: `many/${count}${path}`, url: "https://evil.example/" });
-    }
+    await host.add("link", { path: `one${path}`, url: "https://evil.example/" });
+    await plant(async (tenant) => {
+      for (let count = 0; count < 300; count += 1) await addLink(tenant, `many/${count}${path}`);
+    });
     const after = await host.visit(path);
     expect(after.bytes.equals(before.bytes)).toBe(true);
     expect(after.headers.etag).toBe(before.headers.etag);
@@ -132,17 +136,27 @@ describe.each([ios, android])("%s", (path) => {
 
   test("stays as short as its readers can take, with the oldest apps in it", async () => {
     const long = "x".repeat(400);
-    for (let count = 0; count < 400; count += 1) {
-      host.world.advance(1000);
-      await host.add("ios_app", { bundle_id: `com.${long}.a${count}`, team_id });
-      await host.add("android_app", {
-        package_name: `com.${long}.a${count}`,
-        fingerprints: [sha256],
-      });
-    }
+    await plant(async (tenant) => {
+      for (let count = 0; count < 400; count += 1) {
+        const name = `com.${long}.a${count}`;
+        const ios_app = { ...bare, ...noStore, bundle_id: name, team_id };
+        await iosAppStore.insert(tenant, makeId(), ios_app, now + count);
+        const android_app = { ...bare, package_name: name, fingerprints: [sha256] };
+        await androidAppStore.insert(tenant, makeId(), android_app, now + count);
+      }
+    });
     const { bytes, text } = await host.visit(path);
     expect(bytes.length).toBeLessThanOrEqual(128 * 1024);
     expect(text).toContain(".a0");
     expect(text).not.toContain(".a399");
   });
 });
+
+const bare = { name: null, custom_scheme: null } as const;
+const noStore = { app_store_id: null, clip_bundle_id: null } as const;
+
+/** Writes into the project faster than the API would. */
+function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
+  const { store, project } = host.world;
+  return store.write((db) => write({ db, projectId: project.id }));
+}

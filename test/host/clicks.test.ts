@@ -4,7 +4,7 @@ import { createClicks } from "../../src/host/clicks.ts";
 import { StoreBusy } from "../../src/store/store.ts";
 import { neverRing } from "../support/alarms.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
-import { addLink } from "../support/rows.ts";
+import { addLinks } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
 /** Every person's visit counts once, and whoever reads a count sees all that came before. */
@@ -70,6 +70,26 @@ describe("a visit", () => {
     }
     for (let count = 0; count < 4; count += 1) await host.visit("/quiet");
     expect(await listBusiest()).toEqual([quiet.id, busy.id]);
+  });
+
+  test("ends the kept counts of its own project, whichever others are visited", async () => {
+    const { world } = host;
+    const projects = [await world.addProject(), world.project, await world.addProject()];
+    const keys: string[] = [];
+    for (const project of projects) {
+      const key = await world.addKey({ project });
+      await world.call("POST", "/links", { key, body: { path: "spring", url } });
+      keys.push(key);
+    }
+    const query = "q[clicks_gteq]=1";
+    const count = async (key = "") =>
+      (await world.call("GET", "/links", { key, query })).body.meta.count;
+    for (const key of keys) expect(await count(key)).toBe(0);
+    for (const { subdomain } of projects) {
+      const name = `${subdomain}.localhost`;
+      expect((await host.visit("/spring", { host: name })).status).toBe(302);
+    }
+    for (const key of keys) expect(await count(key)).toBe(1);
   });
 
   test("under the shortened path counts for the same link", async () => {
@@ -161,12 +181,7 @@ test("visits of more links than one transaction takes are all counted", async ()
   await using world = await createWorld();
   const { clicks, store } = world;
   const projectId = world.project.id;
-  const ids: string[] = [];
-  await store.write(async (db) => {
-    for (let count = 0; count < 4321; count += 1) {
-      ids.push(await addLink({ db, projectId }, `${count}`));
-    }
-  });
+  const ids = await store.write((db) => addLinks({ db, projectId }, 4321));
   for (const [index, id] of ids.entries()) {
     for (let count = 0; count < (index % 3) + 1; count += 1) clicks.note(projectId, id);
   }

@@ -155,7 +155,7 @@ test("a redirect is for this visit alone", async () => {
   });
 });
 
-test("Google Play is told the address that was visited, whichever of the two it was", async () => {
+test("Google Play is told the very address of each visit, query and host name", async () => {
   await change({ custom_domain_verified: true, link_in_referrer: true });
   const key = await host.world.addKey({ project: other });
   const body = {
@@ -166,11 +166,13 @@ test("Google Play is told the address that was visited, whichever of the two it 
   await host.world.call("POST", "/links", { key, body });
   const agent = agents.android["Chrome on a phone"];
   const visited = [
-    ["other.localhost", `http://other.localhost:${host.port}/play?c=1`],
-    ["go.other.example", "https://go.other.example/play?c=1"],
+    ["other.localhost", "?c=1", `http://other.localhost:${host.port}/play?c=1`],
+    ["other.localhost", "?c=2", `http://other.localhost:${host.port}/play?c=2`],
+    ["other.localhost", "", `http://other.localhost:${host.port}/play`],
+    ["go.other.example", "?c=1", "https://go.other.example/play?c=1"],
   ] as const;
-  for (const [name, address] of visited) {
-    const { headers } = await host.visit("/play?c=1", { host: name, agent });
+  for (const [name, query, address] of visited) {
+    const { headers } = await host.visit(`/play${query}`, { host: name, agent });
     const referrer = new URL(headers.location ?? "").searchParams.get("referrer") ?? "";
     const told = new URLSearchParams(referrer).get("_url") ?? "";
     expect(Buffer.from(told, "base64url").toString()).toBe(address);

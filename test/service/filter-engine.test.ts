@@ -126,7 +126,7 @@ describe("the engine and the model agree", () => {
         rows.push(...(await plantLinks(world, last)));
         for (const question of questions) await compare(world, "links", rows, question);
       }),
-      { numRuns: 25, interruptAfterTimeLimit: 40_000 },
+      { numRuns: 25 },
     );
   });
 
@@ -201,7 +201,7 @@ async function agreeOnApps(
       }
       for (const question of questions) await compare(world, list, rows, question);
     }),
-    { numRuns: 20, interruptAfterTimeLimit: 40_000 },
+    { numRuns: 20 },
   );
 }
 

@@ -184,6 +184,12 @@ describe("another project's names", () => {
   });
 });
 
+test("another project's page versions stay, however many this one publishes", async () => {
+  for (let turn = 0; turn < 21; turn += 1) await publishPage(world, world.key);
+  const { body } = await world.call("GET", "/page_template/versions");
+  expect(body.versions).toHaveLength(20);
+});
+
 describe("another project's rows", () => {
   test.each(lists)("are in no answer of %s %s", async (method, path, entry) => {
     await makeOwn(world);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { addLinks } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** The apps that a link opens: chosen, created on the fly, left behind by none, detached. */
@@ -187,11 +188,9 @@ for (const [name, platform] of platforms) {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const filter = `q[${column.slice(0, -3)}_${identifier}_present]=1`;
-    for (let made = 0; made < 1100; made += 1) {
-      // Slow enough for the 600 writes of a minute.
-      world.advance(120);
-      await world.call("POST", "/links", { body: { [field]: { id } } });
-    }
+    const { store, project } = world;
+    const tenant = { projectId: project.id };
+    await store.write((db) => addLinks({ ...tenant, db }, 1100, { [column]: id }));
     expect((await world.call("GET", "/links", { query: filter })).body.meta.count).toBe(1100);
     expect((await world.call("DELETE", `/${platform.list}/${id}`)).status).toBe(204);
     expect((await world.call("GET", "/links", { query: filter })).body.meta.count).toBe(0);

@@ -47,6 +47,8 @@ const hostile = [
   ["https://example.com:99999/", notWeb],
   ["   ", notWeb],
   ["https://user@example.com/", credentials],
+  ["https://@example.com/", credentials],
+  ["https://:@example.com/", credentials],
   ["https://user:secret@example.com/", credentials],
   ["https://:secret@example.com/", credentials],
   ["https://paypal.com%2F@evil.example/", credentials],

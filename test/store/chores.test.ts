@@ -9,7 +9,7 @@ import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { readTally } from "../../src/store/tallies.ts";
-import { addLink } from "../support/rows.ts";
+import { addLink, addLinks } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Long work in short transactions, which a process may begin and another one finish. */
@@ -165,13 +165,19 @@ describe("an app with more links than one batch", () => {
     await beginDetachIos(world);
     const [chore] = await store.db.selectFrom("chores").selectAll().execute();
     if (chore === undefined) throw new Error("there is no chore");
+    const countBare = async () => {
+      const query = "q[ios_app_bundle_id_null]=1";
+      return (await world.call("GET", "/links", { query })).body.meta.count;
+    };
     const slow = await openWith(world, () => world.advance(3000));
     await slow.finishChore(chore, 5000);
     expect(await countAttached(store, project.id)).toBe(many - 2000);
+    expect(await countBare()).toBe(3000);
     await slow.close();
     expect(await readChores(store)).toEqual([chore]);
     await store.finishChores();
     expect(await countAttached(store, project.id)).toBe(0);
+    expect(await countBare()).toBe(many + 1000);
   });
 });
 
@@ -267,11 +273,7 @@ type Filling = { readonly count?: number; readonly more?: Parameters<typeof addL
 /** Puts links into a project, faster than the API would. */
 async function fill(store: Store, projectId: string, filling: Filling = {}): Promise<void> {
   const { count = many, more = {} } = filling;
-  await store.write(async (db) => {
-    for (let turn = 0; turn < count; turn += 1) {
-      await addLink({ db, projectId }, `link-${turn}`, { name: `Link ${turn}`, ...more });
-    }
-  });
+  await store.write((db) => addLinks({ db, projectId }, count, more));
 }
 
 async function openAgain({ file, setAlarm }: World): Promise<Store> {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { fold } from "../../src/contract/text.ts";
-import { indexBatch, wholeIndex } from "../../src/store/contains.ts";
+import { indexBatch, startIndex, wholeIndex } from "../../src/store/contains.ts";
 import type { Store } from "../../src/store/store.ts";
 import { indexFrom, readTally } from "../../src/store/tallies.ts";
 import { addLink } from "../support/rows.ts";
@@ -60,6 +60,29 @@ test("one project's index never answers for another", async () => {
   await world.call("POST", "/links", { key, body: { name: "Their spring" } });
   await world.store.finishChores();
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
+});
+
+test("the last link that is in the index so far is in it as it is now", async () => {
+  await using world = await createWorld();
+  const { store, project } = world;
+  const tenant = { db: store.db, projectId: project.id };
+  await store.write(async (db) => {
+    for (let turn = 0; turn < earlier; turn += 1) {
+      const name = `Link ${String(turn).padStart(4, "0")}`;
+      await addLink({ ...tenant, db }, `link-${turn}`, { name });
+    }
+    await startIndex({ ...tenant, db });
+    expect(await indexBatch({ ...tenant, db })).toBe(false);
+  });
+  const { indexed_to } = await readTally(tenant);
+  const { name } = (await world.call("GET", `/links/${indexed_to}`)).body;
+  await world.call("PATCH", `/links/${indexed_to}`, { body: { name: "Another" } });
+  await store.finishChores();
+  const found = await search(world, [name, "Another"]);
+  expect(found).toEqual([
+    [name, 200, []],
+    ["Another", 200, ["Another"]],
+  ]);
 });
 
 test("the strangest terms find with the index what they find without it", async () => {

@@ -69,3 +69,40 @@ export async function addLink(
   }
   return (await insertLink(tenant, link)).id;
 }
+
+/**
+ * So many links at once, their paths and names counted from 0; answers their ids in that order. The
+ * project must have no index yet.
+ */
+export async function addLinks(
+  tenant: Tenant,
+  count: number,
+  more: Partial<NewLink> = {},
+): Promise<readonly string[]> {
+  const { db, projectId } = tenant;
+  const id = await addLink(tenant, "link-0", { name: "Link 0", ...more });
+  const query = db.selectFrom("links").selectAll().where("id", "=", id);
+  const { rowkey: _, ...first } = await query.executeTakeFirstOrThrow();
+  const others = Array.from({ length: count - 1 }, (__, turn) => {
+    const [path, name] = [`link-${turn + 1}`, `Link ${turn + 1}`];
+    const folded = { path_lc: path, name_lc: name.toLowerCase() };
+    return { ...first, id: makeId(), path, name, ...folded };
+  });
+  for (let start = 0; start < others.length; start += atOnce) {
+    const rows = others.slice(start, start + atOnce);
+    await db.insertInto("links").values(rows).execute();
+    const addresses = rows.map((link) => {
+      return { project_id: projectId, address: link.path, link_id: link.id };
+    });
+    await db.insertInto("addresses").values(addresses).execute();
+  }
+  await db
+    .updateTable("tallies")
+    .set(({ eb }) => ({ links: eb("links", "+", others.length) }))
+    .where("project_id", "=", projectId)
+    .execute();
+  return [id, ...others.map((link) => link.id)];
+}
+
+/** A statement has room for so many values. */
+const atOnce = 500;

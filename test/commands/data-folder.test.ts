@@ -1,0 +1,65 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { keepToken, prepareDataFolder } from "../../src/commands/data-folder.ts";
+import { createFolder, type Folder } from "../support/command.ts";
+
+/** The folder that everything lives in: whose it is, and who else may look into it. */
+
+const openModes = [0o750, 0o710, 0o740, 0o705, 0o755, 0o777].map((mode) => mode.toString(8));
+const ours = ["waypost.db", "state.db", "owner.key", "http.token"];
+
+const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+function makeFolder({ path }: Folder, mode: string, names: readonly string[] = []): void {
+  mkdirSync(path);
+  for (const name of names) writeFileSync(join(path, name), "x");
+  chmodSync(path, Number.parseInt(mode, 8));
+}
+
+test("a folder that is not there is made for its owner alone, and so are those above it", async () => {
+  await using folder = await createFolder();
+  const inner = join(folder.path, "inner");
+  prepareDataFolder(inner);
+  expect([readMode(folder.path), readMode(inner)]).toEqual(["700", "700"]);
+});
+
+describe.each(openModes)("a folder of mode %s", (mode) => {
+  test("is closed to its group and to others where it is empty", async () => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode);
+    prepareDataFolder(folder.path);
+    expect(readMode(folder.path)).toBe("700");
+  });
+
+  test.each(ours)("is closed where it is ours, as it has %s", async (name) => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode, ["notes.txt", name]);
+    prepareDataFolder(folder.path);
+    expect(readMode(folder.path)).toBe("700");
+  });
+
+  test("is refused and left as it is where it has someone else's things", async () => {
+    await using folder = await createFolder();
+    makeFolder(folder, mode, ["notes.txt"]);
+    expect(() => prepareDataFolder(folder.path)).toThrow("open to others and not empty");
+    expect(readMode(folder.path)).toBe(mode);
+  });
+});
+
+test("a closed folder of someone else's things is taken, and stays as it is", async () => {
+  await using folder = await createFolder();
+  makeFolder(folder, "700", ["notes.txt"]);
+  prepareDataFolder(folder.path);
+  expect(readMode(folder.path)).toBe("700");
+});
+
+test("a token is kept once, for its owner alone: whoever comes later has the first one's", async () => {
+  await using folder = await createFolder();
+  prepareDataFolder(folder.path);
+  const path = join(folder.path, "owner.key");
+  const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);
+  expect(keepToken(path, first ?? "")).toBe(first);
+  expect(keepToken(path, second ?? "")).toBe(first);
+  expect([readMode(path), readFileSync(path, "utf8")]).toEqual(["600", `${first}\n`]);
+});
