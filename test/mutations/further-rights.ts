@@ -16,7 +16,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "what a master endpoint says of scopes makes the key a master key",
     find: `isLacking && endpoint.auth === "project");`,
     replace: "isLacking);",
-    tests: ["test/mcp/access-learned.test.ts"],
+    tests: ["test/mcp/access-probes.test.ts"],
   },
   {
     id: "N3",
@@ -24,7 +24,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a preview shows a link to a key that may not read links",
     find: "if (call.body.link_id !== undefined) requireScope(",
     replace: `if (call.body.link_id === "") requireScope(`,
-    tests: ["test/service/access-matrix.test.ts"],
+    tests: ["test/service/template-previews.test.ts"],
   },
   {
     id: "N4",
@@ -44,7 +44,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a form lets any number through, not only the number of rows",
     find: "if (count !== undefined && answer.count !== count)",
     replace: "if (count !== undefined && answer.count === undefined)",
-    tests: ["test/mcp/approval-form.test.ts", "test/mcp/bulk.test.ts"],
+    tests: ["test/mcp/bulk.test.ts"],
   },
   {
     id: "N6",
@@ -83,7 +83,7 @@ export const furtherRights: readonly Mutation[] = [
     if (!isFirst) throw refuseDeclined(act, "This approval was used already, or is over.");
     if (isStale) throw await askClient(act, digest);
 `,
-    tests: ["test/mcp/approval-form.test.ts", "test/mcp/approval.test.ts"],
+    tests: ["test/mcp/approval-form.test.ts"],
   },
   {
     id: "N10",
@@ -91,7 +91,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a key that may not read its target changes it without an approval",
     find: "if (state === null) return true;",
     replace: "if (state === null) return false;",
-    tests: ["test/mcp/approval.test.ts", "test/mcp/approval-bypass.test.ts"],
+    tests: ["test/mcp/approval-shown.test.ts"],
   },
   {
     id: "N11",
@@ -99,7 +99,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a filter by app finds another project's app of the same name",
     find: "where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}",
     replace: "where ${textTestToSql(test, column.text)}",
-    tests: ["test/service/isolation.test.ts", "test/service/filters.test.ts"],
+    tests: ["test/service/isolation.test.ts"],
   },
   {
     id: "N12",
@@ -116,7 +116,7 @@ export const furtherRights: readonly Mutation[] = [
     find: `
     .where("key_print", "=", key_print)`,
     replace: "",
-    tests: ["test/commands/shared-ledger.test.ts"],
+    tests: ["test/bulk/shared-pace.test.ts"],
   },
   {
     id: "N14",
@@ -124,7 +124,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "an address of another project is looked for among the own links",
     find: `project?.id === tenant.projectId && address.pathname !== "/"`,
     replace: `project !== undefined && address.pathname !== "/"`,
-    tests: ["test/service/short-links.test.ts", "test/service/isolation.test.ts"],
+    tests: ["test/service/isolation.test.ts"],
   },
   {
     id: "N15",

@@ -15,6 +15,7 @@ import { usesBundle } from "./uses-bundle.ts";
  * can still be made.
  */
 
+/** More would only take the tests' time away from each other. */
 const mostCopies = 2;
 const order = ["caught", "hung", "survived", "broken", "stale"] as const;
 type Ending = (typeof order)[number];
@@ -23,7 +24,7 @@ await mutate();
 
 async function mutate(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { check: { type: "boolean" }, copies: { type: "string" } },
+    options: { check: { type: "boolean" }, copies: { type: "string", default: "2" } },
     allowPositionals: true,
   });
   const chosen = choose(positionals);
@@ -40,7 +41,7 @@ async function mutate(): Promise<void> {
     if (own.length > 0) tell(mutation, "stale", own.join("; "));
     return own.length === 0;
   });
-  if (values.check !== true) await tryAll(sound, Number(values.copies ?? mostCopies), tell);
+  if (values.check !== true) await tryAll(sound, readCopies(values.copies), tell);
   else say(`${sound.length} of ${chosen.length} mutations can be made.`);
   if (endings.size > 0) say(`\n${summarize(endings)}`);
   const isWell = [...endings.values()].every((end) => end === "caught" || end === "hung");
@@ -53,6 +54,12 @@ function choose(ids: readonly string[]): readonly Mutation[] {
   return ids.length === 0 ? mutations : mutations.filter(({ id }) => ids.includes(id));
 }
 
+function readCopies(text: string): number {
+  const copies = Number(text);
+  if (Number.isInteger(copies) && copies >= 1 && copies <= mostCopies) return copies;
+  throw new RangeError(`--copies takes a number from 1 to ${mostCopies}`);
+}
+
 /** Each copy takes the next one, as long as there are any and nobody has stopped us. */
 async function tryAll(
   chosen: readonly Mutation[],
@@ -63,9 +70,8 @@ async function tryAll(
   const stop = () => stopped.abort();
   process.once("SIGINT", stop).once("SIGTERM", stop);
   const waiting = chosen.values();
-  const count = Math.max(1, Math.min(mostCopies, copies, chosen.length));
   await Promise.all(
-    Array.from({ length: count }, async () => {
+    Array.from({ length: Math.min(copies, chosen.length) }, async () => {
       await using scratch = await openScratch();
       for (const mutation of waiting) {
         const verdict = await tryOne(scratch.folder, mutation, stopped.signal);

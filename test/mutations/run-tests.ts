@@ -11,7 +11,7 @@ export type Verdict =
   | { readonly kind: "broken"; readonly why: string };
 
 /** A test fails by itself after a minute; what turns without end would never be told so. */
-const patience_ms = 5 * 60_000;
+const patience_ms = 10 * 60_000;
 /** Where the configuration has it written. */
 const reportFile = ".report/vitest.json";
 
