@@ -130,6 +130,50 @@ test("the lock file knows the packages of every platform, or npm ci refuses it e
   expect(missing).toEqual([]);
 });
 
+test("every package admits the Nodes that Waypost runs on, or npm ci warns of it", () => {
+  type Locked = { readonly engines?: { readonly node?: string } };
+  const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const strict = Object.entries<Locked>(lock.packages).flatMap(([path, { engines }]) =>
+    engines?.node === undefined ? [] : [{ path, range: engines.node }],
+  );
+  const refusals = ["20.20.2", "22.23.3", "24.21.0"].flatMap((version) =>
+    strict.filter(({ range }) => !admits(range, version)).map(({ path }) => `${path} ${version}`),
+  );
+  expect(strict.length).toBeGreaterThan(100);
+  expect(refusals).toEqual([]);
+  expect(["^22.17.0 || >=24.0.0", ">=22", "20.18", "~20.1"].filter(admitsOurOldest)).toEqual([]);
+  expect(["^20.19.0 || >=22", "20 || >=22", ">= 18", ">=20 <21"].every(admitsOurOldest)).toBe(true);
+});
+
+const admitsOurOldest = (range: string) => admits(range, "20.20.2");
+
+/** Ranges as packages write them for Node: alternatives of one or more bounds. */
+function admits(range: string, version: string): boolean {
+  return range
+    .split("||")
+    .some((alternative) =>
+      [...alternative.matchAll(/([<>=^~]*)\s*v?(\d+(?:\.(?:\d+|[x*]))*)|\*/g)].every(
+        ([, sign = "", bound]) => bound === undefined || isWithin(version, sign, bound),
+      ),
+    );
+}
+
+function isWithin(version: string, sign: string, bound: string): boolean {
+  const given = version.split(".").map(Number);
+  const wanted = bound.split(".").map(Number).filter(Number.isInteger);
+  const isSame = (places: number) =>
+    wanted.slice(0, places).every((part, place) => part === given[place]);
+  const place = wanted.findIndex((part, index) => part !== given[index]);
+  const order = place < 0 ? 0 : (given[place] ?? 0) - (wanted[place] ?? 0);
+  if (sign === ">=") return order >= 0;
+  if (sign === ">") return order > 0;
+  if (sign === "<") return order < 0;
+  if (sign === "<=") return order <= 0;
+  if (sign === "^") return order >= 0 && isSame(1);
+  if (sign === "~") return order >= 0 && isSame(2);
+  return isSame(wanted.length);
+}
+
 function list(folder: string): readonly Source[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -4,7 +4,7 @@ import { openRemote } from "../client/remote.ts";
 import type { Config } from "../config.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { createService, type Service } from "../service/service.ts";
-import { clock, openEmbedded, random, type Embedded } from "./embedded.ts";
+import { clock, openEmbedded, random, setAlarm, type Embedded } from "./embedded.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -36,12 +36,13 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promise<Deployment> {
   const embedded = await openEmbedded(config);
   const { store } = embedded;
-  const clicks = createClicks(store, report);
+  const clicks = createClicks({ store, setAlarm, report });
   const { settle } = clicks;
   const service = createService({
     store,
     clock,
     random,
+    setAlarm,
     report,
     linkOrigin,
     secondOrigin: config.second_origin,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
-import type { Clock, Random } from "../contract/world.ts";
+import type { Clock, Random, SetAlarm } from "../contract/world.ts";
 import { createToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { makeProject } from "../service/write-project.ts";
@@ -31,12 +31,17 @@ export const clock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
 };
+export const setAlarm: SetAlarm = (milliseconds, ring) => {
+  const timer = setTimeout(ring, milliseconds).unref();
+  return () => clearTimeout(timer);
+};
 export const random: Random = { bytes: (count) => randomBytes(count) };
 
 export async function openEmbedded({ data }: Pick<Config, "data">): Promise<Embedded> {
   prepareDataFolder(data);
   const store = await openStore(
     await openSqlite<Tables>(join(data, databaseFile), { applicationId }),
+    setAlarm,
   );
   try {
     return {

@@ -7,6 +7,12 @@ export type Clock = {
   readonly monotonic: () => number;
 };
 
+/**
+ * Calls back once, when so many milliseconds are over, unless what it answers was called before. A
+ * process that has nothing else to do does not stay for it.
+ */
+export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
+
 /** Whoever waits for an answer; once aborted, nothing more may begin on their behalf. */
 export type Waiter = { readonly aborted: boolean };
 

@@ -1,3 +1,4 @@
+import type { SetAlarm } from "../contract/world.ts";
 import { addClicks } from "../store/clicks.ts";
 import type { Store } from "../store/store.ts";
 
@@ -16,6 +17,13 @@ export type Clicks = {
   readonly close: () => Promise<void>;
 };
 
+type ClicksOptions = {
+  readonly store: Pick<Store, "write">;
+  readonly setAlarm: SetAlarm;
+  /** Notes a failed write where the operator looks. */
+  readonly report: (error: unknown) => unknown;
+};
+
 type Counted = { readonly projectId: string; readonly linkId: string; count: number };
 
 const flushEvery_ms = 1000;
@@ -29,10 +37,7 @@ const batchLinks = 4000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
 const keptLinks = 100_000;
 
-export function createClicks(
-  store: Pick<Store, "write">,
-  report: (error: unknown) => unknown,
-): Clicks {
+export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks {
   /** By link; what is being written is still here, for it may have to be written again. */
   let counted = new Map<string, Counted>();
   let flying: readonly Counted[] = [];
@@ -58,7 +63,7 @@ export function createClicks(
     }
   }
 
-  const flusher = createFlusher(write);
+  const flusher = createFlusher(write, setAlarm);
 
   function add(projectId: string, linkId: string, count: number): void {
     const known = counted.get(linkId);
@@ -99,10 +104,10 @@ type Flusher = {
   readonly close: () => Promise<void>;
 };
 
-function createFlusher(write: () => Promise<void>): Flusher {
+function createFlusher(write: () => Promise<void>, setAlarm: SetAlarm): Flusher {
   let last: Promise<void> = Promise.resolve();
   let queued: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let cancel: (() => void) | undefined;
 
   function flush(): Promise<void> {
     queued ??= last.then(() => {
@@ -115,15 +120,15 @@ function createFlusher(write: () => Promise<void>): Flusher {
 
   return {
     schedule: () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
+      cancel ??= setAlarm(flushEvery_ms, () => {
+        cancel = undefined;
         void flush();
-      }, flushEvery_ms).unref();
+      });
     },
     flush,
     close: async () => {
       await flush();
-      clearTimeout(timer);
+      cancel?.();
     },
   };
 }

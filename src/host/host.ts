@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { findPathFault, normalizePath } from "../contract/link-path.ts";
 import type { Random } from "../contract/world.ts";
 import { StoreBusy } from "../store/store.ts";
+import { createPageMaker } from "../template/make-page.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./answer.ts";
 import { createAssociation, type AssociationSystem } from "./association.ts";
 import type { Clicks } from "./clicks.ts";
@@ -46,8 +47,11 @@ export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
   const readGuest = createVisitorReader();
   const answerAssociation = createAssociation();
-  const findTemplate = createTemplateFinder();
+  const { monotonic } = options.clock;
+  const makePage = createPageMaker(monotonic);
+  const findTemplate = createTemplateFinder(makePage);
   const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
+  const pages = { createNonce, findTemplate, makePage, monotonic };
 
   async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
@@ -75,7 +79,8 @@ export function createHost(options: HostOptions): Host {
     const hosted = await findLink(site, path);
     if (hosted === undefined) return undefined;
     const guest = readGuest(request.headers);
-    const answer = await answerVisit({ site, hosted, guest, target, createNonce, findTemplate });
+    const visited = { site, hosted, guest, target };
+    const answer = await answerVisit({ ...visited, ...pages });
     // Whoever comes by the second name was counted before the preview page.
     const isClick = guest.isPerson && request.method === "GET" && !site.isSecond;
     if (isClick) clicks.note(site.project.id, hosted.link.id);

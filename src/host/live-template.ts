@@ -1,7 +1,7 @@
 import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
-import { makePage } from "../template/make-page.ts";
+import type { MakePage } from "../template/make-page.ts";
 import { createKept } from "./kept.ts";
 import type { Site } from "./sites.ts";
 
@@ -15,7 +15,7 @@ type Shown = { readonly template: CompiledTemplate | undefined };
 const keptTemplates = 100;
 
 /** What a project's pages look like now; undefined is the default design. */
-export function createTemplateFinder(): TemplateFinder {
+export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   const shown = new WeakMap<Site, Shown>();
   // A published version never changes, and outlives the site: most writes concern other things.
   const compiled = createKept<Shown>(keptTemplates);

@@ -1,8 +1,9 @@
 import { writeAddress } from "../contract/link-address.ts";
 import { listPageButtons } from "../contract/page-buttons.ts";
 import { decideVisit, type Platform, type Visit } from "../contract/visit.ts";
+import type { Clock } from "../contract/world.ts";
 import type { PageInput } from "../template/link-page.ts";
-import { makePage } from "../template/make-page.ts";
+import type { MakePage } from "../template/make-page.ts";
 import { makeAnswer, type Answer } from "./answer.ts";
 import type { TemplateFinder } from "./live-template.ts";
 import type { HostedLink, Site } from "./sites.ts";
@@ -18,6 +19,8 @@ export type VisitContext = {
   readonly target: string;
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
+  readonly makePage: MakePage;
+  readonly monotonic: Clock["monotonic"];
 };
 
 /**
@@ -78,10 +81,10 @@ async function showPage(context: VisitContext, visit: Visit): Promise<Answer> {
     }),
     template: await context.findTemplate(site),
     nonce: context.createNonce(),
-    most_ms,
+    time: { monotonic: context.monotonic, most_ms },
   };
   // Loaded when a page is first shown: a start has no use for it.
   const { renderLinkPage } = await import("../template/link-page.ts");
-  const { html, headers } = await makePage(() => renderLinkPage(input));
+  const { html, headers } = await context.makePage(() => renderLinkPage(input));
   return makeAnswer(200, { ...headers, ...everyVisit }, html);
 }

@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Caller } from "./access.ts";
 import { createId } from "./ids.ts";
+import type { StandInLine } from "./template-line.ts";
 
 /** What every handler works with, whoever calls. */
 export type Services = {
@@ -21,6 +22,7 @@ export type Services = {
    * serves links counts them in memory first. Left out where nobody serves any.
    */
   readonly settleClicks?: (projectId: string, linkId?: string) => Promise<void>;
+  readonly standInLine: StandInLine;
 };
 
 /** One request, after everything that can refuse it before its endpoint was asked. */

@@ -19,10 +19,12 @@ import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { PageLink } from "../template/page-input.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
-import { standInLine } from "./template-line.ts";
 import { requireSound } from "./write-template.ts";
 
 /** A link's page as it would be: nothing is saved, nobody is redirected, and no click counted. */
+
+/** Nobody else waits for it: it is made in its turn. */
+const most_ms = 100;
 
 type PreviewCall = WriteCall & {
   readonly body: Body<typeof pageTemplate.preview>;
@@ -56,10 +58,12 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
     nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
     forPreview: true,
   };
-  const page = await standInLine(call, async (take) => {
-    await requireSound(text, "preview", take);
+  const { monotonic } = services.clock;
+  const page = await services.standInLine(call, async (take) => {
+    await requireSound(text, "preview", { take, monotonic });
     const compile = () => template.compileTemplate(fillBody(text, starter));
-    return take(() => template.renderLinkPage({ ...input, template: compile() }));
+    const time = { monotonic, most_ms };
+    return take(() => template.renderLinkPage({ ...input, time, template: compile() }));
   });
   return { body: page.html, headers: page.headers };
 }

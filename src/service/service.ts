@@ -6,7 +6,7 @@ import { fillLinkOrigin } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import { limits } from "../contract/policy.ts";
-import type { Waiter } from "../contract/world.ts";
+import type { SetAlarm, Waiter } from "../contract/world.ts";
 import { describeKey } from "./access.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createBudgetBook } from "./budgets.ts";
@@ -16,6 +16,8 @@ import { respondWithProblem, toProblem } from "./respond.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-exchange.ts";
 import { createRouter } from "./router.ts";
+import { createTemplateLine } from "./template-line.ts";
+import { createTurns } from "../template/take-turn.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
@@ -41,14 +43,14 @@ type KnownKey = {
 /** Undefined for a key that does not exist, or does no more. */
 type LookUp = () => Promise<KnownKey | undefined>;
 
-export type ServiceOptions = Services & {
+export type ServiceOptions = Omit<Services, "standInLine"> & {
+  readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
-  /** After this long a caller is told 503 (api-spec.md, "Errors"). */
-  readonly deadline_ms?: number;
 };
 
-const defaultDeadline_ms = 10_000;
+/** After this long a caller is told 503 (api-spec.md, "Errors"). */
+const deadline_ms = 10_000;
 
 const handlers: Handlers = {
   links: linkHandlers,
@@ -61,7 +63,9 @@ const handlers: Handlers = {
 
 /** The whole API as one function from a request to its response. */
 export function createService(options: ServiceOptions): Service {
-  const { report, deadline_ms = defaultDeadline_ms, ...services } = options;
+  const { setAlarm, report, ...given } = options;
+  const standInLine = createTemplateLine(createTurns(given.clock));
+  const services: Services = { ...given, standInLine };
   const budgets = createBudgetBook(services.clock);
   const keyring = createKeyring(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
@@ -85,19 +89,19 @@ export function createService(options: ServiceOptions): Service {
   async function guard(work: (signal: Waiter) => Promise<ApiReply>): Promise<ApiReply> {
     // A plain object: an AbortController costs more than everything else around a request.
     const waiter = { aborted: false };
-    let timer: NodeJS.Timeout | undefined;
+    let endWait: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      endWait = setAlarm(deadline_ms, () => {
         waiter.aborted = true;
         reject(overloaded());
-      }, deadline_ms);
+      });
     });
     try {
       return await Promise.race([work(waiter), late]);
     } catch (error) {
       return respondWithProblem(toProblem(error, report));
     } finally {
-      clearTimeout(timer);
+      endWait?.();
     }
   }
 

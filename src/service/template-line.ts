@@ -1,6 +1,6 @@
 import { overloaded } from "../contract/problem.ts";
 import type { Waiter } from "../contract/world.ts";
-import { takeTurn, type TakeTurn } from "../template/take-turn.ts";
+import type { TakeTurn } from "../template/take-turn.ts";
 
 /** Who wants a template looked over, and whether they still wait for it. */
 type Asker = {
@@ -8,13 +8,17 @@ type Asker = {
   readonly signal: Waiter;
 };
 
+/** Looks a template over when its call's turn has come. */
+export type StandInLine = <Result>(
+  asker: Asker,
+  work: (takeOwnTurn: TakeTurn) => Promise<Result>,
+) => Promise<Result>;
+
 type Line = {
   /** Settles when the last call of the line is done. */
   end: Promise<void>;
   calls: number;
 };
-
-const lines = new Map<string, Line>();
 
 /** Twice what one key may ask for in a minute; each call holds a whole template in memory. */
 const longestLine = 120;
@@ -25,30 +29,30 @@ const longestLine = 120;
  * alternate, however much one of them asks for, and a project's calls are answered one by one
  * rather than all of them too late. What nobody waits for any more is not done.
  */
-export function standInLine<Result>(
-  { caller, signal }: Asker,
-  work: (takeOwnTurn: TakeTurn) => Promise<Result>,
-): Promise<Result> {
-  const { id } = caller.project;
-  const line = lines.get(id) ?? { end: Promise.resolve(), calls: 0 };
-  if (line.calls >= longestLine) return Promise.reject(overloaded());
-  lines.set(id, line);
-  line.calls += 1;
-  const result = line.end.then(() => {
-    requireWaiting(signal);
-    return work((piece) =>
-      takeTurn(() => {
-        requireWaiting(signal);
-        return piece();
-      }),
-    );
-  });
-  const leave = () => {
-    line.calls -= 1;
-    if (line.calls === 0) lines.delete(id);
+export function createTemplateLine(takeTurn: TakeTurn): StandInLine {
+  const lines = new Map<string, Line>();
+  return ({ caller, signal }, work) => {
+    const { id } = caller.project;
+    const line = lines.get(id) ?? { end: Promise.resolve(), calls: 0 };
+    if (line.calls >= longestLine) return Promise.reject(overloaded());
+    lines.set(id, line);
+    line.calls += 1;
+    const result = line.end.then(() => {
+      requireWaiting(signal);
+      return work((piece) =>
+        takeTurn(() => {
+          requireWaiting(signal);
+          return piece();
+        }),
+      );
+    });
+    const leave = () => {
+      line.calls -= 1;
+      if (line.calls === 0) lines.delete(id);
+    };
+    line.end = result.then(leave, leave);
+    return result;
   };
-  line.end = result.then(leave, leave);
-  return result;
 }
 
 /** The caller of an aborted one has been told this already. */

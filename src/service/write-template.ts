@@ -13,9 +13,8 @@ import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { createLocator } from "../template/locate.ts";
-import type { TakeTurn } from "../template/take-turn.ts";
+import type { Looking } from "../template/check-template.ts";
 import { readTenant, stamp, writeTenant, type WriteCall } from "./handler.ts";
-import { standInLine } from "./template-line.ts";
 
 /** How a draft comes to be and changes: looked over as a whole, and then written. */
 
@@ -42,7 +41,9 @@ export async function changeDraft(
 ): Promise<Changed> {
   for (let turn = 0; turn < mostTries; turn += 1) {
     const checked = layOver(await findTemplate(readTenant(call)), fields, purpose);
-    await standInLine(call, (take) => requireSound(checked, purpose, take));
+    await call.services.standInLine(call, (take) =>
+      requireSound(checked, purpose, { take, ...call.services.clock }),
+    );
     const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
       const before = await findTemplate(tenant);
       const { body, css } = layOver(before, fields, purpose);
@@ -77,7 +78,7 @@ function layOver(
 export async function requireSound(
   text: TemplateText,
   purpose: "save" | "publish" | "preview",
-  take: TakeTurn,
+  { take, monotonic }: Looking,
 ): Promise<void> {
   const misfits = await take(() => [
     ...listMisfits("body", text.body),
@@ -90,7 +91,7 @@ export async function requireSound(
   // The parsers are heavy, and most calls need none of them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
-  const problems = await checkTemplate(read, take);
+  const problems = await checkTemplate(read, { take, monotonic });
   if (misfits.length === 0 && problems.length === 0) return;
   // What is wrong with a text as a whole names it already; the list tells where it begins.
   const clauses = misfits.map(({ field, message }) => ({ field, message }));

@@ -58,7 +58,7 @@ async function transact<Result>(
   work: () => Promise<Result>,
   signal: Waiter | undefined,
 ): Promise<Result> {
-  await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, signal);
+  await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal });
   try {
     const result = await work();
     writer.exec("COMMIT");

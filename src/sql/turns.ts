@@ -12,17 +12,28 @@ export type Turns = {
   readonly take: <Result>(work: () => Promise<Result>, signal?: Waiter) => Promise<Result>;
 };
 
+/** How long it is, and how one waits; only a test has another one. */
+type Time = {
+  readonly monotonic: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
+};
+
+const realTime: Time = {
+  monotonic: () => performance.now(),
+  sleep: (milliseconds) => setTimeout(milliseconds),
+};
+
 const patience_ms = 5_000;
 const longestRun_ms = 8;
 const opening_ms = 2;
 
-export function createTurns(): Turns {
+export function createTurns({ monotonic, sleep } = realTime): Turns {
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
-  let runStarted = performance.now();
+  let runStarted = monotonic();
 
   function take<Result>(work: () => Promise<Result>, signal?: Waiter): Promise<Result> {
-    if (waiting === 0) runStarted = performance.now();
+    if (waiting === 0) runStarted = monotonic();
     waiting += 1;
     const result = last.then(() => {
       throwIfGone(signal);
@@ -39,9 +50,9 @@ export function createTurns(): Turns {
 
   /** Lets the event loop breathe between two writes, and other processes after a long run. */
   async function leaveAnOpening(): Promise<void> {
-    if (performance.now() - runStarted < longestRun_ms) return setImmediate();
-    await setTimeout(1 + Math.random() * opening_ms);
-    runStarted = performance.now();
+    if (monotonic() - runStarted < longestRun_ms) return setImmediate();
+    await sleep(1 + Math.random() * opening_ms);
+    runStarted = monotonic();
   }
 
   return { take };
@@ -51,19 +62,19 @@ export function createTurns(): Turns {
 export async function retryWhileBusy<Result>(
   attempt: () => Result,
   isBusy: (error: unknown) => boolean,
-  signal?: Waiter,
+  { signal, time = realTime }: { readonly signal?: Waiter | undefined; readonly time?: Time } = {},
 ): Promise<Result> {
-  const started = performance.now();
+  const started = time.monotonic();
   for (;;) {
     try {
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() - started > patience_ms) {
+      if (time.monotonic() - started > patience_ms) {
         throw new StoreBusy("the store is busy", { cause: error });
       }
     }
-    await setTimeout(Math.random() * opening_ms);
+    await time.sleep(Math.random() * opening_ms);
     throwIfGone(signal);
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import type { SetAlarm } from "../contract/world.ts";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./counts.ts";
 import { init } from "./migrations/001-init.ts";
@@ -31,7 +31,7 @@ export type Store = {
 const migrations = [init, pageTemplates, clicks];
 const watchEvery_ms = 1000;
 
-export async function openStore(sql: Sql<Tables>): Promise<Store> {
+export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<Store> {
   await migrate(sql, migrations).catch(async (error: unknown) => {
     await sql.close();
     throw error;
@@ -55,16 +55,19 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
           () => false,
         ),
     watchChores: (onError) => {
-      watching ??= watch(sql, closing.signal, onError);
+      watching ??= watch(sql, setAlarm, closing.signal, onError);
     },
     finishChores: () =>
       runChores(sql, closing.signal, (error) => {
         throw error;
       }),
-    finishChore: (chore, patience_ms) => {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(patience_ms)]);
+    finishChore: async (chore, patience_ms) => {
+      const late = new AbortController();
+      const endWait = setAlarm(patience_ms, () => late.abort());
+      const signal = AbortSignal.any([closing.signal, late.signal]);
       // A busy store is no reason to call the deletion failed: the chore is written down.
-      return runChore(sql, chore, signal).catch(ignoreBusy);
+      await runChore(sql, chore, signal).catch(ignoreBusy);
+      endWait();
     },
     close: async () => {
       closing.abort();
@@ -76,13 +79,28 @@ export async function openStore(sql: Sql<Tables>): Promise<Store> {
 
 async function watch(
   sql: Sql<Tables>,
+  setAlarm: SetAlarm,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     await runChores(sql, signal, onError);
-    await setTimeout(watchEvery_ms, undefined, { signal, ref: false }).catch(() => undefined);
+    await rest(setAlarm, watchEvery_ms, signal);
   }
+}
+
+/** Ends when the time is over, or at once with the signal. */
+async function rest(setAlarm: SetAlarm, milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = setAlarm(milliseconds, end);
+    signal.addEventListener("abort", end);
+  });
 }
 
 function ignoreBusy(error: unknown): void {

@@ -4,8 +4,14 @@ import { checkLiquid } from "./check-liquid.ts";
 import { createLocator } from "./locate.ts";
 import type { TemplateProblem, TemplateSource } from "./page-input.ts";
 import { samples } from "./samples.ts";
-import { takeTurn, type TakeTurn } from "./take-turn.ts";
+import type { TakeTurn } from "./take-turn.ts";
 import { prepareTrial, type Trial } from "./try-out.ts";
+
+/** When it is done, and by whose clock what takes too long is stopped. */
+export type Looking = {
+  readonly take: TakeTurn;
+  readonly monotonic: () => number;
+};
 
 /** More would help nobody; how many there are is told. */
 const mostProblems = 50;
@@ -17,14 +23,14 @@ const mostProblems = 50;
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
-  take: TakeTurn = takeTurn,
+  { take, monotonic }: Looking,
 ): Promise<readonly TemplateProblem[]> {
   const ofBody = createFaults("body", body);
   const ofCss = createFaults("css", css);
   // An empty body is no template yet, and asks for nothing.
   if (body !== "") {
     const { painted, isReadable } = await take(() => checkLiquid(body, ofBody.tell));
-    const trial = isReadable ? await take(() => prepareTrial(body)) : undefined;
+    const trial = isReadable ? await take(() => prepareTrial(body, monotonic)) : undefined;
     // What is wrong with the whole alone: a piece that cannot be read was told already.
     if (trial && "message" in trial && ofBody.isEmpty()) ofBody.tell(trial.offset, trial.message);
     await take(() => checkHtml(body, painted, ofBody.tell));

@@ -1,7 +1,7 @@
 import type { Template } from "liquidjs";
 import { checkLiquid } from "./check-liquid.ts";
 import { cleanHtml } from "./clean-html.ts";
-import { parseLiquid, renderLiquid, renderTime_ms } from "./liquid.ts";
+import { parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import { renderHead } from "./page-head.ts";
 import type { PageButton, PageSubject, TemplateSource } from "./page-input.ts";
 import { pageStyle } from "./page-style.ts";
@@ -30,8 +30,8 @@ export type PageInput = PageSubject & {
   /** Fresh for every page: what is inline and carries it is ours. */
   readonly nonce: string;
   readonly forPreview?: boolean;
-  /** How long its template may take; one that takes longer is not shown. */
-  readonly most_ms?: number;
+  /** A template that takes longer is not shown; without a limit its steps alone are counted. */
+  readonly time?: TimeLimit;
 };
 
 export type LinkPage = {
@@ -106,7 +106,7 @@ function tryRender(
   buttons: string,
 ): Body | undefined {
   try {
-    const made = renderLiquid(templates, buildVariables(input), input.most_ms ?? renderTime_ms);
+    const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, buttons);
     // Nobody gets on from a page without its buttons.
     return hasInserted ? { css, body, hasPictures } : undefined;

@@ -29,8 +29,6 @@ export const tagNames = [
 const mostWork = 10_000;
 /** Of what is put out, escaped. */
 const mostCharacters = 128 * 1024;
-/** Where nobody waits for the page, which is looked over in its turn. */
-export const renderTime_ms = 100;
 /** A page that costs less is never measured by the clock, and so is the same on every machine. */
 const stepsPerLook = 256;
 
@@ -69,9 +67,20 @@ export function parseLiquid(source: string): Template[] {
   return templates;
 }
 
-/** Stops after `most_ms`, as soon as the step is done that it is at. */
-export function renderLiquid(templates: Template[], variables: object, most_ms: number): string {
-  const spend = createSpend(mostWork, "The template takes too many steps.", most_ms);
+/** How long a page may take, by whose clock. */
+export type TimeLimit = {
+  /** Milliseconds that never jump. */
+  readonly monotonic: () => number;
+  readonly most_ms: number;
+};
+
+/** Stops when the time is over, as soon as the step is done that it is at. */
+export function renderLiquid(
+  templates: Template[],
+  variables: object,
+  time: TimeLimit | undefined,
+): string {
+  const spend = createSpend(mostWork, "The template takes too many steps.", time);
   const write = createSpend(mostCharacters, "The page gets too long.");
   // Its Limiter has private parts, which nothing else can have; `check` before every step is all
   // that it is asked.
@@ -98,17 +107,22 @@ function readMeter(context: object): Meter {
   return meter;
 }
 
-function createSpend(most: number, message: string, most_ms?: number): Spend {
+function createSpend(most: number, message: string, time?: TimeLimit): Spend {
   let spent = 0;
   let nextLook = stepsPerLook;
-  const end = most_ms === undefined ? Infinity : performance.now() + most_ms;
+  const isOver = time && startLimit(time);
   return (work) => {
     spent += work;
     if (spent > most) throw new LiquidStopped(message);
-    if (spent < nextLook || end === Infinity) return;
+    if (isOver === undefined || spent < nextLook) return;
     nextLook = spent + stepsPerLook;
-    if (performance.now() > end) throw new LiquidStopped("The template takes too long.");
+    if (isOver()) throw new LiquidStopped("The template takes too long.");
   };
+}
+
+function startLimit({ monotonic, most_ms }: TimeLimit): () => boolean {
+  const end = monotonic() + most_ms;
+  return () => monotonic() > end;
 }
 
 /** What can be asked of `forloop`: liquidjs would call whatever method is named. */

@@ -3,24 +3,32 @@ import { setTimeout } from "node:timers/promises";
 /** Does a piece of heavy work when it is its turn. */
 export type TakeTurn = <Result>(work: () => Result) => Promise<Result>;
 
-let last: Promise<void> = Promise.resolve();
+export type TurnTiming = {
+  /** Milliseconds that never jump. */
+  readonly monotonic: () => number;
+  /** Leaves the event loop to everybody else for so many milliseconds. */
+  readonly rest?: (milliseconds: number) => Promise<unknown>;
+};
 
 /**
  * Looking a template over takes milliseconds, of a hostile one some ten. One piece is done after
  * the other, and between two of them everybody else has as much time as the first one took:
  * however many come at once, a request waits for hardly more than one.
  */
-export function takeTurn<Result>(work: () => Result): Promise<Result> {
-  let took_ms = 0;
-  const result = last.then(() => {
-    const started = performance.now();
-    try {
-      return work();
-    } finally {
-      took_ms = performance.now() - started;
-    }
-  });
-  const rest = () => setTimeout(took_ms);
-  last = result.then(rest, rest);
-  return result;
+export function createTurns({ monotonic, rest = setTimeout }: TurnTiming): TakeTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    let took_ms = 0;
+    const result = last.then(() => {
+      const started = monotonic();
+      try {
+        return work();
+      } finally {
+        took_ms = monotonic() - started;
+      }
+    });
+    const leave = () => rest(took_ms);
+    last = result.then(leave, leave);
+    return result;
+  };
 }

@@ -2,7 +2,7 @@ import type { Template } from "liquidjs";
 import { unseenButtons } from "./check-html.ts";
 import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
 import { explainLiquid } from "./explain-liquid.ts";
-import { LiquidStopped, parseLiquid, renderLiquid, renderTime_ms } from "./liquid.ts";
+import { LiquidStopped, parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import type { Fault } from "./liquid-shape.ts";
 import type { PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./samples.ts";
@@ -16,21 +16,30 @@ export type Trial = {
   readonly render: (subject: PageSubject) => readonly Fault[];
 };
 
+/** Nobody waits for these pages, which are made in turns. */
+const most_ms = 100;
+
 /** Or what is wrong where liquidjs cannot read the whole. */
-export function prepareTrial(body: string): Trial | Fault {
+export function prepareTrial(body: string, monotonic: TimeLimit["monotonic"]): Trial | Fault {
+  const time = { monotonic, most_ms };
   try {
     const templates = parseLiquid(body);
     const trace = traceWrites(templates);
-    return { render: (subject) => findFaults(templates, trace, subject) };
+    return { render: (subject) => findFaults(templates, trace, subject, time) };
   } catch (error) {
     return explainLiquid(error);
   }
 }
 
-function findFaults(templates: Template[], trace: Trace, subject: PageSubject): readonly Fault[] {
+function findFaults(
+  templates: Template[],
+  trace: Trace,
+  subject: PageSubject,
+  time: TimeLimit,
+): readonly Fault[] {
   trace.restart();
   try {
-    const made = renderLiquid(templates, buildVariables(subject), renderTime_ms);
+    const made = renderLiquid(templates, buildVariables(subject), time);
     const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons), true);
     // What was left out may have had them in it.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);

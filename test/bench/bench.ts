@@ -10,16 +10,17 @@ import { measureLists, measureScan } from "./lists.ts";
 import { measureMcp } from "./mcp.ts";
 import { measureSingleLink } from "./single-link.ts";
 import { formatRows, isMet, type Row } from "./table.ts";
+import { measureTemplates } from "./templates.ts";
 import { measureVisits } from "./visits.ts";
 
 /**
- * `npm run bench -- [--only api|mcp|bulk] [--links 50000] [--seconds 1] [--visits 100000]`: what
- * the built command costs, the service and the link host measured over HTTP, the MCP server over
- * stdio, and many links at once, each on a data folder of its own. The numbers to reach are those
- * of the issues.
+ * `npm run bench -- [--only PART] [--links 50000] [--seconds 1] [--visits 100000]`: what the built
+ * command costs, each part on a data folder of its own: `api` is the service and the link host over
+ * HTTP, `templates` hostile templates beside visits, `mcp` the server over stdio, `bulk` many links
+ * at once. The numbers to reach are those of the issues.
  */
 
-const parts = ["api", "mcp", "bulk"] as const;
+const parts = ["api", "templates", "mcp", "bulk"] as const;
 type Part = (typeof parts)[number];
 
 type Flags = {
@@ -36,6 +37,7 @@ async function bench(): Promise<void> {
   const isWanted = (part: Part) => only === undefined || only === part;
   const rows = [
     ...(isWanted("api") ? await measureApi(extent) : []),
+    ...(isWanted("templates") ? await measureTemplates(say) : []),
     ...(isWanted("mcp") ? await measureMcp(say) : []),
   ];
   const findings = isWanted("bulk") ? await measureBulk(say) : [];

@@ -3,8 +3,9 @@ import { startIndex, wholeIndex } from "../../src/store/contains.ts";
 import { readTally } from "../../src/store/tallies.ts";
 import { createQuestions } from "./creates.ts";
 import type { Ground } from "./ground.ts";
-import { ask, type Question, type Server } from "./http.ts";
-import { summarize, type Figures } from "./measure.ts";
+import type { Server } from "./http.ts";
+import type { Figures } from "./measure.ts";
+import { watchAnswers } from "./watch.ts";
 
 /** How long the trigram index of a very large project takes, and who waits for it meanwhile. */
 export type IndexBuild = {
@@ -36,22 +37,4 @@ export async function measureIndexBuild(waypost: Server, ground: Ground): Promis
   const seconds = (performance.now() - started) / 1000;
   done.abort();
   return { seconds, reads: await reads, writes: await writes };
-}
-
-type Watch = {
-  readonly next: () => Question;
-  readonly every_ms: number;
-  readonly until: AbortSignal;
-};
-
-async function watchAnswers(server: Server, { next, every_ms, until }: Watch): Promise<Figures> {
-  const times_ms: number[] = [];
-  while (!until.aborted) {
-    const asked = performance.now();
-    const { status, body } = await ask(server, next());
-    if (status >= 300) throw new Error(`${status} while the index was built: ${body}`);
-    times_ms.push(performance.now() - asked);
-    await setTimeout(every_ms);
-  }
-  return summarize({ times_ms, cpu_us: Number.NaN });
 }

@@ -52,7 +52,7 @@ function readMeasure({ figures, ratio }: Omit<Row, "target">, { measure }: Targe
 
 /** Three digits are enough for anything that was measured; whole numbers stay whole. */
 function formatNumber(value: number | undefined): string {
-  if (value === undefined) return "";
+  if (value === undefined || Number.isNaN(value)) return "";
   const text = Number.isInteger(value)
     ? value.toLocaleString("en")
     : value.toFixed(value < 1 ? 2 : 1);

@@ -1,22 +1,20 @@
-import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { PlanWanted } from "../../src/bulk/planner.ts";
+import type { Client } from "../../src/client/client.ts";
 import { CallFailure } from "../../src/client/failure.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan } from "../../src/state/plans.ts";
-import { openState, type State } from "../../src/state/state.ts";
-import { createTraveller } from "../client/traveller.ts";
+import { createGate } from "../support/gate.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
 /** Rows of which nobody knows, and what others may make of them meanwhile. */
 
 let world: World;
-let state: State;
+let timeless: TimelessBulk;
 let bulk: Bulk;
 let owner: Owner;
 /** What becomes of a call; it goes on by itself, unless a test says otherwise. */
@@ -30,27 +28,19 @@ const lost = new CallFailure("outcome_unknown", "nobody knows", {
 
 beforeEach(async () => {
   meet = (_tool, _input, go) => go();
-  const clock = { now: () => Date.UTC(2026, 0, 15, 12), monotonic: () => 0 };
-  const random = { bytes: (count: number) => randomBytes(count) };
   world = await createWorld();
-  state = await openState(join(dirname(world.file), "state.db"), { clock, random });
-  bulk = createBulk({
-    openState: () => Promise.resolve(state),
-    clock,
-    random,
-    // Nobody waits here for what is only a matter of time.
-    sleep: (milliseconds, signal) => setTimeout(Math.min(milliseconds, 5), undefined, { signal }),
-    spacing_ms: 0,
-    report: () => "reference",
+  timeless = await openBulk(world, {
+    meet: (call) => {
+      const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
+        meet(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
+      // Each call goes on with what it was given, so that it answers what it would have answered.
+      return met as Client["call"];
+    },
   });
-  const { call } = createTraveller({ world }).client;
-  const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
-    meet(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
-  owner = { key_print: "key", origin: "here", call: met as Owner["call"] };
+  ({ bulk, owner } = timeless);
 });
 afterEach(async () => {
-  await bulk.close();
-  await state.close();
+  await timeless[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
 
@@ -65,8 +55,8 @@ async function plan(wanted: PlanWanted): Promise<Plan> {
 const planRows = (operation: "upsert" | "update" | "delete", rows: readonly object[]) =>
   plan({ operation, source: { rows } });
 
-async function run(made: Plan, seen?: Job): Promise<Job> {
-  return bulk.wait(await bulk.apply(made, owner, seen), 60_000);
+function run(made: Plan): Promise<Job> {
+  return timeless.untilRest(bulk.apply(made, owner));
 }
 
 const readName = async (id: string) => (await world.call("GET", `/links/${id}`)).body.name;
@@ -125,9 +115,13 @@ test("a cancelled job is held as long as a row of it is on the way", async () =>
   };
   const job = await bulk.apply(made, owner);
   await sent.opened;
-  expect(await bulk.cancel(job)).toMatchObject({ state: "cancelled", isHeld: true });
+  const { time } = timeless;
+  expect(await time.drive(bulk.cancel(job))).toMatchObject({ state: "cancelled", isHeld: true });
   gate.open();
-  while ((await bulk.findJob(job.id, owner))?.isHeld) await setTimeout(5);
+  const release = async () => {
+    while ((await bulk.findJob(job.id, owner))?.isHeld) await time.sleep(100);
+  };
+  await time.drive(release());
   expect(await bulk.findJob(job.id, owner)).toMatchObject({ counts: { done: 1 } });
   expect(await readName(id)).toBe("New");
 });
@@ -166,18 +160,23 @@ test("of rows that bring the same new app, one registers it before the others", 
   const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
   const rows = Array.from({ length: 12 }, (_, index) => ({ path: `p${index}`, ios_app }));
   const made = await planRows("upsert", rows);
-  let atOnce = 0;
-  let count = 0;
+  const { time } = timeless;
+  /** Of each that is being written, how many of them were when it ended. */
+  const beside: number[] = [];
+  let underWay = 0;
   meet = async (tool, _input, go) => {
     if (tool !== "upsert_link") return go();
-    count += 1;
-    atOnce += 1;
-    if (count === 1) await setTimeout(20);
-    if (count === 1) expect(atOnce).toBe(1);
-    atOnce -= 1;
+    underWay += 1;
+    // Time passes when whoever may begin has begun.
+    await time.sleep(1000);
+    beside.push(underWay);
+    underWay -= 1;
     return go();
   };
   expect(await run(made)).toMatchObject({ counts: { done: 12 } });
+  const [first, ...others] = beside;
+  expect(first).toBe(1);
+  expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
 test("a project is known again by any of the plan's links", async () => {
@@ -205,9 +204,3 @@ test("undo of a deletion tells that the shortened address does not come back", a
   const [row] = await bulk.listRows(undoing, { limit: 1 });
   expect(row?.message).toContain("without its shortened address");
 });
-
-function createGate() {
-  let open: (() => void) | undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open?.() };
-}

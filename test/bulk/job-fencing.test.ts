@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
@@ -8,6 +7,7 @@ import type { RowEnd } from "../../src/state/journal.ts";
 import { lease_ms, type Run } from "../../src/state/leases.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import { openState, type State } from "../../src/state/state.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /** Who may note what of a job, when several processes have its file open. */
 
@@ -18,7 +18,7 @@ let other: State;
 let now: number;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-jobs-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-jobs-"));
   now = Date.UTC(2026, 0, 15, 12);
   state = await open();
   other = await open();

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import { openState, type State } from "../../src/state/state.ts";
+import { createGate } from "../support/gate.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 import { waitUntil } from "../support/mcp-ground.ts";
 
 /** Plans that are not whole: nobody sees them, and nothing of them stays. */
@@ -20,7 +20,7 @@ const wanted = { key_print: "key", origin: "here", operation: "upsert", undoes: 
 const blank = { row: null, link_id: null, path: "p", fields: {}, before: null, message: null };
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-plans-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-plans-"));
   now = Date.UTC(2026, 0, 15, 12);
   state = await openState(join(folder, "state.db"), {
     clock: { now: () => now, monotonic: () => now },
@@ -57,19 +57,15 @@ test("a plan whose source breaks off leaves nothing behind", async () => {
 });
 
 test("a plan is none until its last row is there, however long that takes", async () => {
-  const gate = new EventEmitter();
-  const saving = save(
-    listRows(1200, async () => {
-      await once(gate, "open");
-    }),
-  );
+  const gate = createGate();
+  const saving = save(listRows(1200, () => gate.opened));
   await waitUntil(() => readFile().rows === 1000);
   const [id = ""] = readFile().ids;
   expect(await state.plans.find(id)).toBeUndefined();
   // Others tidy up meanwhile.
   now += 3 * hour_ms;
   await save(listRows(1));
-  gate.emit("open");
+  gate.open();
   const made = await saving;
   expect(made).toMatchObject({ id, counts: { create: 1200 }, expires_at: now + hour_ms });
   expect(await state.plans.find(id)).toEqual(made);

@@ -1,17 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { PlanWanted } from "../../src/bulk/planner.ts";
-import type { Client } from "../../src/client/client.ts";
 import type { Link } from "../../src/contract/links.ts";
-import { openState } from "../../src/state/state.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanRow } from "../../src/state/plans.ts";
-import { createTraveller } from "../client/traveller.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openBulk } from "./timeless-bulk.ts";
 
 /** Bulk acts of a project's owner against the real service, with a state file of their own. */
 
@@ -36,26 +31,14 @@ type Planned = Awaited<ReturnType<Bulk["plan"]>> & { readonly rows: readonly Pla
 
 export async function openPlanner(): Promise<Planner> {
   const world = await createWorld();
-  const random = { bytes: (count: number) => randomBytes(count) };
-  const state = await openState(join(dirname(world.file), "state.db"), {
-    clock: world.clock,
-    random,
-  });
-  const bulk = createBulk({
-    openState: () => Promise.resolve(state),
-    clock: world.clock,
-    random,
-    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
-    spacing_ms: 0,
-    report: () => "reference",
-  });
   const calls: string[] = [];
-  const { client } = createTraveller({ world });
-  const call: Client["call"] = (endpoint, input, signal) => {
-    calls.push(endpoint.tool);
-    return client.call(endpoint, input, signal);
-  };
-  const owner = { key_print: "key", origin: "here", call };
+  const timeless = await openBulk(world, {
+    meet: (call) => (endpoint, input, signal) => {
+      calls.push(endpoint.tool);
+      return call(endpoint, input, signal);
+    },
+  });
+  const { bulk, owner, untilRest } = timeless;
   const plan: Planner["plan"] = async (wanted) => {
     const made = await bulk.plan(wanted, owner);
     return { ...made, rows: await bulk.listRows(made.plan, { limit: 10_000 }) };
@@ -66,7 +49,7 @@ export async function openPlanner(): Promise<Planner> {
     owner,
     calls,
     plan,
-    run: async (made) => bulk.wait(await bulk.apply(made, owner), 60_000),
+    run: (made) => untilRest(bulk.apply(made, owner)),
     make: async (fields) => {
       // Links of one moment would come in any order.
       world.advance(1000);
@@ -88,8 +71,7 @@ export async function openPlanner(): Promise<Planner> {
       return (await world.call("GET", "/links", { query })).body.links;
     },
     [Symbol.asyncDispose]: async () => {
-      await bulk.close();
-      await state.close();
+      await timeless[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };

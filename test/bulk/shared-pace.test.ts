@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { budgets } from "../../src/contract/policy.ts";
 import { openState, type State } from "../../src/state/state.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 /** How the processes of one machine share the pace of a key: by a file that they all have. */
 
@@ -15,7 +15,7 @@ let one: State;
 let two: State;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-pace-"));
+  folder = await mkdtemp(join(memoryFolder, "waypost-pace-"));
   now = Date.UTC(2026, 0, 15, 12);
   [one, two] = [await open(), await open()];
 });

@@ -1,46 +1,32 @@
-import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Bulk } from "../../src/bulk/bulk.ts";
 import { OtherProject, PlanExpired } from "../../src/bulk/refusals.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanOperation } from "../../src/state/plans.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import type { State } from "../../src/state/state.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
 /** What a job can put back, in which order, and what it must leave; and plans that are late. */
 
 let world: World;
+let timeless: TimelessBulk;
 let state: State;
 let bulk: Bulk;
 let owner: Owner;
 let now: number;
-let reported: unknown[];
 
 beforeEach(async () => {
-  reported = [];
   now = Date.UTC(2026, 0, 15, 12);
   world = await createWorld();
-  const clock = { now: () => now, monotonic: () => now };
-  const random = { bytes: (count: number) => randomBytes(count) };
-  state = await openState(join(dirname(world.file), "state.db"), { clock, random });
-  owner = ownerOf(world.key);
-  bulk = createBulk({
-    openState: () => Promise.resolve(state),
-    clock,
-    random,
-    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
-    spacing_ms: 0,
-    report: (error) => `reference-${reported.push(error)}`,
-  });
+  timeless = await openBulk(world, { clock: { now: () => now, monotonic: () => now } });
+  ({ state, bulk, owner } = timeless);
 });
 afterEach(async () => {
-  expect(reported).toEqual([]);
-  await bulk.close();
-  await state.close();
+  expect(timeless.reported).toEqual([]);
+  await timeless[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
 
@@ -54,7 +40,7 @@ async function plan(operation: PlanOperation, rows: readonly object[]): Promise<
 }
 
 async function apply(made: Plan): Promise<Job> {
-  const job = await bulk.wait(await bulk.apply(made, owner), 60_000);
+  const job = await timeless.untilRest(bulk.apply(made, owner));
   expect(job).toMatchObject({ state: "done", counts: { rejected: 0, unknown: 0, left: 0 } });
   return job;
 }
@@ -147,7 +133,7 @@ describe("an undo", () => {
     const job = await apply(await plan("delete", [{ path: "a" }]));
     const taken = await makeLink("a", { url: "https://x.example/mine" });
     const undoing = await undo(job);
-    const ended = await bulk.wait(await bulk.apply(undoing, owner), 60_000);
+    const ended = await timeless.untilRest(bulk.apply(undoing, owner));
     expect(ended.counts).toMatchObject({ done: 0, left: 0 });
     expect((await world.call("GET", `/links/${taken}`)).body.url).toBe("https://x.example/mine");
   });
@@ -159,7 +145,7 @@ describe("an undo", () => {
       { id: edited, name: "New" },
     ]);
     await world.call("PATCH", `/links/${edited}`, { body: { name: "Mine" } });
-    const job = await bulk.wait(await bulk.apply(made, owner), 60_000);
+    const job = await timeless.untilRest(bulk.apply(made, owner));
     expect(job.counts).toMatchObject({ done: 1, rejected: 1 });
     const undoing = await undo(job);
     expect(undoing.counts).toMatchObject({ update: 1, conflict: 0 });

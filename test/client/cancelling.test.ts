@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemote } from "../../src/client/remote.ts";
+import { sleep } from "../../src/commands/open-client.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/by-fetch.ts";
 import type { Misdeed } from "../support/hostile.ts";
@@ -144,11 +144,11 @@ test("with real timers, nothing stays behind a call that ended, well or not", as
   const client = createClient({
     target: { origin: at.hostile.origin, key: at.world.key },
     send: remote.send,
-    clock: { now: () => Date.now(), monotonic: () => performance.now() },
+    clock: at.world.clock,
     random: { bytes: (count) => randomBytes(count) },
     sleep: (milliseconds, signal) => {
       setImmediate(() => caller.abort());
-      return sleep(milliseconds, undefined, { signal });
+      return sleep(milliseconds, signal);
     },
   });
   await client.call(links.index, {}, caller.signal);
@@ -167,7 +167,7 @@ test("with real timers, nothing stays behind a call that ended, well or not", as
 
   await remote.close();
   await at.hostile.untilLeft();
-  const tries = set.mock.results.filter((_, call) => (set.mock.calls[call]?.[1] ?? 0) > 14_000);
+  const tries = set.mock.results.filter((_, call) => set.mock.calls[call]?.[1] === 15_000);
   expect(tries).toHaveLength(3);
   for (const { value } of tries) expect(cleared).toHaveBeenCalledWith(value);
 });

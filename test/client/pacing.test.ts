@@ -1,7 +1,8 @@
-import { EventEmitter, once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sendWithin } from "../../src/client/within.ts";
 import { contract } from "../../src/contract/index.ts";
+import { createGate } from "../support/gate.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller, type Traveller } from "./traveller.ts";
 
@@ -26,13 +27,13 @@ beforeEach(async () => {
   onRequest = () => Promise.resolve();
   traveller = createTraveller({
     world,
-    fetch: async (request) => {
+    send: sendWithin(async (request) => {
       await onRequest();
-      const response = await world.fetch(request);
-      statuses.push(response.status);
+      const reply = await world.answer(request);
+      statuses.push(reply.status);
       times.push(traveller.elapsed());
-      return response;
-    },
+      return reply;
+    }),
     sleep: async (milliseconds) => {
       await onSleep(milliseconds);
     },
@@ -138,15 +139,17 @@ describe("a key's own haste", () => {
   });
 
   test("one slow answer does not hold up whoever waits for the others", async () => {
-    const gate = new EventEmitter();
-    onRequest = async () => {
-      await once(gate, "open");
+    const [asked, answered] = [createGate(), createGate()];
+    onRequest = () => {
+      asked.open();
+      return answered.opened;
     };
     const slow = write();
+    await asked.opened;
     onRequest = () => Promise.resolve();
     await writeMany(599);
     traveller.advance(14_000);
-    gate.emit("open");
+    answered.open();
     await slow;
     traveller.advance(6000);
     await write();

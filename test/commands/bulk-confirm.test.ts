@@ -1,39 +1,23 @@
-import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Desk } from "../../src/commands/bulk-desk.ts";
 import { carryOut } from "../../src/commands/carry-out.ts";
-import { openState, type State } from "../../src/state/state.ts";
-import { createTraveller } from "../client/traveller.ts";
+import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** What has to be typed before links change, by how many of them there are. */
 
 let world: World;
-let state: State;
-let bulk: Bulk;
+let timeless: TimelessBulk;
 let desk: Desk;
 let said: string;
 
 beforeEach(async () => {
   world = await createWorld();
-  const random = { bytes: (count: number) => randomBytes(count) };
-  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-  state = await openState(join(dirname(world.file), "state.db"), { clock, random });
-  bulk = createBulk({
-    openState: () => Promise.resolve(state),
-    clock,
-    random,
-    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
-    spacing_ms: 0,
-    report: String,
-  });
-  const { call } = createTraveller({ world }).client;
+  timeless = await openBulk(world);
+  const { bulk, owner } = timeless;
   const { signal } = new AbortController();
-  desk = { bulk, owner: { key_print: "key", origin: "here", call }, signal };
+  desk = { bulk, owner, signal };
   said = "";
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {
@@ -43,18 +27,18 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await bulk.close();
-  await state.close();
+  await timeless[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
 
 /** Imports so many links by that name, with this answer at the prompt. */
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
   const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
-  const made = await bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
+  const made = await desk.bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
   const input = new PassThrough();
   input.end(`${typed}\n`);
-  return carryOut(desk, made, { unit: "row", isJson: false, isSure: false, input });
+  const confirming = { unit: "row", isJson: false, isSure: false, input } as const;
+  return timeless.time.drive(carryOut(desk, made, confirming));
 }
 
 async function countNamed(name: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
@@ -8,9 +9,11 @@ import { createFolder, run, startServe, startServes, type Serving } from "../sup
 /** What was answered is on the disk: after a kill, beside other processes, and by fsync. */
 
 const writers = 6;
+/** On a disk, as it is used. */
+const createOnDisk = () => createFolder(tmpdir());
 
 test("kill -9 among concurrent writers loses nothing that was acknowledged", async () => {
-  await using folder = await createFolder();
+  await using folder = await createOnDisk();
   const acknowledged: string[] = [];
   let asked = 0;
   for (const target of [30, 90, 150, 210]) {
@@ -43,7 +46,7 @@ test("kill -9 among concurrent writers loses nothing that was acknowledged", asy
 });
 
 test("three processes and a command that write to one folder all succeed", async () => {
-  await using folder = await createFolder();
+  await using folder = await createOnDisk();
   const servings = await startServes(folder.path, 3);
   const each = 90;
   const writing = servings.flatMap(({ call }, server) =>
@@ -66,7 +69,7 @@ test("every acknowledgement comes after an fsync of its own", async ({ skip }) =
   const probe = spawnSync("strace", ["-D", "-qq", "-e", "trace=none", "true"]);
   skip(probe.status !== 0, "strace is not here, or may not trace: nobody counted the fsyncs");
 
-  await using folder = await createFolder();
+  await using folder = await createOnDisk();
   const trace = `${folder.path}.trace`;
   // With -D the tracer steps aside, so that the process that we stop is Waypost itself.
   const under = ["strace", "-D", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", trace];

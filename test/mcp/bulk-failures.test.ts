@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
+import { waitUntil } from "../support/mcp-ground.ts";
 
 /**
  * Every way in which the tools of many links can fail, through the 1.x client, which holds each
@@ -161,15 +162,24 @@ test("a job that runs cannot be undone before it has ended", async () => {
   const { plan: made } = (await slow.callTool("plan_links", { operation: "upsert", rows: many }))
     .structured;
   const applying = slow.callTool("apply_plan", { plan_id: made.id });
-  let job: { readonly id: string; readonly state: string; readonly next: string } | undefined;
-  while (job?.state !== "running") [job] = (await slow.callTool("list_jobs")).structured.jobs;
+  const readJob = async () => (await slow.callTool("list_jobs")).structured.jobs[0];
+  await waitUntil(async () => (await readJob())?.state === "running");
+  const job = await readJob();
   const error = await fail("plan_links", { undo: job.id }, slow);
   expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
   expect(error.message).toContain("cancel_job");
   const seen = (await slow.callTool("get_job", { job_id: job.id })).structured.job;
   expect(seen.next).toContain("call get_job with its id");
-  await slow.callTool("cancel_job", { job_id: job.id });
-  await applying;
+  let isOver = false;
+  const cancelling = slow.callTool("cancel_job", { job_id: job.id });
+  const ending = Promise.all([cancelling, applying]).then(() => (isOver = true));
+  await waitUntil(async () => (await readJob()).state === "cancelled");
+  // The rows whose turn comes next find out that there is nothing more to do.
+  await waitUntil(() => {
+    slow.advance(400);
+    return isOver;
+  });
+  await ending;
   expect((await slow.callTool("plan_links", { undo: job.id })).structured.plan).toMatchObject({
     undoes: job.id,
     counts: { conflict: 0 },

@@ -1,6 +1,6 @@
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
+import { waitUntil } from "../support/mcp-ground.ts";
 
 /** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
 
@@ -8,9 +8,11 @@ let assistant: AssistantWorld;
 const count = 8;
 const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name: "New" }));
 
+/** From one row to the next, by the test's clock: half way a job stands still. */
+const spacing_ms = 400;
+
 beforeEach(async () => {
-  // Slow enough to be met half way.
-  assistant = await createAssistantWorld({ spacing_ms: 400 });
+  assistant = await createAssistantWorld({ spacing_ms });
 });
 afterEach(async () => {
   expect(assistant.reported).toEqual([]);
@@ -19,6 +21,51 @@ afterEach(async () => {
 
 async function call(tool: string, args: Record<string, unknown> = {}) {
   return (await assistant.callTool(tool, args)).structured;
+}
+
+type Told = { readonly id: string; readonly state: string; readonly counts: { done: number } };
+
+async function readJob(on = assistant): Promise<Told | undefined> {
+  return (await on.callTool("list_jobs")).structured.jobs[0];
+}
+
+const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
+
+/** Lets the job of a call do one row after another, until the call is answered. */
+async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
+  let isAnswered = false;
+  const answered = calling.finally(() => (isAnswered = true));
+  while (!isAnswered) {
+    const done = await countDone(on);
+    on.advance(spacing_ms);
+    await waitUntil(async () => isAnswered || (await countDone(on)) > done);
+  }
+  return answered;
+}
+
+/** Lets a job do so many of its rows, and no more. */
+async function goTo(rows: number, on = assistant): Promise<void> {
+  while ((await countDone(on)) < rows) {
+    const done = await countDone(on);
+    if (done > 0) on.advance(spacing_ms);
+    await waitUntil(async () => (await countDone(on)) > done);
+  }
+}
+
+/** Waits for a call that cancels the job: the rows whose turn comes next find it out. */
+async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promise<Answer> {
+  let isAnswered = false;
+  const answered = cancelling.finally(() => (isAnswered = true));
+  await waitUntil(async () => (await readJob(on))?.state === "cancelled");
+  await waitUntil(() => {
+    on.advance(spacing_ms);
+    return isAnswered;
+  });
+  return answered;
+}
+
+async function apply(plan_id: string) {
+  return (await goOn(assistant.callTool("apply_plan", { plan_id }))).structured;
 }
 
 async function plan(given: Record<string, unknown> = { operation: "upsert", rows }) {
@@ -34,8 +81,8 @@ test.each(["modern", "legacy", "v1"] as const)(
     const client = await assistant.connect({ era });
     const told: { progress: number; total?: number | undefined; message?: string | undefined }[] =
       [];
-    const { structured } = await client.callTool("apply_plan", { plan_id: id }, {}, (progress) =>
-      told.push(progress),
+    const { structured } = await goOn(
+      client.callTool("apply_plan", { plan_id: id }, {}, (progress) => told.push(progress)),
     );
     expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
     expect(told.length).toBeGreaterThan(0);
@@ -49,24 +96,27 @@ test.each(["modern", "legacy", "v1"] as const)(
 describe("a client that takes tasks", () => {
   const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-  async function poll(taskId: string) {
-    for (;;) {
-      const task = await assistant.callRaw({ method: "tasks/get", taskId, capabilities });
-      expect(task.resultType).toBe("complete");
-      if (task.status !== "working") return task;
-      await setTimeout(50);
-    }
+  const getTask = (taskId: string) =>
+    assistant.callRaw({ method: "tasks/get", taskId, capabilities });
+
+  /** The task when it does not work any more; its job goes on until then. */
+  async function finish(taskId: string) {
+    const isOver = async () => (await getTask(taskId)).status !== "working";
+    await goOn(waitUntil(isOver));
+    const task = await getTask(taskId);
+    expect(task.resultType).toBe("complete");
+    return task;
   }
 
   test("gets the job as one, and what the call would have answered at its end", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const task = await assistant.callRaw(apply);
+    const task = await goOn(assistant.callRaw(apply));
     expect(task).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
     expect(task.structuredContent).toBeUndefined();
     const job = (await call("get_job", { job_id: task.taskId })).job;
     expect(task.createdAt).toBe(job.created_at);
-    const ended = await poll(task.taskId);
+    const ended = await finish(task.taskId);
     expect(ended).toMatchObject({ status: "completed", taskId: task.taskId });
     expect(ended.result.structuredContent.job).toMatchObject({
       state: "done",
@@ -82,10 +132,10 @@ describe("a client that takes tasks", () => {
   test("can cancel it, and is told so", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await assistant.callRaw(apply);
-    const cancelled = await assistant.callRaw({ method: "tasks/cancel", taskId, capabilities });
-    expect(cancelled).toEqual({ resultType: "complete", _meta: expect.anything() });
-    expect(await poll(taskId)).toMatchObject({ status: "cancelled" });
+    const { taskId } = await goOn(assistant.callRaw(apply));
+    const cancelling = assistant.callRaw({ method: "tasks/cancel", taskId, capabilities });
+    expect(await stop(cancelling)).toEqual({ resultType: "complete", _meta: expect.anything() });
+    expect(await getTask(taskId)).toMatchObject({ status: "cancelled" });
     const made = await countLinks();
     expect(made).toBeLessThan(count);
     expect((await call("get_job", { job_id: taskId })).job.counts).toMatchObject({ done: made });
@@ -94,7 +144,7 @@ describe("a client that takes tasks", () => {
   test("finds no task of another key, and none that never was", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await assistant.callRaw(apply);
+    const { taskId } = await goOn(assistant.callRaw(apply));
     const key = await assistant.world.addKey({});
     for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
       for (const stranger of [{ taskId, key }, { taskId: "nobody" }]) {
@@ -102,14 +152,14 @@ describe("a client that takes tasks", () => {
         expect(protocolError).toMatchObject({ code: -32602 });
       }
     }
-    expect(await poll(taskId)).toMatchObject({ status: "completed" });
+    expect(await finish(taskId)).toMatchObject({ status: "completed" });
   });
 });
 
 test("a client that declares no tasks waits for the job", async () => {
   const { id } = await plan();
   const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
-  const { structuredContent, resultType } = await assistant.callRaw(apply);
+  const { structuredContent, resultType } = await goOn(assistant.callRaw(apply));
   expect(resultType).toBe("complete");
   expect(structuredContent.job).toMatchObject({ state: "done" });
 });
@@ -120,7 +170,7 @@ async function leaveHalfWay() {
   const { error } = await call("apply_plan", { plan_id: id });
   await assistant.press(error.approval.url, "approve");
   const applying = assistant.callTool("apply_plan", { plan_id: id });
-  while (((await call("list_jobs")).jobs[0]?.counts.done ?? 0) < 2) await setTimeout(20);
+  await goTo(2);
   return { plan_id: id, applying };
 }
 
@@ -144,21 +194,21 @@ describe("a job that was stopped half way", () => {
   test("by cancel_job needs a new yes to go on", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     const [{ id }] = (await call("list_jobs")).jobs;
-    const { job } = await call("cancel_job", { job_id: id });
+    const cancelling = call("cancel_job", { job_id: id });
+    const [{ job }] = await stop(Promise.all([cancelling, applying]));
     expect(job.state).toBe("cancelled");
     expect(job.counts.left).toBeGreaterThan(0);
-    await applying;
     const { error } = await call("apply_plan", { plan_id });
     expect(error).toMatchObject({ code: "approval_required" });
     await assistant.press(error.approval.url, "approve");
-    const { job: ended } = await call("apply_plan", { plan_id });
+    const { job: ended } = await apply(plan_id);
     expect(ended).toMatchObject({ id, state: "done", counts: { done: count, left: 0 } });
   });
 });
 
 test("a plan grows old, but not under a job", async () => {
   const [old, used] = [await plan(), await plan()];
-  await call("apply_plan", { plan_id: used.id });
+  await apply(used.id);
   assistant.advance(3_600_001);
   expect((await call("apply_plan", { plan_id: old.id })).error).toMatchObject({
     code: "plan_changed",
@@ -169,7 +219,7 @@ test("a plan grows old, but not under a job", async () => {
 
 test("a list of jobs and their receipts come in pages", async () => {
   const { id } = await plan();
-  const { job } = await call("apply_plan", { plan_id: id });
+  const { job } = await apply(id);
   expect((await call("get_job", { job_id: job.id, page: 2 })).job.receipts).toEqual([]);
   expect((await call("list_jobs")).meta).toEqual({ page: 1, limit: 20, count: 1, last: 1 });
   expect((await call("list_jobs", { page: 2 })).jobs).toEqual([]);
@@ -204,7 +254,7 @@ test("in two-step mode a plan is applied with the approval of its first call", a
 });
 
 test("a yes from before a job was cancelled is none to go on with it", async () => {
-  await using other = await createAssistantWorld({ mode: "two-step", spacing_ms: 100 });
+  await using other = await createAssistantWorld({ mode: "two-step", spacing_ms });
   for (const row of rows) await other.plant("link", { ...row, name: "Old" });
   const { id } = (await other.callTool("plan_links", { operation: "upsert", rows })).structured
     .plan;
@@ -214,13 +264,10 @@ test("a yes from before a job was cancelled is none to go on with it", async () 
   };
   const [approval, later] = [await ask(), await ask()];
   const applying = other.callTool("apply_plan", { plan_id: id, approval });
-  let job: { readonly id: string; readonly counts: { readonly done: number } } | undefined;
-  while ((job?.counts.done ?? 0) < 2) {
-    [job] = (await other.callTool("list_jobs")).structured.jobs;
-    await setTimeout(20);
-  }
-  await other.callTool("cancel_job", { job_id: job?.id });
-  await applying;
+  await goTo(2, other);
+  const job = await readJob(other);
+  const cancelling = other.callTool("cancel_job", { job_id: job?.id });
+  await stop(Promise.all([cancelling, applying]), other);
   const second = await other.callTool("apply_plan", { plan_id: id, approval: later });
   expect(second.structured.error).toMatchObject({ code: "approval_required" });
 });

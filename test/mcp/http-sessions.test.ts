@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createSessions } from "../../src/mcp/sessions.ts";
 import { connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { openGround } from "../support/mcp-ground.ts";
-import { modernCall, post } from "../support/mcp-post.ts";
+import { modernCall, post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
 
 /** Sessions of the earlier revisions over HTTP: how many, how long, and whose. */
@@ -92,11 +92,13 @@ describe("the sessions of a key", () => {
       streams.push(await listen(id));
     }
     sessions.notifyToolsChanged();
-    await new Promise((resolve) => setImmediate(resolve));
-    await sessions.close();
-    for (const stream of streams) {
-      expect((await stream.text()).match(/tools\/list_changed/g)).toHaveLength(1);
+    const readers = streams.map(({ body }) => body?.getReader());
+    for (const reader of readers) {
+      expect(decode(await reader?.read())).toContain("tools/list_changed");
     }
+    await sessions.close();
+    // Once each, and then the end.
+    for (const reader of readers) expect(await reader?.read()).toMatchObject({ done: true });
   });
 });
 
@@ -115,10 +117,10 @@ describe("over the command", () => {
       expect((await post(mcp, withSession(key, id, listTools))).status).toBe(status);
     }
     for (const method of ["GET", "DELETE"]) {
-      const { headers } = withSession(other.key, id, undefined);
+      const { headers } = withSession(other.key, id);
       expect((await post(mcp, { method, headers })).status).toBe(404);
     }
-    const ended = { ...withSession(one.key, id, undefined), method: "DELETE" };
+    const ended = { ...withSession(one.key, id), method: "DELETE" };
     expect((await post(mcp, ended)).status).toBe(200);
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
   });
@@ -166,6 +168,10 @@ describe("over the command", () => {
   });
 });
 
+function decode(read: { readonly value?: Uint8Array | undefined } | undefined): string {
+  return Buffer.from(read?.value ?? []).toString();
+}
+
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 function createServer(): Server {
@@ -200,19 +206,5 @@ function openSessions() {
       await response.text();
       return { status: response.status, id: response.headers.get("mcp-session-id") ?? undefined };
     },
-  };
-}
-
-function withSession(token: string, id: string | undefined, message: object | undefined) {
-  const { headers } = modernCall(token, 1, "");
-  const { authorization, "content-type": type, accept } = headers;
-  return {
-    headers: {
-      authorization,
-      accept,
-      "content-type": type,
-      ...(id !== undefined && { "mcp-session-id": id }),
-    },
-    body: message === undefined ? "" : JSON.stringify(message),
   };
 }

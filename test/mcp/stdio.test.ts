@@ -1,10 +1,8 @@
 import { readdirSync } from "node:fs";
-import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { createFolder, run } from "../support/command.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
-import { answerNever, answerSlowly, startDeployment } from "../support/mcp-deployment.ts";
+import { answerNever, holdAnswers, startDeployment } from "../support/mcp-deployment.ts";
 import { waitUntil } from "../support/mcp-ground.ts";
 import { callOf, handshake, startRaw } from "../support/mcp-raw.ts";
 
@@ -26,7 +24,8 @@ describe.concurrent("a line that is no message", () => {
     await using session = startRaw({ data: folder.path });
     session.send(line);
     await session.handshake();
-    expect((await session.answer(null)).error).toMatchObject({ code });
+    // It was answered first, as it came first.
+    expect(session.heard()[0]).toMatchObject({ id: null, error: { code } });
     session.send("", "   ", callOf(1, "list_links"));
     expect((await session.answer(1)).result.structuredContent.links).toEqual([]);
     expect(session.count(null)).toBe(1);
@@ -38,12 +37,12 @@ describe.concurrent("a line that is no message", () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
-    session.send({ jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" });
-    expect((await session.answer(7)).error).toMatchObject({ code: -32600 });
+    const error = { code: -32600, message: expect.any(String) };
+    const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
+    expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);
     // This could be taken for an answer to somebody's request 8, so it gets no id.
-    session.send({ jsonrpc: "2.0", id: 8, result: 5 });
-    expect((await session.answer(null)).error).toMatchObject({ code: -32600 });
-    expect(session.count(8)).toBe(0);
+    const answer = { jsonrpc: "2.0", id: 8, result: 5 };
+    expect(await session.exchange(answer)).toEqual([{ jsonrpc: "2.0", id: null, error }]);
   });
 
   test.each<[where: string, begin: string, end: string, id: number | string | null]>([
@@ -64,11 +63,10 @@ describe.concurrent("a line that is no message", () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
-    session.send(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
-    const { error } = await session.answer(id);
-    expect(error).toMatchObject({ code: -32600 });
-    expect(error?.message).toMatch(/longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/);
-    expect(session.count(7)).toBe(id === 7 ? 1 : 0);
+    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+    const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
+    const error = { code: -32600, message: expect.stringMatching(message) };
+    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
   });
 
   test("of exactly 4 MiB is read", async () => {
@@ -77,38 +75,55 @@ describe.concurrent("a line that is no message", () => {
     await session.handshake();
     const call = JSON.stringify(callOf(1, "list_links"));
     session.send(call + " ".repeat(4 * mebibyte - call.length));
-    expect((await session.answer(1)).result.structuredContent.links).toEqual([]);
+    const links = { structuredContent: { links: [] } };
+    expect(await session.answer(1)).toMatchObject({ id: 1, result: links });
     expect(session.count(null)).toBe(0);
   });
 });
 
-/** A process that does not end by itself fails its test by this. */
-const bounded = { timeout: 15_000 };
+describe.concurrent("the end", () => {
+  test.each(["the input", "SIGTERM", "SIGINT"] as const)(
+    "by %s finds every call answered, and is a success",
+    async (by) => {
+      await using folder = await createFolder();
+      const { answer, letGo } = holdAnswers();
+      await using held = await startDeployment(answer);
+      await using session = startRaw({ data: folder.path, env: aim(held) });
+      const calls = Array.from({ length: 20 }, (_, id) => callOf(id, "list_links"));
+      session.send(...handshake, ...calls);
+      await waitUntil(() => held.requests.length >= calls.length);
+      if (by === "the input") {
+        // Even what stands there without its newline.
+        session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
+        await waitUntil(() => held.requests.length > calls.length);
+      } else {
+        session.child.kill(by);
+      }
+      letGo();
+      expect(await session.ended).toBe(0);
+      for (const { id } of calls) {
+        const links = { structuredContent: { links: [] } };
+        expect(await session.answer(id)).toMatchObject({ result: links });
+        expect(session.count(id)).toBe(1);
+      }
+      expect(session.count("last")).toBe(by === "the input" ? 1 : 0);
+    },
+  );
 
-describe.concurrent("the end", bounded, () => {
-  test("of the input finds every call answered, and is a success", async () => {
+  test("of the input finds done what was asked for, in a store of one's own", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
+    await session.handshake();
     const calls = Array.from({ length: 20 }, (_, id) =>
       callOf(id, "create_link", { path: `p${id}` }),
     );
-    session.send(...handshake, ...calls);
+    session.send(...calls);
+    // At the end there is still something to do, and no more than the patience is good for.
+    await session.answer(18);
     session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
     expect(await session.ended).toBe(0);
     for (const { id } of calls) expect(session.count(id)).toBe(1);
-    // Even what stood there without its newline.
     expect(session.count("last")).toBe(1);
-  });
-
-  test("of the input waits for a call that takes its time", async () => {
-    await using folder = await createFolder();
-    await using slow = await startDeployment(answerSlowly);
-    await using session = startRaw({ data: folder.path, env: aim(slow) });
-    session.send(...handshake, callOf(1, "list_links"));
-    await waitUntil(() => slow.requests.length > 0);
-    session.child.stdin?.end();
-    expect(await session.ended).toBe(0);
-    expect((await session.answer(1)).result).toMatchObject({ structuredContent: { links: [] } });
   });
 
   test.each(["the input", "SIGTERM", "SIGINT"] as const)(
@@ -125,17 +140,6 @@ describe.concurrent("the end", bounded, () => {
       expect(session.count(1)).toBe(0);
     },
   );
-
-  test("by SIGTERM finds a running call answered, and is a success", async () => {
-    await using folder = await createFolder();
-    await using slow = await startDeployment(answerSlowly);
-    await using session = startRaw({ data: folder.path, env: aim(slow) });
-    session.send(...handshake, callOf(1, "list_links"));
-    await waitUntil(() => slow.requests.length > 0);
-    session.child.kill("SIGTERM");
-    expect(await session.ended).toBe(0);
-    expect((await session.answer(1)).result).toMatchObject({ structuredContent: { links: [] } });
-  });
 
   test.each(["SIGTERM", "the input"])("by %s is a success where nothing runs", async (by) => {
     await using folder = await createFolder();
@@ -156,19 +160,6 @@ describe.concurrent("the end", bounded, () => {
     // What was asked for is done all the same.
     await using next = await connectV1({ transport: "stdio", data: folder.path });
     expect((await next.callTool("get_link", { id: "unheard" })).isError).toBe(false);
-  });
-
-  test("does not wait for a subscription, which has no answer before it", async () => {
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    const transport = createStdioTransport({ input, output, onRefused: () => undefined });
-    const heard: unknown[] = [];
-    Object.assign(transport, { onmessage: (message: unknown) => heard.push(message) });
-    await transport.start();
-    const listenTo = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: {} };
-    input.end(JSON.stringify(listenTo));
-    await transport.ended;
-    expect(heard).toEqual([listenTo]);
-    await transport.settle(60_000);
   });
 });
 

@@ -2,7 +2,7 @@ import type { Browser, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openTab } from "../support/browser.ts";
 
 /** The view of `preview_template` (MCP Apps), in a real Chromium before a client's own page. */
 
@@ -89,14 +89,14 @@ describe("the view", () => {
     const { view, tab } = await open();
     await send(tab, await preview(body));
     const page = view.frameLocator("#page");
-    await expect.poll(() => page.locator("h1").textContent()).toMatch(/on ios$/);
+    await page.locator("h1", { hasText: /on ios$/ }).waitFor();
     for (const [label, device] of [
       ["Android", "android"],
       ["Desktop", "desktop"],
       ["iOS", "ios"],
     ] as const) {
       await view.getByRole("button", { name: label }).click();
-      await expect.poll(() => page.locator("h1").textContent()).toMatch(new RegExp(`${device}$`));
+      await page.locator("h1", { hasText: new RegExp(`${device}$`) }).waitFor();
       expect(await view.locator("[aria-pressed=true]").textContent()).toBe(label);
     }
     expect(await view.locator("#changes").textContent()).toContain('+ "{% store_buttons %}"');
@@ -107,7 +107,7 @@ describe("the view", () => {
     const { view, tab } = await open();
     await send(tab, await preview("<h1>\n<script>alert(1)</script>"));
     const problems = view.locator("#problems tr");
-    await expect.poll(() => problems.count()).toBeGreaterThan(0);
+    await problems.first().waitFor();
     expect((await problems.allTextContents()).join("\n")).toMatch(/body, line 2, column \d+/);
     expect(await view.locator("#page").isVisible()).toBe(false);
   });
@@ -117,12 +117,16 @@ describe("the view", () => {
     const html = `<script>parent.parent.document.title = "hacked"</script>
 <img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
     const text = "<img src=x onerror=document.title='hacked'>";
+    const pictured = tab.waitForEvent("requestfinished", (request) => /\/x$/.test(request.url()));
     await send(tab, {
       structuredContent: { html },
       _meta: { "waypost/view": { pages: { ios: html }, changes: [{ name: text, text }] } },
     });
     const page = view.frameLocator("#page");
-    await expect.poll(() => page.locator("h1").textContent()).toBe("Shown");
+    await page.locator("h1", { hasText: /^Shown$/ }).waitFor();
+    // What the picture could set off comes before an answer to what is asked after it.
+    await pictured;
+    await ping(tab);
     expect(await tab.title()).toBe("host");
     expect(await view.locator("#changes").textContent()).toContain(text);
     // The broken picture is asked for in vain, of this very test and nobody else.
@@ -135,14 +139,13 @@ describe("the view", () => {
 
   test("listens to the client alone that shows it, and answers its pings", async () => {
     const { view, tab } = await open();
-    const answered = await tab.evaluate(`new Promise((resolve) => {
-      addEventListener("message", ({ data }) => data.id === 7 && resolve(data));
-      frames[0].postMessage({ jsonrpc: "2.0", id: 7, method: "ping" }, "*");
-    })`);
-    expect(answered).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
     const forged = write({ structuredContent: { html: "<h1>Mine</h1>" } });
     await view.locator("body").evaluate(`postMessage(${forged}, "*")`);
+    // Messages are taken in the order in which they came: this one came after the forged one.
+    expect(await ping(tab)).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
     expect(await view.locator("#shown").isVisible()).toBe(false);
+    await send(tab, { structuredContent: { html: "<h1>Ours</h1>" } });
+    await view.frameLocator("#page").locator("h1", { hasText: "Ours" }).waitFor();
   });
 });
 
@@ -165,7 +168,7 @@ async function open(): Promise<{
 }> {
   const { contents } = await assistant.readResource(viewUri);
   const [{ text = "" } = {}] = contents;
-  const tab = await (await browser.newContext()).newPage();
+  const tab = await openTab(browser);
   const requests: string[] = [];
   tab.on("console", (message) => faults.push(message.text()));
   tab.on("pageerror", (error) => faults.push(error.message));
@@ -189,6 +192,13 @@ async function open(): Promise<{
 
 const host =
   "<!doctype html><title>host</title><style>iframe { width: 100%; height: 90vh }</style>";
+
+function ping(tab: Page): Promise<unknown> {
+  return tab.evaluate(`new Promise((resolve) => {
+    addEventListener("message", ({ data }) => data.id === 7 && resolve(data));
+    frames[0].postMessage({ jsonrpc: "2.0", id: 7, method: "ping" }, "*");
+  })`);
+}
 
 async function send(tab: Page, result: object): Promise<void> {
   await tab.evaluate(`frames[0].postMessage(${write(result)}, "*")`);

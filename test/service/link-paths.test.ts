@@ -119,6 +119,7 @@ test("a generated path that is taken is drawn again, and grows when many are tak
   };
   const service = createService({
     store: world.store,
+    setAlarm: world.setAlarm,
     clock: { now: () => 0, monotonic: () => 0 },
     random: { bytes },
     linkOrigin,

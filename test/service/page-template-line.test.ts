@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { standInLine } from "../../src/service/template-line.ts";
+import { createTemplateLine } from "../../src/service/template-line.ts";
+import { createTurns } from "../../src/template/take-turn.ts";
 
 /** Who is looked after next, when many want a template looked over. */
+
+const standInLine = createTemplateLine(createTurns({ monotonic: () => 0 }));
 
 const here = { aborted: false };
 const refusal = { status: 503, message: messages.took_too_long };

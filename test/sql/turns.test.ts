@@ -47,7 +47,7 @@ describe("turns", () => {
   });
 
   test("let everything else of the process happen in between", async () => {
-    const turns = createTurns();
+    const turns = createTurns({ monotonic: () => 0, sleep: never });
     let ticks = 0;
     let isOver = false;
     const ticking = (async () => {
@@ -59,6 +59,24 @@ describe("turns", () => {
     isOver = true;
     await ticking;
     expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  test("leave other processes an opening after a long run, and only then", async () => {
+    let now = 0;
+    const openings: number[] = [];
+    const sleep = async (milliseconds: number) => {
+      openings.push(now);
+      expect(milliseconds).toBeGreaterThanOrEqual(1);
+    };
+    const turns = createTurns({ monotonic: () => now, sleep });
+    const work = async () => {
+      now += 3;
+    };
+    await Promise.all(Array.from({ length: 10 }, () => turns.take(work)));
+    // Three turns are nine milliseconds, and the tenth leaves nobody waiting.
+    expect(openings).toEqual([9, 18, 27]);
+    await turns.take(work);
+    expect(openings).toHaveLength(3);
   });
 });
 
@@ -92,9 +110,35 @@ describe("a lock that is taken", () => {
   test("is not waited for by a caller who has gone", async () => {
     const { attempt } = lockFor(Number.POSITIVE_INFINITY);
     const abort = new AbortController();
-    const waiting = retryWhileBusy(attempt, isBusy, abort.signal);
+    const waiting = retryWhileBusy(attempt, isBusy, { signal: abort.signal });
     await setImmediate();
     abort.abort();
     await expect(waiting).rejects.toBeInstanceOf(StoreBusy);
   });
+
+  test("is waited for five seconds, and then called busy", async () => {
+    for (const [each_ms, tries] of [
+      [1000, 7],
+      [2500, 4],
+      [5001, 2],
+    ] as const) {
+      let now = 0;
+      let made = 0;
+      const sleep = async () => {
+        now += each_ms;
+      };
+      const attempt = () => {
+        made += 1;
+        if (made > 10) throw new Error("it is tried for ever");
+        throw locked;
+      };
+      const waiting = retryWhileBusy(attempt, isBusy, { time: { monotonic: () => now, sleep } });
+      await expect(waiting).rejects.toMatchObject({ name: "StoreBusy", cause: locked });
+      expect([each_ms, made]).toEqual([each_ms, tries]);
+    }
+  });
 });
+
+async function never(): Promise<never> {
+  throw new Error("nobody was to wait for the time");
+}

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 function open(): Promise<State> {
   return openState(path, {
-    clock: { now: () => Date.now(), monotonic: () => performance.now() },
+    clock: { now: () => Date.UTC(2026, 0, 15, 12), monotonic: () => 0 },
     random: { bytes: (count) => randomBytes(count) },
   });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
+import { neverRing } from "../support/alarms.ts";
 import { describeStore } from "./store-contract.ts";
 
 describeStore("a store on a SQLite file", async () => {
@@ -12,7 +13,8 @@ describeStore("a store on a SQLite file", async () => {
   const opened: Store[] = [];
   return {
     open: async () => {
-      const store = await openStore(await openSqlite<Tables>(path, { applicationId: 1 }));
+      const sqlite = await openSqlite<Tables>(path, { applicationId: 1 });
+      const store = await openStore(sqlite, neverRing);
       opened.push(store);
       return store;
     },

@@ -5,7 +5,6 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Send } from "../../src/client/attempt.ts";
@@ -21,6 +20,7 @@ import { createToolbox } from "../../src/mcp/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
+import { createTestClock, type TestClock } from "./test-clock.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
 
 /**
@@ -52,10 +52,8 @@ export type AssistantWorld = {
   readonly fetchPage: (request: Request) => Promise<Response>;
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
-  /** Moves both clocks forward. */
-  readonly advance: (milliseconds: number) => void;
-  /** Moves the time of day alone: forward, or back where it is negative. */
-  readonly setClock: (milliseconds: number) => void;
+  readonly advance: TestClock["advance"];
+  readonly setClock: TestClock["setClock"];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -135,7 +133,7 @@ export type AssistantOptions = Connecting & {
   readonly pin?: string | ((pin: string) => Promise<boolean>);
   /** Where a page is to be found, for a test that opens it in a browser. */
   readonly openPage?: (id: string) => Promise<string>;
-  /** Between two writes of a job; none, unless a test has to be in between. */
+  /** Between two writes of a job, by the test's clock; none, unless it has to be in between. */
   readonly spacing_ms?: number;
   /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
   readonly lacks?: readonly string[];
@@ -161,23 +159,16 @@ export async function createAssistantWorld(
   const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...rest } = options;
   const { spacing_ms = 0, ...first } = rest;
   const world = beside ?? (await createWorld());
-  let now = Date.UTC(2026, 0, 15, 12);
-  let monotonic = 0;
-  const start = performance.now();
-  // Turns are taken by the clock: it stands still only where nobody waits for one.
-  const elapsed = () => (spacing_ms === 0 ? 0 : Math.floor(performance.now() - start));
-  const clock = { now: () => now + elapsed(), monotonic: () => monotonic + elapsed() };
-  const advance = (milliseconds: number) => {
-    now += milliseconds;
-    monotonic += milliseconds;
-  };
+  const clock = createTestClock();
+  const { advance, setClock, sleep } = clock;
   const random = { bytes: (count: number) => randomBytes(count) };
   const reported: unknown[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const folder = dirname(world.file);
   const state = await openState(join(folder, "state.db"), { clock, random });
   const openTheState = () => Promise.resolve(state);
-  const service = createService({ store: world.store, clock, random, linkOrigin, report });
+  const { store, setAlarm } = world;
+  const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
   const writes: string[] = [];
   const answer = sendWithin(service.answer);
   const send: Send = (request, signal) => {
@@ -207,8 +198,7 @@ export async function createAssistantWorld(
     openState: openTheState,
     clock,
     random,
-    // Nobody waits for a job by the test's clock: that would end its lease.
-    sleep: (milliseconds, signal) => setTimeout(milliseconds, undefined, { signal }),
+    sleep,
     spacing_ms,
     report,
   });
@@ -295,9 +285,7 @@ export async function createAssistantWorld(
       return visit(url, { token, decision, ...(pin !== undefined && { pin }) });
     },
     advance,
-    setClock: (milliseconds) => {
-      now += milliseconds;
-    },
+    setClock,
     [Symbol.asyncDispose]: async () => {
       for (const close of closing) await close();
       await state.close();

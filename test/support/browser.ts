@@ -3,7 +3,12 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium as playwright, type Browser } from "playwright-core";
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
 
 /** The real Chromium that comes inside its package: nothing is downloaded. */
 
@@ -21,7 +26,15 @@ export async function launchBrowser(): Promise<Browser> {
     executablePath: await unpack(),
     args: chromium.args.filter((word) => !careless.has(word)),
     headless: true,
+    timeout: 0,
   });
+}
+
+/** A tab that shares nothing with others. Whatever is waited for there has the test's own time. */
+export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(0);
+  return context.newPage();
 }
 
 /** Unpacked once for all runs on this machine, and whole from the first moment. */

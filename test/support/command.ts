@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { memoryFolder } from "./memory-folder.ts";
 import type { Given } from "./world.ts";
 
 /** The built command as a person runs it: a process, its words, what it says and how it ends. */
@@ -135,8 +135,8 @@ export async function startServes(data: string, count: number): Promise<readonly
 }
 
 /** A temporary folder; `path` is inside it and not made yet, as on a first start. */
-export async function createFolder(): Promise<Folder> {
-  const outer = await mkdtemp(join(tmpdir(), "waypost-command-"));
+export async function createFolder(parent = memoryFolder): Promise<Folder> {
+  const outer = await mkdtemp(join(parent, "waypost-command-"));
   return {
     path: join(outer, "data"),
     [Symbol.asyncDispose]: () => rm(outer, { recursive: true, force: true }),

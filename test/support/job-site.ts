@@ -57,7 +57,7 @@ export async function applyKilled(
   const pause_ms = chance.between(0, most.pause_ms);
   const over = new AbortController();
   const waitForMoment = async () => {
-    while (!over.signal.aborted && (await site.log.count()) < wanted) await setTimeout(2);
+    while (!over.signal.aborted && (await site.log.count()) < wanted) await setTimeout(10);
     await setTimeout(pause_ms);
     return undefined;
   };
@@ -88,6 +88,10 @@ export async function finish({ callTool }: Connected, plan_id: string): Promise<
   }
 }
 
+// Tests read replies as freely as a client in any language would.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Told = any;
+
 /** Every receipt is done, every link is as it was wanted, and the service did each row once. */
 export async function expectDone(
   { callTool }: Connected,
@@ -99,7 +103,7 @@ export async function expectDone(
   }: { readonly written: readonly string[]; readonly planned: readonly string[] },
 ): Promise<void> {
   expect(written.toSorted()).toEqual(planned.toSorted());
-  const receipts = await readPages(receiptsPerPage, async (page) => {
+  const receipts = await readPages(receiptsPerPage, async (page): Promise<readonly Told[]> => {
     return (await callTool("get_job", { job_id, page })).structured.job.receipts;
   });
   expect(receipts).toHaveLength(planned.length);
@@ -107,7 +111,7 @@ export async function expectDone(
   expect(new Set(receipts.map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
   const sort = { field: "path", direction: "asc" };
   const limit = paging.max_limit;
-  const links = await readPages(limit, async (page) => {
+  const links = await readPages(limit, async (page): Promise<readonly Told[]> => {
     return (await callTool("list_links", { page, limit, sort })).structured.links;
   });
   const found = links.map(({ path, name, url }) => ({ path, name, url }));
@@ -118,12 +122,12 @@ function byPath(one: Named, other: Named): number {
   return one.path < other.path ? -1 : 1;
 }
 
-// Tests read replies as freely as a client in any language would.
-// oxlint-disable-next-line typescript/no-explicit-any
-type Told = any;
-
-async function readPages(most: number, read: (page: number) => Promise<readonly Told[]>) {
-  const all: Told[] = [];
+/** All items, page by page; a page that is not full is the last one. */
+export async function readPages<Item>(
+  most: number,
+  read: (page: number) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
   for (let page = 1; ; page += 1) {
     const found = await read(page);
     all.push(...found);

@@ -47,7 +47,7 @@ const desktop =
   "Chrome/121.0.0.0 Safari/537.36";
 
 export async function openLinkHost(
-  options: Partial<Pick<HostOptions, "secondOrigin">> = {},
+  options: Partial<Pick<HostOptions, "secondOrigin" | "clock">> = {},
 ): Promise<LinkHost> {
   const world = await createWorld();
   const server = createServer().listen(0, "127.0.0.1");
@@ -55,10 +55,10 @@ export async function openLinkHost(
   // A listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
   const host = createHost({
-    ...options,
     store: world.store,
     clicks: world.clicks,
     clock: world.clock,
+    ...options,
     random: { bytes: (count) => randomBytes(count) },
     linkOrigin: `http://{subdomain}.localhost:${port}`,
     report: (error) => {

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout } from "node:timers/promises";
 
 /** Something in the place of a deployment, that answers as a test needs it and counts. */
 export type Deployment = {
@@ -43,10 +42,15 @@ export const answerEmpty: Answer = (_, response) => {
   response.end(JSON.stringify({ links: [], meta }));
 };
 
-/** The same, but it takes its time. */
-export const answerSlowly: Answer = async (request, response) => {
-  await setTimeout(400);
-  await answerEmpty(request, response);
-};
+/** The same, but nobody is answered before that is let go. */
+export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
+  let letGo: () => void = () => undefined;
+  const isLetGo = new Promise<void>((resolve) => (letGo = resolve));
+  const answer: Answer = async (request, response) => {
+    await isLetGo;
+    await answerEmpty(request, response);
+  };
+  return { answer, letGo };
+}
 
 export const answerNever: Answer = () => undefined;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
+import { setAlarm } from "../../src/commands/embedded.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { makeProject } from "../../src/service/write-project.ts";
@@ -39,7 +40,8 @@ export async function openGround(words: readonly string[] = []): Promise<Ground>
   const data = folder.path;
   const serving = await startServe(data, words);
   const file = join(data, "waypost.db");
-  const store = await openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }));
+  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  const store = await openStore(sqlite, setAlarm);
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
   const maker = { clock, random: { bytes: (count: number) => randomBytes(count) } };
   let tenants = 0;

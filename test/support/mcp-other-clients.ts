@@ -23,10 +23,10 @@ type Other = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
-const inspector = require.resolve("@modelcontextprotocol/inspector/cli/build/cli.js");
+const inspector = require.resolve("@modelcontextprotocol/inspector-cli/build/cli.js");
 const bridge = require.resolve("mcp-remote/dist/proxy.js");
 
-/** The client of the AI SDK: earlier revisions over stdio, 2026-07-28 over HTTP. */
+/** The client of the AI SDK, of the line that runs on Node 20: revisions before 2026-07-28. */
 export async function connectAiSdk(given: Connecting): Promise<Other> {
   const { elicit } = given;
   const { transport, readProcess } = openTransport(given);
@@ -39,8 +39,13 @@ export async function connectAiSdk(given: Connecting): Promise<Other> {
   }
   return {
     listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    callTool: async (name, args = {}) =>
-      readResult(await client.callTool({ name, arguments: args })),
+    callTool: async (name, args = {}) => {
+      // Whether it is on the list or not: a model may call what it saw once.
+      const tools = [{ name, inputSchema: { type: "object" as const } }];
+      const tool = client.toolsFromDefinitions({ tools })[name];
+      if (tool === undefined) throw new Error(`the AI SDK makes no tool of ${name}`);
+      return readResult(await tool.execute(args, { toolCallId: name, messages: [] }));
+    },
     [Symbol.asyncDispose]: closeCleanly(client, readProcess?.()),
   };
 }

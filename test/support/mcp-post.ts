@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
-import { callOf } from "./mcp-raw.ts";
+import { callOf, handshake } from "./mcp-raw.ts";
 
 /** Requests to `/mcp` as no client library would send them: any header, any body. */
 export type Posted = {
@@ -49,7 +49,12 @@ function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
 
 /** One call in 2026-07-28: nothing comes before it and nothing stays after it. */
 export function modernCall(token: string, id: number | string, name: string, args: object = {}) {
-  const call = callOf(id, name, args);
+  const { method, params } = callOf(id, name, args);
+  const { headers, body } = modernRequest(token, id, method, params);
+  return { headers: { ...headers, "mcp-name": name }, body };
+}
+
+function modernRequest(token: string, id: number | string, method: string, params: object) {
   const envelope = {
     "io.modelcontextprotocol/protocolVersion": revision,
     "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
@@ -61,9 +66,37 @@ export function modernCall(token: string, id: number | string, name: string, arg
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": revision,
-      "mcp-method": "tools/call",
-      "mcp-name": name,
+      "mcp-method": method,
     },
-    body: JSON.stringify({ ...call, params: { ...call.params, _meta: envelope } }),
+    body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope } }),
   };
+}
+
+/** A message of the earlier revisions, in a session or to open one. */
+export function withSession(token: string, id: string | undefined, message?: object) {
+  return {
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(id !== undefined && { "mcp-session-id": id }),
+    },
+    body: message === undefined ? "" : JSON.stringify(message),
+  };
+}
+
+/** A stream of news in a session of its own, which lasts until the server ends it. */
+export async function listenInSession(url: string, token: string): Promise<Response> {
+  const opened = await post(url, withSession(token, undefined, handshake[0]));
+  const id = String(opened.headers["mcp-session-id"]);
+  await post(url, withSession(token, id, handshake[1]));
+  const { headers } = withSession(token, id);
+  return fetch(url, { headers: { ...headers, accept: "text/event-stream" } });
+}
+
+/** The same in 2026-07-28. */
+export async function listenModern(url: string, token: string): Promise<Response> {
+  const notifications = { toolsListChanged: true };
+  const listening = modernRequest(token, "listen", "subscriptions/listen", { notifications });
+  return fetch(url, { method: "POST", ...listening });
 }

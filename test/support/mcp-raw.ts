@@ -7,8 +7,15 @@ import { waitUntil } from "./mcp-ground.ts";
 export type RawSession = Spoken & {
   /** An object travels as JSON; every line gets its end. */
   readonly send: (...lines: readonly unknown[]) => void;
-  /** Resolves with the message that has this id, null for those that answer nobody. */
+  /**
+   * Resolves with the message that has this id, null for those that answer nobody; where it ends
+   * without one, what came instead is thrown.
+   */
   readonly answer: (id: number | string | null) => Promise<Message>;
+  /** Sends lines that are answered as they are read, and resolves with all that came by then. */
+  readonly exchange: (...lines: readonly unknown[]) => Promise<readonly Message[]>;
+  /** All that came by now. */
+  readonly heard: () => readonly Message[];
   /** How many messages came with this id. */
   readonly count: (id: number | string | null) => number;
   readonly handshake: () => Promise<void>;
@@ -45,16 +52,30 @@ export function startRaw(options: Options): RawSession {
     const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
     child.stdin.write(texts.map((text) => `${text}\n`).join(""));
   };
+  let isOver = false;
+  void spoken.ended.then(() => (isOver = true));
   const answer: RawSession["answer"] = async (id) => {
-    await waitUntil(() => find(id).length > 0);
-    // There is one, for that was waited for.
-    return find(id)[0] as Message;
+    await waitUntil(() => isOver || find(id).length > 0);
+    const [found] = find(id);
+    if (found !== undefined) return found;
+    throw new Error(`it ended without an answer to ${id}, but with ${JSON.stringify(messages)}`);
+  };
+  let exchanges = 0;
+  const exchange: RawSession["exchange"] = async (...lines) => {
+    const before = messages.length;
+    const id = `exchange ${(exchanges += 1)}`;
+    // What is answered as it is read was answered before this is.
+    send(...lines, { jsonrpc: "2.0", id, method: "ping" });
+    const last = await answer(id);
+    return messages.slice(before, messages.indexOf(last));
   };
   return {
     ...spoken,
     child,
     send,
     answer,
+    exchange,
+    heard: () => messages,
     count: (id) => find(id).length,
     handshake: async () => {
       send(...handshake);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { clock, openEmbedded, random } from "../../src/commands/embedded.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../src/commands/embedded.ts";
 import { budgets } from "../../src/contract/policy.ts";
 import { createService } from "../../src/service/service.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
@@ -11,7 +11,7 @@ export async function plantEmbedded(
 ): Promise<void> {
   const { store } = await openEmbedded({ data });
   const linkOrigin = "http://{subdomain}.localhost";
-  const service = createService({ store, clock, random, linkOrigin, report });
+  const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
   const { id: project_id } = await store.db
     .selectFrom("projects")
     .select("id")

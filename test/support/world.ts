@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiPrefix } from "../../src/contract/index.ts";
 import type { ApiReply, ApiRequest } from "../../src/contract/exchange.ts";
-import type { Clock } from "../../src/contract/world.ts";
+import type { Clock, SetAlarm } from "../../src/contract/world.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
@@ -15,6 +14,8 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
+import { createAlarms } from "./alarms.ts";
+import { memoryFolder } from "./memory-folder.ts";
 
 /**
  * A whole small service on a real SQLite file: a project with its owner's key, a clock that the
@@ -26,6 +27,8 @@ export type World = {
   readonly clicks: Clicks;
   /** The clock that the test moves. */
   readonly clock: Clock;
+  /** Alarms ring by that clock alone: while it stands still, nothing is late. */
+  readonly setAlarm: SetAlarm;
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same door for plain data, which is the cheaper way for thousands of requests. */
   readonly answer: (request: ApiRequest) => Promise<ApiReply>;
@@ -42,7 +45,7 @@ export type World = {
   readonly addKey: (given?: WantedKey) => Promise<string>;
   readonly call: (method: string, path: string, given?: Given) => Promise<Reply>;
   readonly now: () => number;
-  /** Moves both clocks forward. */
+  /** Moves both clocks forward, and rings the alarms that are due then. */
   readonly advance: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -74,30 +77,25 @@ export type Reply = {
 export const origin = "http://localhost:8787";
 export const linkOrigin = "http://{subdomain}.localhost:8787";
 
-type WorldOptions = {
-  readonly deadline_ms?: number;
-  /** Where its folder is made. */
-  readonly parent?: string;
-};
-
-export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const { parent = tmpdir(), ...serviceOptions } = options;
-  const folder = await mkdtemp(join(parent, "waypost-world-"));
+export async function createWorld(): Promise<World> {
+  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
-  const store = await openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }));
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
   let projects = 0;
   const reported: unknown[] = [];
   const clock = { now: () => now, monotonic: () => monotonic };
+  const { setAlarm, ringDue } = createAlarms(clock);
+  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  const store = await openStore(sqlite, setAlarm);
   const random = { bytes: (count: number) => randomBytes(count) };
   const maker = { clock, random };
   const report = (error: unknown) => `reference-${reported.push(error)}`;
-  const clicks = createClicks(store, report);
+  const clicks = createClicks({ store, setAlarm, report });
   const service = createService({
     ...maker,
-    ...serviceOptions,
     store,
+    setAlarm,
     linkOrigin,
     settleClicks: clicks.settle,
     report,
@@ -129,6 +127,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     store,
     clicks,
     clock,
+    setAlarm,
     fetch: service.fetch,
     answer: service.answer,
     file,
@@ -146,6 +145,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     advance: (milliseconds) => {
       now += milliseconds;
       monotonic += milliseconds;
+      ringDue();
     },
     [Symbol.asyncDispose]: async () => {
       await clicks.close();

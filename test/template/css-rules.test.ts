@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkTemplate } from "../../src/template/check-template.ts";
+import { lookOver } from "./look-over.ts";
 
 /** The CSS that everybody writes is not refused; what fetches or runs something is. */
 
@@ -17,7 +17,7 @@ const everyday = [
 ];
 
 test.each(everyday)("%s is allowed", async (css) => {
-  expect(await checkTemplate({ body: "", css })).toEqual([]);
+  expect(await lookOver({ body: "", css })).toEqual([]);
 });
 
 const foreign = [
@@ -30,8 +30,12 @@ const foreign = [
   "a{containers:x}",
   "a{top:0;;}}",
   "a{top:0;;;<}",
+  "a{background:url(https://evil.example/?data:image/png;base64,AA)}",
+  'a{background:url("https://evil.example/data:image/gif,x")}',
+  "a{background:url(//evil.example/#data:image/webp;x)}",
+  "a{background:url(data:text/html;data:image/png,x)}",
 ];
 
 test.each(foreign)("%s is not", async (css) => {
-  expect(await checkTemplate({ body: "", css })).not.toEqual([]);
+  expect(await lookOver({ body: "", css })).not.toEqual([]);
 });

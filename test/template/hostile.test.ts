@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { checkTemplate } from "../../src/template/check-template.ts";
 import {
   compileTemplate,
   renderLinkPage,
@@ -14,6 +13,7 @@ import { hostileCss } from "./hostile-css.ts";
 import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
 import { findActive } from "./inert.ts";
+import { lookOver } from "./look-over.ts";
 
 /** Hostile templates and fields are refused, or what comes of them does nothing. */
 
@@ -44,7 +44,7 @@ describe("a hostile body", () => {
   test.each([...hostileBodies, ...hostileLiquid])(
     "%j is refused, or does nothing",
     async (body) => {
-      const problems = await checkTemplate({ body, css: "" });
+      const problems = await lookOver({ body, css: "" });
       const { html } = renderLinkPage({ ...sample, template: compileAnyway(body) });
       // Even what is refused does nothing where the check is passed by.
       expect(findActive(html, nonce)).toEqual([]);
@@ -57,14 +57,14 @@ describe("a hostile body", () => {
 
   test("most of them are refused by name", async () => {
     const refused = await Promise.all(
-      hostileBodies.map(async (body) => (await checkTemplate({ body, css: "" })).length > 0),
+      hostileBodies.map(async (body) => (await lookOver({ body, css: "" })).length > 0),
     );
     expect(refused.filter((isRefused) => !isRefused).length).toBeLessThan(10);
   });
 });
 
 test.each(hostileCss)("the hostile sheet %j is refused", async (css) => {
-  const problems = await checkTemplate({ body: "", css });
+  const problems = await lookOver({ body: "", css });
   expect(problems).not.toEqual([]);
   for (const { field, message } of problems) {
     expect([field, message]).toEqual(["css", expect.stringMatching(/^\S.*\.$/)]);

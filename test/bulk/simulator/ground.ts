@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../../src/contract/world.ts";
 import { openState, type State } from "../../../src/state/state.ts";
@@ -17,14 +15,8 @@ export type Ground = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** The service's own deadline runs in real time, which a busy machine may lose. */
-const deadline_ms = 600_000;
-/** No power fails here, and on a disk half of the time would go into waiting for it. */
-const memoryFolder = "/dev/shm";
-
 export async function openGround(): Promise<Ground> {
-  const parent = existsSync(memoryFolder) ? memoryFolder : tmpdir();
-  const world = await createWorld({ deadline_ms, parent });
+  const world = await createWorld();
   let ahead_ms = 0;
   const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };
   const random = createChance(0, "state");

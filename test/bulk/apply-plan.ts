@@ -1,0 +1,18 @@
+import { parseArgs } from "node:util";
+import { print } from "../../src/commands/output.ts";
+import { openDesk } from "./unpaced-desk.ts";
+
+/** Applies a plan in a process of its own, for a test that kills it, and says when it begins. */
+
+const text = { type: "string" } as const;
+const { values } = parseArgs({
+  options: { data: text, base_url: text, plan: text, ahead: text },
+});
+const { data = "", base_url, plan: id = "", ahead } = values;
+const key = process.env["WAYPOST_API_KEY"];
+const desk = await openDesk({ data, base_url, key, ahead_ms: Number(ahead) });
+const plan = await desk.bulk.findPlan(id, desk.owner);
+if (plan === undefined) throw new Error("there is no such plan");
+print("begun");
+await desk.run(plan);
+await desk[Symbol.asyncDispose]();

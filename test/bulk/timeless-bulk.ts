@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Owner } from "../../src/bulk/owner.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Clock } from "../../src/contract/world.ts";
+import type { Job } from "../../src/state/jobs.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import { createTraveller } from "../client/traveller.ts";
+import type { World } from "../support/world.ts";
+import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
+
+/**
+ * Bulk work of one key in a world, without the pauses that a budget asks for. Whoever waits for
+ * time waits until nobody has anything else to do, and no clock is moved by that.
+ */
+export type TimelessBulk = {
+  readonly bulk: Bulk;
+  readonly owner: Owner;
+  readonly state: State;
+  readonly time: VirtualTime;
+  /** What was reported as unexpected. */
+  readonly reported: readonly unknown[];
+  /** The job when it rests. */
+  readonly untilRest: (applied: Job | Promise<Job>) => Promise<Job>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Wanted = {
+  readonly clock?: Clock;
+  /** What becomes of the owner's calls; they simply go to the service, unless a test says so. */
+  readonly meet?: (call: Client["call"]) => Client["call"];
+};
+
+export async function openBulk(world: World, wanted: Wanted = {}): Promise<TimelessBulk> {
+  const { clock = world.clock, meet = (call) => call } = wanted;
+  const time = createVirtualTime(() => undefined);
+  const reported: unknown[] = [];
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const state = await openState(join(dirname(world.file), "state.db"), { clock, random });
+  const bulk = createBulk({
+    openState: () => Promise.resolve(state),
+    clock,
+    random,
+    sleep: time.sleep,
+    spacing_ms: 0,
+    report: (error) => `reference-${reported.push(error)}`,
+  });
+  const rest = async (applied: Job | Promise<Job>) => {
+    let job = await applied;
+    while (job.state === "running") job = await bulk.wait(job, 60_000);
+    return job;
+  };
+  return {
+    bulk,
+    owner: {
+      key_print: "key",
+      origin: "here",
+      call: meet(createTraveller({ world }).client.call),
+    },
+    state,
+    time,
+    reported,
+    untilRest: (applied) => time.drive(rest(applied)),
+    [Symbol.asyncDispose]: async () => {
+      await time.drive(bulk.close());
+      await state.close();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Owner } from "../../src/bulk/owner.ts";
+import { prepareDataFolder, stateFile } from "../../src/commands/data-folder.ts";
+import { openDeployment } from "../../src/commands/deployment.ts";
+import { random } from "../../src/commands/embedded.ts";
+import { createLog, createReport } from "../../src/commands/log.ts";
+import { openClient, sleep } from "../../src/commands/open-client.ts";
+import { readApiKey } from "../../src/commands/secrets.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Clock } from "../../src/contract/world.ts";
+import type { Job } from "../../src/state/jobs.ts";
+import type { Plan } from "../../src/state/plans.ts";
+import { openState } from "../../src/state/state.ts";
+
+/**
+ * Bulk work on a data folder, as the commands open it in all but two things: a job's rows follow
+ * one another at once, and its clock may be set forward, so that the lease of a process that was
+ * killed is over and need not be waited for.
+ */
+export type UnpacedDesk = {
+  readonly bulk: Bulk;
+  readonly owner: Owner;
+  /** Applies the plan, or goes on with it, and answers its job when it rests. */
+  readonly run: (plan: Plan) => Promise<Job>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Ground = {
+  readonly data: string;
+  /** Left out, the folder has its own service. */
+  readonly base_url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ahead_ms?: number;
+};
+
+export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
+  const { data, base_url, key: given, ahead_ms = 0 } = ground;
+  const config = readConfig(
+    { WAYPOST_API_KEY: given, WAYPOST_BASE_URL: base_url },
+    { data, log: "error" },
+  );
+  const clock: Clock = {
+    now: () => Date.now() + ahead_ms,
+    monotonic: () => performance.now(),
+  };
+  const report = createReport(createLog(config));
+  const deployment = await openDeployment({ config, linkOrigin: "http://localhost", report });
+  prepareDataFolder(data);
+  const state = await openState(join(data, stateFile), { clock, random });
+  const open = () => Promise.resolve(state);
+  const bulk = createBulk({ openState: open, clock, random, sleep, spacing_ms: 0, report });
+  const key = readApiKey(config);
+  const life = new AbortController();
+  const { call } = openClient(deployment, { key, life: life.signal, openState: open, report });
+  const owner = { key_print: "key", origin: deployment.origin, call };
+  return {
+    bulk,
+    owner,
+    run: async (plan) => {
+      let job = await bulk.apply(plan, owner);
+      while (job.state === "running") job = await bulk.wait(job, 60_000);
+      return job;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await bulk.close();
+      life.abort();
+      await state.close();
+      await deployment.close();
+    },
+  };
+}

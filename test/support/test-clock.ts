@@ -1,0 +1,46 @@
+import type { Clock } from "../../src/contract/world.ts";
+
+/** Time that passes when the test says so, for whoever looks at it and whoever sleeps by it. */
+export type TestClock = Clock & {
+  /** Moves both clocks forward, and wakes whoever has slept long enough by then. */
+  readonly advance: (milliseconds: number) => void;
+  /** Moves the time of day alone: forward, or back where it is negative. */
+  readonly setClock: (milliseconds: number) => void;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+};
+
+type Sleeper = { readonly until: number; readonly wake: () => void };
+
+export function createTestClock(): TestClock {
+  let now = Date.UTC(2026, 0, 15, 12);
+  let monotonic = 0;
+  const sleepers = new Set<Sleeper>();
+
+  return {
+    now: () => now,
+    monotonic: () => monotonic,
+    advance: (milliseconds) => {
+      now += milliseconds;
+      monotonic += milliseconds;
+      for (const { until, wake } of sleepers) if (until <= monotonic) wake();
+    },
+    setClock: (milliseconds) => {
+      now += milliseconds;
+    },
+    sleep: async (milliseconds, signal) => {
+      signal.throwIfAborted();
+      if (milliseconds <= 0) return;
+      await new Promise<void>((resolve, reject) => {
+        const end = (leave: () => void) => () => {
+          sleepers.delete(sleeper);
+          signal.removeEventListener("abort", onAbort);
+          leave();
+        };
+        const onAbort = end(() => reject(new DOMException("Nobody waits.", "AbortError")));
+        const sleeper = { until: monotonic + milliseconds, wake: end(resolve) };
+        sleepers.add(sleeper);
+        signal.addEventListener("abort", onAbort);
+      });
+    },
+  };
+}

@@ -1,0 +1,10 @@
+import { checkTemplate } from "../../src/template/check-template.ts";
+import type { TemplateSource } from "../../src/template/page-input.ts";
+import type { TakeTurn } from "../../src/template/take-turn.ts";
+
+const atOnce: TakeTurn = (work) => Promise.resolve().then(work);
+
+/** Everything that is wrong with a template, by a clock that stands still. */
+export function lookOver(source: TemplateSource, take: TakeTurn = atOnce) {
+  return checkTemplate(source, { take, monotonic: () => 0 });
+}

@@ -1,0 +1,83 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createPageMaker } from "../../src/template/make-page.ts";
+import { createTurns } from "../../src/template/take-turn.ts";
+
+/** Who has the event loop while templates are looked over and pages made, by a clock of our own. */
+
+test("between two pieces everybody else has as much time as the first one took", async () => {
+  let now = 0;
+  const seen: string[] = [];
+  const take = createTurns({
+    monotonic: () => now,
+    rest: async (milliseconds) => {
+      seen.push(`rests ${milliseconds}`);
+      await setImmediate();
+      seen.push("rested");
+    },
+  });
+  const work = (milliseconds: number) => () => {
+    now += milliseconds;
+    seen.push(`works ${milliseconds}`);
+    return milliseconds;
+  };
+  expect(await Promise.all([40, 3].map((piece) => take(work(piece))))).toEqual([40, 3]);
+  await take(work(1));
+  expect(seen.slice(0, 7)).toEqual([
+    "works 40",
+    "rests 40",
+    "rested",
+    "works 3",
+    "rests 3",
+    "rested",
+    "works 1",
+  ]);
+});
+
+test("a piece that fails is told to whoever asked for it, and rested after as well", async () => {
+  let now = 0;
+  const rests: number[] = [];
+  const take = createTurns({
+    monotonic: () => now,
+    rest: async (milliseconds) => rests.push(milliseconds),
+  });
+  const failing = take(() => {
+    now += 7;
+    throw new Error("no");
+  });
+  await expect(failing).rejects.toThrow("no");
+  expect(await take(() => "next")).toBe("next");
+  expect(rests[0]).toBe(7);
+});
+
+test.each([
+  { each_ms: 1, atOnce: 11 },
+  { each_ms: 6, atOnce: 2 },
+  { each_ms: 60, atOnce: 1 },
+])(
+  "of pages that take $each_ms ms each, $atOnce are made in one turn of the event loop",
+  async ({ each_ms, atOnce }) => {
+    let now = 0;
+    let turn = 0;
+    let isOver = false;
+    const turning = (async () => {
+      for (; !isOver; turn += 1) await setImmediate();
+    })();
+    const makePage = createPageMaker(() => now);
+    const turns = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        makePage(() => {
+          now += each_ms;
+          return turn;
+        }),
+      ),
+    );
+    isOver = true;
+    await turning;
+    const made = new Map<number, number>();
+    for (const of of turns) made.set(of, (made.get(of) ?? 0) + 1);
+    const counts = [...made.values()];
+    expect(counts.slice(0, -1).every((count) => count === atOnce)).toBe(true);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30);
+  },
+);
