@@ -101,6 +101,6 @@ export const bulk: readonly Mutation[] = [
     find: `  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
 `,
     replace: "",
-    tests: ["test/bulk/undo.test.ts"],
+    tests: ["test/bulk/doubt.test.ts"],
   },
 ];

@@ -10,7 +10,8 @@ export type Verdict =
   /** No test had a say: what was put in is no program, or nobody waits any more. */
   | { readonly kind: "broken"; readonly why: string };
 
-/** A test fails by itself after a minute; what turns without end would never be told so. */
+/** After this a test that waits fails; one that turns without end has to be ended from outside. */
+const testLasts_ms = 2 * 60_000;
 const patience_ms = 10 * 60_000;
 /** Where the configuration has it written. */
 const reportFile = ".report/vitest.json";
@@ -21,7 +22,11 @@ type Report = {
     readonly name: string;
     readonly status: string;
     readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages?: readonly string[] | null;
+    }[];
   }[];
 };
 
@@ -32,9 +37,9 @@ export async function runTests(
 ): Promise<Verdict> {
   const report = join(folder, reportFile);
   rmSync(report, { force: true });
-  const config = ["--config", "test/vitest.config.ts", "--bail", "1", "--maxWorkers", "1"];
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter", "json"];
-  const words = [...vitest, ...config, ...tests];
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
+  const quickly = ["--bail", "1", "--maxWorkers", "1", "--testTimeout", String(testLasts_ms)];
+  const words = [...vitest, ...quickly, "--reporter", "json", ...tests];
   const end = await runNode(folder, words, signal);
   if (signal.aborted) return { kind: "broken", why: "it was stopped" };
   if (end.isLate) return { kind: "hung", by: `nobody: ${tests.join(", ")} had no end` };
@@ -55,7 +60,11 @@ function readReport(folder: string, { testResults }: Report): Verdict {
   const file = name.replace(`${folder}/`, "");
   if (assertionResults.length === 0) return { kind: "broken", why: `${file}: ${message}` };
   const test = assertionResults.find(({ status }) => status === "failed");
-  return { kind: "caught", by: `${file}: ${test?.fullName.trim() ?? message}` };
+  const isHang = test?.failureMessages?.some((text) => /timed out (?:in|after) \d+ms/.test(text));
+  return {
+    kind: isHang === true ? "hung" : "caught",
+    by: `${file}: ${test?.fullName.trim() ?? message}`,
+  };
 }
 
 type End = { readonly code: number | null; readonly said: string; readonly isLate: boolean };
