@@ -89,6 +89,25 @@ describe("a job", () => {
     });
   });
 
+  test("that is cancelled once more does not go on for the first cancellation's sake", async () => {
+    const plan = await planUpserts(40);
+    let job = await bulk.apply(plan, owner);
+    let calls = 0;
+    interfere = (tool) => {
+      if (tool === "upsert_link" && (calls += 1) % 5 === 0) void bulk.cancel(job);
+    };
+    job = await timeless.untilRest(job);
+    const first = job;
+    world.advance(1000);
+    job = await timeless.untilRest(bulk.apply(plan, owner, first));
+    expect([first.state, job.state]).toEqual(["cancelled", "cancelled"]);
+    const sent = calls;
+    expect(await bulk.apply(plan, owner, first)).toEqual(job);
+    interfere = () => {};
+    expect(await timeless.untilRest(bulk.apply(plan, owner, job))).toMatchObject({ state: "done" });
+    expect(calls).toBe(sent);
+  });
+
   test("of another key is told to nobody", async () => {
     const plan = await planUpserts(1);
     const job = await bulk.apply(plan, owner);

@@ -32,7 +32,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const save = (rows: AsyncIterable<PlanRow>) => state.plans.save({ ...wanted, problems: [] }, rows);
+const save = (rows: AsyncIterable<PlanRow>, key_print = "key") =>
+  state.plans.save({ ...wanted, key_print, problems: [] }, rows);
 
 async function* listRows(count: number, end = () => Promise.resolve()): AsyncGenerator<PlanRow> {
   for (let position = 0; position < count; position += 1) {
@@ -78,4 +79,16 @@ test("what a killed process left of a plan goes some day", async () => {
   now += 25 * hour_ms;
   const { id } = await save(listRows(1));
   expect(readFile()).toEqual({ ids: [id], rows: 1 });
+});
+
+test("of a key's idle plans the twenty newest stay, and another key's all the while", async () => {
+  const other = await save(listRows(1), "other");
+  const plans: string[] = [];
+  for (let turn = 0; turn < 25; turn += 1) {
+    now += 1000;
+    plans.push((await save(listRows(1))).id);
+  }
+  expect(readFile()).toEqual({ ids: expect.arrayContaining([other.id]), rows: 21 });
+  expect(readFile().ids.toSorted()).toEqual([other.id, ...plans.slice(-20)].toSorted());
+  expect((await state.plans.find(other.id))?.id).toBe(other.id);
 });

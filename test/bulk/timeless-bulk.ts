@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -49,6 +50,11 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
   const rest = async (applied: Job | Promise<Job>) => {
     let job = await applied;
     while (job.state === "running") job = await bulk.wait(job, 60_000);
+    // Of a job that was cancelled, the last rows may still be on the way.
+    while (job.isHeld) {
+      await setImmediate();
+      job = (await state.jobs.find(job.id)) ?? job;
+    }
     return job;
   };
   return {

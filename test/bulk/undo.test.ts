@@ -153,6 +153,26 @@ describe("an undo", () => {
   });
 });
 
+describe("an undo of a job that was killed", () => {
+  test("leaves the rows that were on the way, of which nobody knows", async () => {
+    const made = await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]);
+    const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
+    await state.jobs.take(run);
+    await state.jobs.noteSent(run, 0);
+    await state.jobs.noteEnd(run, 0, { status: "done", link_id: await makeLink("a") });
+    await state.jobs.noteSent(run, 1);
+    await state.jobs.release(run, "interrupted");
+    const job = await state.jobs.find(run.id);
+    if (job === undefined) throw new Error("the job has gone");
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
+    expect(await listMessages(undoing)).toContainEqual([
+      "conflict",
+      "It is not known whether this was done; go on with the job to find out",
+    ]);
+  });
+});
+
 describe("a plan", () => {
   const hour_ms = 60 * 60_000;
 
