@@ -19,7 +19,7 @@ export const stdio: readonly Mutation[] = [
 `,
     replace: `    tail = Buffer.from(known.subarray(-keptBytes));
 `,
-    tests: ["test/mcp/stdio.test.ts"],
+    tests: ["test/mcp/stdio-transport.test.ts"],
   },
   {
     id: "J3",
@@ -37,6 +37,6 @@ export const stdio: readonly Mutation[] = [
 `,
     replace: `      if (isId(requestId) && requestId === "") running.end(requestId);
 `,
-    tests: ["test/mcp/stdio.test.ts"],
+    tests: ["test/mcp/stdio-transport.test.ts"],
   },
 ];
