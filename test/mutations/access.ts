@@ -1,0 +1,83 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Who may call what. */
+export const access: readonly Mutation[] = [
+  {
+    id: "A1",
+    file: "src/contract/access.ts",
+    what: "suspended is told of after the kind of key, not first",
+    find: `
+  if (key.suspended) return { cause: "account_suspended", message: messages.account_suspended };
+  if (key.kind !== auth) {
+    const isMaster = key.kind === "master";
+    const message = isMaster ? messages.project_key_required : messages.master_required;
+    return { cause: "key_invalid", message };
+  }
+`,
+    replace: `
+  if (key.kind !== auth) {
+    const isMaster = key.kind === "master";
+    const message = isMaster ? messages.project_key_required : messages.master_required;
+    return { cause: "key_invalid", message };
+  }
+  if (key.suspended) return { cause: "account_suspended", message: messages.account_suspended };
+`,
+    tests: ["test/service/errors.test.ts"],
+  },
+  {
+    id: "A2",
+    file: "src/contract/access.ts",
+    what: "scope named in a 401 found by includes (short_links.create also names links.create)",
+    find: "words.has(scope)",
+    replace: "words.size > 0 && message.includes(scope)",
+    tests: ["test/mcp/access-learned.test.ts"],
+  },
+  {
+    id: "A3",
+    file: "src/service/write-link.ts",
+    what: "manager role no longer asked for an app made on the fly",
+    find: `  requireAppRole(call.caller, "manager");
+`,
+    replace: "",
+    tests: ["test/service/access-matrix.test.ts"],
+  },
+  {
+    id: "A4",
+    file: "src/mcp/access.ts",
+    what: "one lacking call hides a tool that was granted before",
+    find: `
+      if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
+`,
+    replace: `
+`,
+    tests: ["test/mcp/access-learned.test.ts"],
+  },
+  {
+    id: "A5",
+    file: "src/service/handlers/links.ts",
+    what: "upsert overwrite does not ask for its second scope",
+    find: `      requireScope(call.caller, links.upsert.overwrite_scope);
+`,
+    replace: "",
+    tests: ["test/service/access-matrix.test.ts"],
+  },
+  {
+    id: "A6",
+    file: "src/mcp/access.ts",
+    what: "declared scopes no longer rule out master endpoints",
+    find: `
+  if (auth === "master") return { state: "denied", reason: messages.master_required };
+`,
+    replace: `
+`,
+    tests: ["test/mcp/tools-listed.test.ts"],
+  },
+  {
+    id: "A7",
+    file: "src/mcp/access.ts",
+    what: "a refusal that names no scope no longer counts against the tool",
+    find: "named.length === 0 || ",
+    replace: "",
+    tests: ["test/mcp/access-learned.test.ts"],
+  },
+];

@@ -1,0 +1,30 @@
+import { access } from "./access.ts";
+import { approval } from "./approval.ts";
+import { bulk } from "./bulk.ts";
+import { files } from "./files.ts";
+import { furtherRights } from "./further-rights.ts";
+import { furtherWork } from "./further-work.ts";
+import { host } from "./host.ts";
+import { lists } from "./lists.ts";
+import type { Mutation } from "./mutation.ts";
+import { paths } from "./paths.ts";
+import { retry } from "./retry.ts";
+import { stdio } from "./stdio.ts";
+import { template } from "./template.ts";
+import { tenancy } from "./tenancy.ts";
+
+export const mutations: readonly Mutation[] = [
+  ...access,
+  ...approval,
+  ...tenancy,
+  ...retry,
+  ...bulk,
+  ...paths,
+  ...template,
+  ...host,
+  ...lists,
+  ...stdio,
+  ...files,
+  ...furtherRights,
+  ...furtherWork,
+];

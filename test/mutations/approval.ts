@@ -1,0 +1,108 @@
+import type { Mutation } from "./mutation.ts";
+
+/** What a person has to say before. */
+export const approval: readonly Mutation[] = [
+  {
+    id: "B1",
+    file: "src/mcp/approval/gate.ts",
+    what: "a form's 'no' does not use the question up",
+    find: `    const isFirst = await seals.take(sealed);
+    if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
+`,
+    replace: `    if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
+    const isFirst = await seals.take(sealed);
+`,
+    tests: ["test/mcp/approval-form.test.ts"],
+  },
+  {
+    id: "B2",
+    file: "src/mcp/approval/gate.ts",
+    what: "with a PIN set, a form's answer still counts",
+    find: `
+      if (hasPin) return passPage(act, digest);
+      if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
+`,
+    replace: `
+      if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
+      if (hasPin) return passPage(act, digest);
+`,
+    tests: ["test/mcp/approval-pin.test.ts"],
+  },
+  {
+    id: "B3",
+    file: "src/mcp/approval/act.ts",
+    what: "target's state left out of the digest",
+    find: "canonize([keyPrint, tool, args, target, state])",
+    replace: "canonize([keyPrint, tool, args, target])",
+    tests: ["test/mcp/approval-bypass.test.ts"],
+  },
+  {
+    id: "B4",
+    file: "src/mcp/approval/seal.ts",
+    what: "a second spelling of a signature is accepted",
+    find: `    given.toString("base64url") === mark &&
+`,
+    replace: "",
+    tests: ["test/mcp/approval-bypass.test.ts"],
+  },
+  {
+    id: "B5",
+    file: "src/state/approvals.ts",
+    what: "askPage looks at approvals of both channels",
+    find: `listLiving(db, { digest: wanted.digest, channel: "page" })`,
+    replace: "listLiving(db, { digest: wanted.digest })",
+    tests: ["test/state/approvals.test.ts"],
+  },
+  {
+    id: "B6",
+    file: "src/mcp/approval/page.ts",
+    what: "a right PIN works even after the tries are used up",
+    find: `  if (!(await pinTries.take(id))) {
+    return "There were too many wrong PINs: this can only be declined for now.";
+  }
+  if (!(await checkPin(pin))) return "The PIN is wrong.";
+`,
+    replace: `  if (!(await checkPin(pin))) {
+    if (!(await pinTries.take(id))) {
+      return "There were too many wrong PINs: this can only be declined for now.";
+    }
+    return "The PIN is wrong.";
+  }
+`,
+    tests: ["test/mcp/approval-pin.test.ts"],
+  },
+  {
+    id: "B7",
+    file: "src/state/pin-tries.ts",
+    what: "no end of tries over all approvals together",
+    find: `        if (count >= triesForAll) return false;
+`,
+    replace: `        if (count < 0) return false;
+`,
+    tests: ["test/state/approvals.test.ts"],
+  },
+  {
+    id: "B8",
+    file: "src/mcp/approval/listener.ts",
+    what: "the page listens on all interfaces",
+    find: ".listen({ host, port: 0 }, resolve)",
+    replace: ".listen({ port: 0 }, resolve)",
+    tests: ["test/mcp/approval-listener.test.ts"],
+  },
+  {
+    id: "B9",
+    file: "src/mcp/approval/page.ts",
+    what: "no check of Origin on the page",
+    find: " ?? originValidationResponse(request, names)",
+    replace: "",
+    tests: ["test/mcp/approval-bypass.test.ts"],
+  },
+  {
+    id: "B10",
+    file: "src/state/lifetimes.ts",
+    what: "approval's life by the wall clock alone",
+    find: "return isInTime && monotonic() < (ends.get(id) ?? Infinity);",
+    replace: "return isInTime && ends.get(id) !== -1;",
+    tests: ["test/state/approvals.test.ts"],
+  },
+];

@@ -1,0 +1,106 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Jobs, their journal and their leases. */
+export const bulk: readonly Mutation[] = [
+  {
+    id: "E1",
+    file: "src/bulk/run-job.ts",
+    what: "drift of a row tried before is rejected without looking for its own work",
+    find: `return isRepeat ? findEarlierWork(running, planned, end) : end;
+  }`,
+    replace: `return end;
+  }`,
+    tests: ["test/bulk/undo.test.ts"],
+  },
+  {
+    id: "E2",
+    file: "src/bulk/run-job.ts",
+    what: "row is sent though the job was cancelled or lost",
+    find: `  if (!(await jobs.noteSent(run, planned.position))) return undefined;
+`,
+    replace: `  await jobs.noteSent(run, planned.position);
+`,
+    tests: ["test/bulk/bulk.test.ts"],
+  },
+  {
+    id: "E3",
+    file: "src/state/journal.ts",
+    what: "an old runner writes ends into a job that is another's",
+    find: `        if (!(await isOwn(inner, run))) return;
+`,
+    replace: `        await isOwn(inner, run);
+`,
+    tests: ["test/bulk/job-fencing.test.ts"],
+  },
+  {
+    id: "E4",
+    file: "src/state/leases.ts",
+    what: "an old runner's release ends the new runner's lease",
+    find: `    .where("id", "=", id)
+    .where("runner", "=", runner)
+    .execute();
+}`,
+    replace: `    .where("id", "=", id)
+    .where((row) => row.or([row("runner", "=", runner), row("runner", "is not", null)]))
+    .execute();
+}`,
+    tests: ["test/bulk/job-fencing.test.ts"],
+  },
+  {
+    id: "E5",
+    file: "src/state/leases.ts",
+    what: "a lease from before the clock was set back holds the job",
+    find: `        row("runs_until", ">", now + lease_ms),
+`,
+    replace: "",
+    tests: ["test/bulk/job-fencing.test.ts"],
+  },
+  {
+    id: "E6",
+    file: "src/state/leases.ts",
+    what: "a run's end overwrites a cancellation",
+    find: `        .when("state", "=", "cancelled")
+        .then(raw<JobRow["state"]>\`'cancelled'\`)`,
+    replace: `        .when("state", "=", "done")
+        .then(raw<JobRow["state"]>\`'done'\`)`,
+    tests: ["test/bulk/job-fencing.test.ts"],
+  },
+  {
+    id: "E7",
+    file: "src/bulk/run-job.ts",
+    what: "rows go on behind a moved path of which nobody knows",
+    find: `    if (isAlone && (await lane)?.status === "unknown") break;
+`,
+    replace: `    if (isAlone) await lane;
+`,
+    tests: ["test/bulk/doubt.test.ts"],
+  },
+  {
+    id: "E8",
+    file: "src/state/leases.ts",
+    what: "a cancelled job's runner may keep its lease and go on",
+    find: `    .where("runner", "=", runner)
+    .where("state", "=", "running")
+`,
+    replace: `    .where("runner", "=", runner)
+`,
+    tests: ["test/bulk/job-fencing.test.ts"],
+  },
+  {
+    id: "E9",
+    file: "src/bulk/run-job.ts",
+    what: "a new app's rows do not go alone",
+    find: "return isNew || movesPath(row);",
+    replace: "return (isNew && names.length > 9) || movesPath(row);",
+    tests: ["test/bulk/run-job.test.ts", "test/bulk/doubt.test.ts"],
+  },
+  {
+    id: "E10",
+    file: "src/bulk/runner.ts",
+    what: "undo does not cancel the job that it undoes",
+    find: `  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
+`,
+    replace: "",
+    tests: ["test/bulk/doubt.test.ts"],
+  },
+];

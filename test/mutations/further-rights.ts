@@ -1,0 +1,137 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Who may, who approved of it, and whose it is: found by reading the source alone. */
+export const furtherRights: readonly Mutation[] = [
+  {
+    id: "N1",
+    file: "src/service/keyring.ts",
+    what: "a key that was looked up before a change is kept after it",
+    find: "if (current === epoch) kept.set(token, holder);",
+    replace: "kept.set(token, holder);",
+    tests: ["test/service/keyring.test.ts"],
+  },
+  {
+    id: "N2",
+    file: "src/mcp/access.ts",
+    what: "what a master endpoint says of scopes makes the key a master key",
+    find: `isLacking && endpoint.auth === "project");`,
+    replace: "isLacking);",
+    tests: ["test/mcp/access-probes.test.ts"],
+  },
+  {
+    id: "N3",
+    file: "src/service/handlers/page-templates.ts",
+    what: "a preview shows a link to a key that may not read links",
+    find: "if (call.body.link_id !== undefined) requireScope(",
+    replace: `if (call.body.link_id === "") requireScope(`,
+    tests: ["test/service/template-previews.test.ts"],
+  },
+  {
+    id: "N4",
+    file: "src/service/pipeline.ts",
+    what: "a call that its key may not make spends the budget",
+    find: `  requireAccess(holder, endpoint);
+  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+`,
+    replace: `  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+  requireAccess(holder, endpoint);
+`,
+    tests: ["test/service/budgets.test.ts"],
+  },
+  {
+    id: "N5",
+    file: "src/mcp/approval/gate.ts",
+    what: "a form lets any number through, not only the number of rows",
+    find: "if (count !== undefined && answer.count !== count)",
+    replace: "if (count !== undefined && answer.count === undefined)",
+    tests: ["test/mcp/bulk.test.ts"],
+  },
+  {
+    id: "N6",
+    file: "src/state/lifetimes.ts",
+    what: "what was made before the clock was set back lives on in another process",
+    find: "created_at <= time && time < expires_at",
+    replace: "time < expires_at",
+    tests: ["test/state/approvals.test.ts"],
+  },
+  {
+    id: "N7",
+    file: "src/mcp/approval/page.ts",
+    what: "to decline on the page takes the PIN and the number as well",
+    find: `decision === "approve" ? await refuseYes(approval, form, options) : undefined`,
+    replace: "await refuseYes(approval, form, options)",
+    tests: ["test/mcp/approval-pin.test.ts"],
+  },
+  {
+    id: "N8",
+    file: "src/mcp/approval/page.ts",
+    what: "a right PIN on the page gives the wrong tries not back",
+    find: `
+  await pinTries.forgive();`,
+    replace: "",
+    tests: ["test/mcp/approval-pin.test.ts"],
+  },
+  {
+    id: "N9",
+    file: "src/mcp/approval/gate.ts",
+    what: "a question that grew old is refused, and not asked anew",
+    find: `
+    if (isStale) throw await askClient(act, digest);
+    if (!isFirst) throw refuseDeclined(act, "This approval was used already, or is over.");
+`,
+    replace: `
+    if (!isFirst) throw refuseDeclined(act, "This approval was used already, or is over.");
+    if (isStale) throw await askClient(act, digest);
+`,
+    tests: ["test/mcp/approval-form.test.ts"],
+  },
+  {
+    id: "N10",
+    file: "src/mcp/run-endpoint.ts",
+    what: "a key that may not read its target changes it without an approval",
+    find: "if (state === null) return true;",
+    replace: "if (state === null) return false;",
+    tests: ["test/mcp/approval-shown.test.ts"],
+  },
+  {
+    id: "N11",
+    file: "src/store/filters.ts",
+    what: "a filter by app finds another project's app of the same name",
+    find: "where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}",
+    replace: "where ${textTestToSql(test, column.text)}",
+    tests: ["test/service/isolation.test.ts"],
+  },
+  {
+    id: "N12",
+    file: "src/state/plans.ts",
+    what: "who plans often throws out other keys' plans",
+    find: `const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);`,
+    replace: `const own = idle.where("counts", "!=", draft);`,
+    tests: ["test/bulk/plan-drafts.test.ts", "test/bulk/make-plan.test.ts"],
+  },
+  {
+    id: "N13",
+    file: "src/state/spendings.ts",
+    what: "two keys on one machine spend one budget",
+    find: `
+    .where("key_print", "=", key_print)`,
+    replace: "",
+    tests: ["test/bulk/shared-pace.test.ts"],
+  },
+  {
+    id: "N14",
+    file: "src/service/handlers/short-links.ts",
+    what: "an address of another project is looked for among the own links",
+    find: `project?.id === tenant.projectId && address.pathname !== "/"`,
+    replace: `project !== undefined && address.pathname !== "/"`,
+    tests: ["test/service/isolation.test.ts"],
+  },
+  {
+    id: "N15",
+    file: "src/service/write-project.ts",
+    what: "another custom domain counts as verified because the last one was",
+    find: "const isMoved = before.custom_domain !== values.custom_domain;",
+    replace: "const isMoved = before.custom_domain === null;",
+    tests: ["test/service/projects.test.ts"],
+  },
+];

@@ -1,0 +1,81 @@
+import type { Mutation } from "./mutation.ts";
+
+/** What becomes of calls that went wrong. */
+export const retry: readonly Mutation[] = [
+  {
+    id: "D1",
+    file: "src/client/settle.ts",
+    what: "an accepted call whose answer was lost is sent again before a look",
+    find: `(repeat === "safe" && outcome.reason !== "reply_lost")`,
+    replace: `repeat === "safe"`,
+    tests: ["test/client/retry-table.test.ts"],
+  },
+  {
+    id: "D2",
+    file: "src/client/repeat.ts",
+    what: "an upsert that shortens may be repeated",
+    find: `  if (tool === links.upsert.tool && isShortening) return "never";
+`,
+    replace: `  if (tool === links.create.tool && isShortening) return "never";
+`,
+    tests: ["test/client/read-back.test.ts"],
+  },
+  {
+    id: "D3",
+    file: "src/client/read-back.ts",
+    what: "of several young links to the address the first is claimed",
+    find: "if (first !== undefined && found.length === 1)",
+    replace: "if (first !== undefined)",
+    tests: ["test/client/read-back.test.ts"],
+  },
+  {
+    id: "D4",
+    file: "src/client/read-back.ts",
+    what: "an android app that differs is not noticed",
+    find: `    (android_app === undefined ||
+      (await isApp(`,
+    replace: `    (android_app !== null ||
+      (await isApp(`,
+    tests: ["test/client/read-back.test.ts"],
+  },
+  {
+    id: "D5",
+    file: "src/client/attempt.ts",
+    what: "key hidden only after the words were cut",
+    find: "return hide(words, secret).slice(0, wordsLength);",
+    replace: "return hide(words.slice(0, wordsLength), secret);",
+    tests: ["test/client/secrets.test.ts"],
+  },
+  {
+    id: "D6",
+    file: "src/client/client.ts",
+    what: "a read-back looks from the last try on, not from the call's beginning",
+    find: "since: new Date(since_ms).toISOString()",
+    replace: "since: new Date(Math.max(since_ms, clock.now())).toISOString()",
+    tests: ["test/client/retry-table.test.ts"],
+  },
+  {
+    id: "D7",
+    file: "src/client/client.ts",
+    what: "one try more than the most",
+    find: "tries < mostTries &&",
+    replace: "tries <= mostTries &&",
+    tests: ["test/client/retry-table.test.ts"],
+  },
+  {
+    id: "D8",
+    file: "src/client/settle.ts",
+    what: "a refusal after doubt is final even where the look is unclear",
+    find: `finding.kind === "undone" ? over :`,
+    replace: `finding.kind !== "done" ? over :`,
+    tests: ["test/client/read-back.test.ts"],
+  },
+  {
+    id: "D9",
+    file: "src/contract/policy.ts",
+    what: "a call counts for no longer than the deployment's own window",
+    find: "budgets[budget].window_ms + margin_ms",
+    replace: "budgets[budget].window_ms",
+    tests: ["test/client/pacing.test.ts"],
+  },
+];

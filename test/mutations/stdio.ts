@@ -1,0 +1,42 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Messages over stdin and stdout. */
+export const stdio: readonly Mutation[] = [
+  {
+    id: "J1",
+    file: "src/mcp/read-lines.ts",
+    what: "a line of exactly the limit is too long",
+    find: "const isTooLong = size > mostBytes;",
+    replace: "const isTooLong = size >= mostBytes;",
+    tests: ["test/mcp/stdio.test.ts"],
+  },
+  {
+    id: "J2",
+    file: "src/mcp/read-lines.ts",
+    what: "a too long line is kept in memory to its end",
+    find: `    tail = Buffer.from(known.subarray(-keptBytes));
+    parts = [];
+`,
+    replace: `    tail = Buffer.from(known.subarray(-keptBytes));
+`,
+    tests: ["test/mcp/stdio-transport.test.ts"],
+  },
+  {
+    id: "J3",
+    file: "src/mcp/stdio-transport.ts",
+    what: "an error is answered under the id of what may be an answer to us",
+    find: `if (!("id" in given) || !("method" in given)) return null;`,
+    replace: `if (!("id" in given)) return null;`,
+    tests: ["test/mcp/stdio.test.ts"],
+  },
+  {
+    id: "J4",
+    file: "src/mcp/stdio-transport.ts",
+    what: "a cancelled request is waited for at the end",
+    find: `      if (isId(requestId)) running.end(requestId);
+`,
+    replace: `      if (isId(requestId) && requestId === "") running.end(requestId);
+`,
+    tests: ["test/mcp/stdio-transport.test.ts"],
+  },
+];
