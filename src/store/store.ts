@@ -66,8 +66,7 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
       const endWait = setAlarm(patience_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
       // A busy store is no reason to call the deletion failed: the chore is written down.
-      await runChore(sql, chore, signal).catch(ignoreBusy);
-      endWait();
+      await runChore(sql, chore, signal).catch(ignoreBusy).finally(endWait);
     },
     close: async () => {
       closing.abort();
