@@ -2,7 +2,8 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import { allFaults } from "../support/hostile.ts";
-import { createExpedition, type Expedition } from "./traveller.ts";
+import { createWorld } from "../support/world.ts";
+import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
 /** A key goes to its deployment and nowhere else: not into what a failed call says of itself. */
 
@@ -27,6 +28,30 @@ test("words that repeat the key are passed on without it", async () => {
     status: 401,
     message: "Who are you, Token [the key]?",
   });
+});
+
+test("no part of the key stands where a long message is cut", async () => {
+  await using world = await createWorld();
+  const { key } = world;
+  /** What is passed on of a message, whichever letter of it is the last. */
+  const longest = 4000;
+  let error = "";
+  const { client } = createTraveller({
+    world,
+    fetch: () => {
+      const problems = [{ field: "path", message: error }];
+      return Promise.resolve(Response.json({ error, problems }, { status: 422 }));
+    },
+  });
+  for (let shown = 0; shown <= key.length; shown += 1) {
+    const before = "-".repeat(longest - shown);
+    error = `${before}${key} is unknown`;
+    const message = `${before}[the key] is unknown`.slice(0, longest);
+    await expect(client.call(links.create, {})).rejects.toMatchObject({
+      message,
+      problems: [{ field: "path", message }],
+    });
+  }
 });
 
 test("what needs no key is asked without one, on every try", async () => {

@@ -184,6 +184,29 @@ describe("a page that is over", () => {
   });
 });
 
+test("who keeps the door open is told once that it was decided, and not before", async () => {
+  const decided: string[] = [];
+  const { fetch } = createApprovalPages({
+    openState: () => Promise.resolve(assistant.state),
+    hostnames: ["127.0.0.1"],
+    checkPin: (pin) => Promise.resolve(pin === "271828"),
+    onDecided: (id) => decided.push(id),
+    report: String,
+  });
+  const token = readToken((await assistant.visit(url)).html);
+  const press = async (form: Record<string, string>) => {
+    const body = new URLSearchParams({ token, ...form });
+    const headers = { host: "127.0.0.1" };
+    return (await fetch(new Request(url, { method: "POST", headers, body }))).status;
+  };
+  expect(await press({ decision: "approve", pin: "314159" })).toBe(403);
+  expect(await press({ decision: "decline", token: "x" })).toBe(403);
+  expect(decided).toEqual([]);
+  expect(await press({ decision: "decline" })).toBe(200);
+  expect(await press({ decision: "approve", pin: "271828" })).toBe(200);
+  expect(decided).toEqual([url.split("/").at(-1)]);
+});
+
 test("a fault is told by its reference and nothing else", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),

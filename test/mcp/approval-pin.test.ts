@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openPin } from "../../src/commands/pin-file.ts";
 import { UsageFault } from "../../src/config.ts";
-import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+} from "../support/assistant-world.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 
 /** The operator's PIN: what an assistant that can press a button itself does not know. */
@@ -171,6 +175,26 @@ describe("a page that asks for a PIN", () => {
       expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     }
     expect((await assistant.press(await ask("e"), "approve", pin)).html).toContain("<h1>Approved");
+  });
+
+  test("takes a press without its number for no try at all", async () => {
+    for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
+    const filters = [{ field: "path", condition: "start", value: "row-" }];
+    const wanted = { operation: "update", filters, changes: { name: "New" } };
+    const { plan } = (await assistant.callTool("plan_links", wanted)).structured;
+    const apply = async () =>
+      (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+    const { url } = (await apply()).error.approval;
+    const token = readToken((await assistant.visit(url)).html);
+    const press = (more: Record<string, string>) =>
+      assistant.visit(url, { token, decision: "approve", ...more });
+    for (let guess = 0; guess < 6; guess += 1) {
+      expect((await press({ pin: "000000", count: "50" })).html).toContain("Type the number");
+    }
+    expect(looked).toEqual([]);
+    expect((await press({ count: "51" })).html).toContain("Type the PIN");
+    expect((await press({ pin, count: "51" })).html).toContain("<h1>Approved");
+    expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
   test("takes a press without its token for no try at all", async () => {

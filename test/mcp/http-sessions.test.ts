@@ -12,9 +12,11 @@ const minute_ms = 60_000;
 
 describe("the sessions of a key", () => {
   test("begin with a handshake and with nothing else", async () => {
-    const { sessions, send } = openSessions();
+    const { sessions, send, servers } = openSessions();
     const { status } = await send(undefined, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     expect([status, sessions.count()]).toEqual([400, 0]);
+    // Nothing of it is left to be kept.
+    expect(servers.map(({ transport }) => transport)).toEqual([undefined]);
     const { id } = await send(undefined, handshake[0]);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect((await send(id, listTools)).status).toBe(200);
@@ -184,7 +186,13 @@ function createServer(): Server {
 /** Sessions of a server without tools, on a clock that the test moves. */
 function openSessions() {
   let now = 0;
-  const sessions = createSessions(createServer, { monotonic: () => now });
+  const servers: Server[] = [];
+  const create = () => {
+    const server = createServer();
+    servers.push(server);
+    return server;
+  };
+  const sessions = createSessions(create, { monotonic: () => now });
 
   async function ask(id: string | undefined, body: unknown, method: string): Promise<Response> {
     const headers = {
@@ -197,6 +205,7 @@ function openSessions() {
 
   return {
     sessions,
+    servers,
     advance: (milliseconds: number) => {
       now += milliseconds;
     },

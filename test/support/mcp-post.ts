@@ -96,7 +96,10 @@ export async function listenInSession(url: string, token: string): Promise<Respo
 
 /** The same in 2026-07-28. */
 export async function listenModern(url: string, token: string): Promise<Response> {
+  return fetch(url, { method: "POST", ...listenRequest(token) });
+}
+
+export function listenRequest(token: string) {
   const notifications = { toolsListChanged: true };
-  const listening = modernRequest(token, "listen", "subscriptions/listen", { notifications });
-  return fetch(url, { method: "POST", ...listening });
+  return modernRequest(token, "listen", "subscriptions/listen", { notifications });
 }
