@@ -1,4 +1,7 @@
+import { setImmediate } from "node:timers/promises";
+import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
+import { createKeyring } from "../../src/service/keyring.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import type { Tables } from "../../src/store/tables.ts";
@@ -32,6 +35,56 @@ describe("a key that was just used", () => {
     }
   });
 });
+
+describe("a key that is looked up", () => {
+  test("while it is revoked is not remembered", async () => {
+    await using world = await createWorld();
+    const key = await world.addKey({ role: "viewer" });
+    let release = () => {};
+    let held: Promise<void> | undefined = new Promise((resolve) => (release = resolve));
+    const { keyring } = watchLookUps(world, async () => {
+      const wait = held;
+      held = undefined;
+      await wait;
+    });
+    const before = keyring.find(key);
+    await setImmediate();
+    await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
+    // Whoever asks next sees the change, and what was found before it comes after that.
+    expect(await keyring.find(world.key)).toBeDefined();
+    release();
+    expect(await before).toBeDefined();
+    expect(await keyring.find(key)).toBeUndefined();
+  });
+
+  test("is looked up once, and once more when a thousand others were", async () => {
+    await using world = await createWorld();
+    const keys: string[] = [];
+    for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
+    const { keyring, count } = watchLookUps(world, () => Promise.resolve());
+    const [first = "", ...others] = keys;
+    for (const key of [first, first, ...others.slice(0, 998), first]) await keyring.find(key);
+    expect(count()).toBe(999);
+    for (const key of others) await keyring.find(key);
+    await keyring.find(first);
+    expect(count()).toBeGreaterThan(1001);
+  });
+});
+
+/** A ring of its own, whose look-ups are counted and each made to wait. */
+function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
+  let made = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      made += 1;
+      await wait();
+      return result;
+    },
+  };
+  const keyring = createKeyring({ ...store, db: store.db.withPlugin(plugin) }, clock);
+  return { keyring, count: () => made };
+}
 
 async function revokeElsewhere({ file }: World): Promise<void> {
   const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
