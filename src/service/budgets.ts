@@ -10,15 +10,19 @@ export type BudgetBook = {
 
 type Window = { readonly ends: number; spent: number };
 
-/** So many windows are kept before those that have ended are swept out. */
-const sweepAt = 10_000;
+/** So many windows are kept at least before those that have ended are swept out. */
+const leastSwept = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
 export function createBudgetBook({ monotonic }: Pick<Clock, "monotonic">): BudgetBook {
   const windows = new Map<string, Window>();
 
+  let sweepAt = leastSwept;
+
   function sweep(now: number): void {
     for (const [name, window] of windows) if (window.ends <= now) windows.delete(name);
+    // Where most are still running, a sweep for each new one would cost more than all the rest.
+    sweepAt = Math.max(leastSwept, 2 * windows.size);
   }
 
   return {

@@ -249,7 +249,50 @@ describe("what is counted", () => {
     clicks.note(project.id, id);
     await clicks.settle(project.id, id);
     expect(await readStored(id)).toBe(3);
+    isBusy = true;
+    clicks.note(project.id, id);
+    await clicks.settle(project.id, id);
+    expect(reported).toHaveLength(2);
+    isBusy = false;
     await clicks.close();
+    expect(await readStored(id)).toBe(4);
+  });
+
+  test("is written before the second is over, once it is of ten thousand links", async () => {
+    let writes = 0;
+    const write = () => Promise.resolve((writes += 1) as never);
+    const report = (error: unknown) => expect.fail(String(error));
+    const clicks = createClicks({ store: { write }, setAlarm: neverRing, report });
+    for (let link = 0; link < 9999; link += 1) clicks.note("project", `link-${link}`);
+    await setImmediate();
+    expect(writes).toBe(0);
+    clicks.note("project", "one more");
+    await setImmediate();
+    expect(writes).toBe(3);
+  });
+
+  test("is not tried again by every visit, where the store takes nothing", async () => {
+    let tries = 0;
+    const write = () => {
+      tries += 1;
+      return Promise.reject(new StoreBusy("the store is busy"));
+    };
+    const alarms: (() => void)[] = [];
+    const setAlarm = (_: number, ring: () => void) => {
+      alarms.push(ring);
+      return () => undefined;
+    };
+    const clicks = createClicks({ store: { write }, setAlarm, report: () => undefined });
+    for (let link = 0; link < 10_000; link += 1) clicks.note("project", `link-${link}`);
+    await setImmediate();
+    for (let turn = 0; turn < 50; turn += 1) {
+      clicks.note("project", `later-${turn}`);
+      await setImmediate();
+    }
+    expect([tries, alarms.length]).toEqual([1, 1]);
+    alarms[0]?.();
+    await setImmediate();
+    expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
   test("takes no more than so much memory, however long nothing can be written", async () => {

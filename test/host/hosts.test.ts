@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
+import { StoreBusy } from "../../src/store/store.ts";
 import agents from "./user-agents.json" with { type: "json" };
 import { elsewhere, openLinkHost, type LinkHost } from "../support/link-host.ts";
 
@@ -186,6 +187,34 @@ test("the host's own files are ours, and those that read tags may come", async (
     text: "User-agent: *\nAllow: /\n",
   });
   expect((await host.visit("/favicon.ico")).status).toBe(204);
+});
+
+describe("a store that does not answer", () => {
+  const open = (fault: Error, report: (error: unknown) => unknown) => {
+    const readVersion = () => Promise.reject(fault);
+    return openLinkHost({ wrap: (store) => ({ ...store, readVersion }), report });
+  };
+
+  test("is a 503 for a moment, where others hold it, and nothing to report", async () => {
+    const reported: unknown[] = [];
+    await using busy = await open(new StoreBusy("busy"), (error) => reported.push(error));
+    expect(await busy.visit("/spring")).toMatchObject({
+      status: 503,
+      text: "Try again\n",
+      headers: { "retry-after": "1", "cache-control": "no-store" },
+    });
+    expect(reported).toEqual([]);
+  });
+
+  test("is a 500 that tells nothing, where something is wrong, and is reported", async () => {
+    const reported: unknown[] = [];
+    const fault = new Error("no such table: links");
+    await using broken = await open(fault, (error) => reported.push(error));
+    const visited = await broken.visit("/spring");
+    expect(visited).toMatchObject({ status: 500, text: "Something went wrong\n" });
+    expect(visited.headers["retry-after"]).toBeUndefined();
+    expect(reported).toEqual([fault]);
+  });
 });
 
 async function change(changes: ProjectChanges): Promise<void> {

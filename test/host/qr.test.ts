@@ -1,6 +1,7 @@
 import QRCode from "qrcode";
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 
 /** Pictures of links' addresses, for whoever wants to print one. */
@@ -67,6 +68,21 @@ test("there is none of what is no link, or of what no code can hold", async () =
   const path = encodeURIComponent("é".repeat(900));
   expect((await host.visit(`/${path}`)).status).toBe(302);
   expect((await host.visit(`/${path}.qr`)).status).toBe(404);
+});
+
+test("a picture shows the project's own domain, under whichever name it is asked for", async () => {
+  const { world } = host;
+  const custom_domain = "a-rather-long-name-for-a-shop.example";
+  const other = await world.addProject({ subdomain: "o", custom_domain });
+  const key = await world.addKey({ project: other });
+  await world.call("POST", "/links", { key, body: { path: "spring", url } });
+  const draw = async (name: string) => (await host.visit("/spring.qr", { host: name })).text;
+  const before = await draw("o.localhost");
+  const changes = { custom_domain_verified: true };
+  await world.store.write((db) => updateProject(db, other.id, changes, 0));
+  const after = await draw("o.localhost");
+  expect(after).not.toBe(before);
+  expect(await draw(custom_domain)).toBe(after);
 });
 
 test("a shortened path has its own, which is smaller", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createBudgetBook } from "../../src/service/budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** api-spec.md, "Limits": 600 requests a minute for each key and each row of the table. */
@@ -116,6 +117,21 @@ test("a window begins with its first request and ends a minute later", async () 
   expect(await spend(world, calls, 1)).toEqual({ passed: 0, refused: 1 });
   world.advance(1);
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
+});
+
+test("a budget that is spent stays so, however many others have come meanwhile", () => {
+  let now = 0;
+  const book = createBudgetBook({ monotonic: () => now });
+  const spend = (key: string) => book.spend(key, "link_writes");
+  for (let turn = 0; turn < 600; turn += 1) spend("spent");
+  now = 30_000;
+  for (let turn = 0; turn < 30_000; turn += 1) spend(`other-${turn}`);
+  expect(() => spend("spent")).toThrow("Rate limit exceeded");
+  now = 59_999;
+  for (let turn = 0; turn < 30_000; turn += 1) spend(`more-${turn}`);
+  expect(() => spend("spent")).toThrow("Rate limit exceeded");
+  now = 60_000;
+  spend("spent");
 });
 
 test("another key has its own budget, in the same project too", async () => {

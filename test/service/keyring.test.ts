@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { createKeyring } from "../../src/service/keyring.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
@@ -35,33 +36,55 @@ describe("a key that was just used", () => {
   });
 });
 
-test("a key that is revoked while its row is on the way is not remembered", async () => {
-  await using world = await createWorld();
-  const token = await world.addKey({ role: "viewer" });
-  const [read, answer] = [createGate(), createGate()];
-  let answers = 0;
-  // The first answer of the store is held back when it has been read.
-  const db = world.store.db.withPlugin({
+describe("a key that is looked up", () => {
+  test("while it is revoked is not remembered", async () => {
+    await using world = await createWorld();
+    const key = await world.addKey({ role: "viewer" });
+    const [read, answer] = [createGate(), createGate()];
+    // The first answer of the store is held back when it has been read.
+    const { keyring, count } = watchLookUps(world, async () => {
+      if (count() > 1) return;
+      read.open();
+      await answer.opened;
+    });
+    const before = keyring.find(key);
+    await read.opened;
+    await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
+    expect(await keyring.find(key)).toBeUndefined();
+    answer.open();
+    // This one was answered before the key was revoked.
+    expect(await before).toMatchObject({ role: "viewer" });
+    expect(await keyring.find(key)).toBeUndefined();
+  });
+
+  test("is looked up once, and once more when a thousand others were", async () => {
+    await using world = await createWorld();
+    const keys: string[] = [];
+    for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
+    const { keyring, count } = watchLookUps(world, () => Promise.resolve());
+    const [first = "", ...others] = keys;
+    for (const key of [first, first, ...others.slice(0, 998), first]) await keyring.find(key);
+    expect(count()).toBe(999);
+    for (const key of others) await keyring.find(key);
+    await keyring.find(first);
+    expect(count()).toBeGreaterThan(1001);
+  });
+});
+
+/** A ring of its own, whose look-ups are counted and each made to wait. */
+function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
+  let made = 0;
+  const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
-      answers += 1;
-      if (answers === 1) {
-        read.open();
-        await answer.opened;
-      }
+      made += 1;
+      await wait();
       return result;
     },
-  });
-  const keyring = createKeyring({ ...world.store, db }, world.clock);
-  const first = keyring.find(token);
-  await read.opened;
-  await world.store.write(async (inner) => deleteKey(inner, await findViewer(inner)));
-  expect(await keyring.find(token)).toBeUndefined();
-  answer.open();
-  // This one was answered before the key was revoked.
-  expect(await first).toMatchObject({ role: "viewer" });
-  expect(await keyring.find(token)).toBeUndefined();
-});
+  };
+  const keyring = createKeyring({ ...store, db: store.db.withPlugin(plugin) }, clock);
+  return { keyring, count: () => made };
+}
 
 async function revokeElsewhere({ file }: World): Promise<void> {
   const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });

@@ -317,3 +317,12 @@ test("a name has at most 500 characters", async () => {
   expect(reply.status).toBe(422);
   expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
 });
+
+test("an id may be written in capitals", async () => {
+  await using world = await createWorld();
+  const link = await makeLink(world, { path: "spring" });
+  const path = `/links/${link.id.toUpperCase()}`;
+  expect((await world.call("GET", path)).body).toEqual(link);
+  expect((await world.call("PATCH", path, { body: { name: "New" } })).body.id).toBe(link.id);
+  expect((await world.call("DELETE", path)).status).toBe(204);
+});

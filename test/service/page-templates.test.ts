@@ -116,6 +116,28 @@ describe("a draft", () => {
     expect(await listVersions()).toEqual([]);
   });
 
+  test("that was emptied while it was looked over is looked over again, and not published", async () => {
+    await save({ body, css });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const holding = world.store.write(() => held);
+    // A preview stands in line behind it, so that by then it waits for its turn to write.
+    const untilLookedOver = async () => {
+      const seen = await world.call("POST", "/page_template/preview", { body: { body, css } });
+      expect(seen.status).toBe(200);
+    };
+    const saving = save({ body: "" });
+    await untilLookedOver();
+    const publishing = publish();
+    await untilLookedOver();
+    release();
+    await holding;
+    expect((await saving).body).toMatchObject({ body: "", css });
+    const reply = await publishing;
+    expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
+    expect(await listVersions()).toEqual([]);
+  });
+
   test("that is refused changes nothing, and every fault has its place", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };

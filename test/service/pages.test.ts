@@ -76,6 +76,11 @@ for (const list of lists) {
         { ...all, page: 2, limit: 44, last: 2, from: 45, to: 45, previous: 1 },
       ],
       ["limit=1", 1, { ...all, page: 1, limit: 1, last: 45, from: 1, to: 1, next: 2 }],
+      [
+        "page=1&page=2&limit=3&limit=44",
+        1,
+        { ...all, page: 2, limit: 44, last: 2, from: 45, to: 45, previous: 1 },
+      ],
       ["limit=007", 7, { ...all, page: 1, limit: 7, last: 7, from: 1, to: 7, next: 2 }],
     ] as const;
     for (const [query, length, meta] of cases) {

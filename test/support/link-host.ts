@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, request as sendRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { createHost, type HostOptions } from "../../src/host/host.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createWorld, type World } from "./world.ts";
 
 /** A link host on a port of this machine, in front of a small world. */
@@ -46,24 +47,30 @@ const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-export async function openLinkHost(
-  options: Partial<Pick<HostOptions, "secondOrigin" | "clock">> = {},
-): Promise<LinkHost> {
+type LinkHostOptions = Partial<Pick<HostOptions, "secondOrigin" | "clock" | "report">> & {
+  /** Puts something between the host and its store. */
+  readonly wrap?: (store: Store) => Store;
+};
+
+export async function openLinkHost({
+  wrap = (store) => store,
+  ...options
+}: LinkHostOptions = {}): Promise<LinkHost> {
   const world = await createWorld();
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   // A listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
   const host = createHost({
-    store: world.store,
+    store: wrap(world.store),
     clicks: world.clicks,
     clock: world.clock,
-    ...options,
     random: { bytes: (count) => randomBytes(count) },
     linkOrigin: `http://{subdomain}.localhost:${port}`,
     report: (error) => {
       throw error;
     },
+    ...options,
   });
   server.on("request", (request, response) => {
     const hostname = (request.headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
