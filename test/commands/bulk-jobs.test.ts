@@ -7,6 +7,7 @@ import { setClockAhead } from "../support/clock-ahead.ts";
 import { begin, createFolder, run, type Folder } from "../support/command.ts";
 import { createGate, type Gate } from "../support/gate.ts";
 import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
+import { listEmbedded } from "../support/plant-embedded.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** `waypost jobs`: what was stopped half way is seen, gone on with, called off and undone. */
@@ -30,10 +31,7 @@ async function writeLinks(name: string, count: number): Promise<void> {
   await writeFile(file, `path,url,name\n${rows.join("\n")}\n`);
 }
 
-async function countLinks(...words: readonly string[]): Promise<number> {
-  const { stdout } = await run(["export", "--format", "json", ...data(), ...words]);
-  return JSON.parse(stdout).length;
-}
+const countLinks = async (filter?: string) => (await listEmbedded(folder.path, filter)).length;
 
 /** Imports so many links that most are left when the first of them were told of, and stops. */
 async function importHalf(signal: "SIGINT" | "SIGTERM", words: readonly string[] = []) {
@@ -89,10 +87,10 @@ test("a job is undone with the same plan and question, and can be done again", a
   expect(asked).toMatchObject({ code: 2, stdout: "" });
   expect(asked.stderr).toContain("Plan: 8 to overwrite.");
   expect(asked.stderr).toContain('name: "new" becomes "old"');
-  expect(await countLinks("--filter", "name_eq=new")).toBe(few);
+  expect(await countLinks("q[name_eq]=new")).toBe(few);
   const undone = await run(["jobs", "undo", id, "--yes", ...data()]);
   expect(undone).toMatchObject({ code: 0 });
-  expect(await countLinks("--filter", "name_eq=old")).toBe(few);
+  expect(await countLinks("q[name_eq]=old")).toBe(few);
 });
 
 const few = 8;

@@ -1,8 +1,12 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import { clock, openEmbedded, random, setAlarm } from "../../src/commands/embedded.ts";
 import { budgets } from "../../src/contract/policy.ts";
+import { links, type Link } from "../../src/contract/links.ts";
 import { createService } from "../../src/service/service.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
+
+const linkOrigin = "http://{subdomain}.localhost";
 
 /** Fills a data folder that no process has open, through the API that will be asked there. */
 export async function plantEmbedded(
@@ -10,7 +14,6 @@ export async function plantEmbedded(
   links: readonly Readonly<Record<string, unknown>>[],
 ): Promise<void> {
   const { store } = await openEmbedded({ data });
-  const linkOrigin = "http://{subdomain}.localhost";
   const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
   const { id: project_id } = await store.db
     .selectFrom("projects")
@@ -28,6 +31,19 @@ export async function plantEmbedded(
     }
   }
   await store.close();
+}
+
+/** The links of a data folder, the oldest first, as its API tells them to the owner. */
+export async function listEmbedded(data: string, filter = ""): Promise<readonly Link[]> {
+  const { store, keyFile } = await openEmbedded({ data });
+  const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
+  const authorization = `Token ${(await readFile(keyFile, "utf8")).trim()}`;
+  const url = `http://x/api/v1/links?limit=100&q[s]=created_at+asc&${filter}`;
+  const response = await service.fetch(new Request(url, { headers: { authorization } }));
+  const { links: found, meta } = links.index.response.parse(await response.json());
+  expect(found).toHaveLength(meta.count);
+  await store.close();
+  return found;
 }
 
 function report(error: unknown): never {
