@@ -230,5 +230,12 @@ describe("scopes that the operator declares", () => {
       known: { facts },
     });
     expect(await stage.listNames()).not.toContain("list_links");
+    // Of what both leave out the operator's word is told, for that is the one to be changed here.
+    const { structured } = await stage.callTool("create_link", {});
+    expect(structured.error).toMatchObject({
+      code: "scope_missing",
+      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+    });
+    expect(structured.error).not.toHaveProperty("status");
   });
 });

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApprovalPages } from "../../src/mcp/approval/page.ts";
 import {
@@ -102,6 +103,24 @@ describe("a page that waits", () => {
     const page = await assistant.visit(url, { token: other, decision: "approve" });
     expect(page.status).toBe(403);
     expect(page.html).toContain("That did not come from this page.");
+    expect(await ask()).toBe(url);
+  });
+
+  test("has a token that nothing else of the folder is signed like", async () => {
+    const { state } = assistant;
+    const id = url.split("/").at(-1) ?? "";
+    const sign = async (name: string) =>
+      createHmac("sha256", await state.readSecret(name))
+        .update(id)
+        .digest("base64url");
+    const right = readToken((await assistant.visit(url)).html);
+    expect(right).toBe(await sign("approval-pages"));
+    // Sealed approvals go through clients, who see texts of their own choice signed.
+    const page = await assistant.visit(url, {
+      token: await sign("approvals"),
+      decision: "approve",
+    });
+    expect(page.status).toBe(403);
     expect(await ask()).toBe(url);
   });
 

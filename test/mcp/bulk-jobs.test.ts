@@ -164,6 +164,17 @@ test("a client that declares no tasks waits for the job", async () => {
   expect(structuredContent.job).toMatchObject({ state: "done" });
 });
 
+test.each(["legacy", "v1"] as const)(
+  "a %s client waits as well, whatever it declares: its revision has no tasks",
+  async (era) => {
+    const { id } = await plan();
+    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    const client = await assistant.connect({ era, capabilities });
+    const { structured } = await goOn(client.callTool("apply_plan", { plan_id: id }));
+    expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
+  },
+);
+
 async function leaveHalfWay() {
   for (const row of rows) await assistant.plant("link", { ...row, name: "Old" });
   const { id } = await plan();
@@ -253,23 +264,45 @@ test("in two-step mode a plan is applied with the approval of its first call", a
   expect(structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
 });
 
-test("a yes from before a job was cancelled is none to go on with it", async () => {
-  await using other = await createAssistantWorld({ mode: "two-step", spacing_ms });
-  for (const row of rows) await other.plant("link", { ...row, name: "Old" });
-  const { id } = (await other.callTool("plan_links", { operation: "upsert", rows })).structured
-    .plan;
-  const ask = async () => {
-    const { error } = (await other.callTool("apply_plan", { plan_id: id })).structured;
-    return error.approval.token;
-  };
-  const [approval, later] = [await ask(), await ask()];
-  const applying = other.callTool("apply_plan", { plan_id: id, approval });
-  await goTo(2, other);
-  const job = await readJob(other);
-  const cancelling = other.callTool("cancel_job", { job_id: job?.id });
-  await stop(Promise.all([cancelling, applying]), other);
-  const second = await other.callTool("apply_plan", { plan_id: id, approval: later });
-  expect(second.structured.error).toMatchObject({ code: "approval_required" });
+describe("a yes from before a job was cancelled", () => {
+  let other: AssistantWorld;
+  let plan_id: string;
+
+  beforeEach(async () => {
+    other = await createAssistantWorld({ mode: "two-step", spacing_ms });
+    for (const row of rows) await other.plant("link", { ...row, name: "Old" });
+    const wanted = { operation: "upsert", rows };
+    plan_id = (await other.callTool("plan_links", wanted)).structured.plan.id;
+  });
+  afterEach(() => other[Symbol.asyncDispose]());
+
+  const ask = async (): Promise<string> =>
+    (await other.callTool("apply_plan", { plan_id })).structured.error.approval.token;
+
+  /** Applies the plan until so many rows are done, and cancels its job. */
+  async function applyUntil(done: number, approval: string): Promise<void> {
+    const applying = other.callTool("apply_plan", { plan_id, approval });
+    await goTo(done, other);
+    const job = await readJob(other);
+    const cancelling = other.callTool("cancel_job", { job_id: job?.id });
+    await stop(Promise.all([cancelling, applying]), other);
+  }
+
+  const apply = async (approval: string) =>
+    (await other.callTool("apply_plan", { plan_id, approval })).structured;
+
+  test("is none to go on with it", async () => {
+    const [approval, later] = [await ask(), await ask()];
+    await applyUntil(2, approval);
+    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("is none after it was gone on with and cancelled once more", async () => {
+    await applyUntil(2, await ask());
+    const [again, later] = [await ask(), await ask()];
+    await applyUntil(4, again);
+    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+  });
 });
 
 test("a key that may not delete is told so before anything is read", async () => {

@@ -165,6 +165,15 @@ describe("a plan of more than fifty links that are there", () => {
     },
   );
 
+  test("does not with one less", async () => {
+    const { id } = await plan(50);
+    const { error } = await call("apply_plan", { plan_id: id });
+    const { html } = await assistant.press(error.approval.url, "approve");
+    expect(html).toContain("<h1>Approved");
+    const { job } = await call("apply_plan", { plan_id: id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
+  });
+
   test("needs its number typed on the page", async () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });

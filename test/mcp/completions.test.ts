@@ -8,7 +8,7 @@ let world: World;
 
 beforeAll(async () => {
   world = await createWorld();
-  for (const path of ["spring", "spring/shoes", "summer", "spread"]) {
+  for (const path of ["spring", "spring/shoes", "summer", "spread", "late-spring"]) {
     await world.call("POST", "/links", { body: { path } });
   }
   for (const bundle_id of ["com.example.one", "com.example.two", "org.other"]) {
@@ -46,7 +46,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s is offered", 
   test.each([
     ["waypost://links/{id}", "sp", ["spread", "spring", "spring/shoes"]],
     ["waypost://links/{id}", "/spring", ["spring", "spring/shoes"]],
-    ["waypost://links/{id}", "", ["spread", "spring", "spring/shoes", "summer"]],
+    ["waypost://links/{id}", "", ["late-spring", "spread", "spring", "spring/shoes", "summer"]],
     ["waypost://links/{id}", "nothing", []],
     ["waypost://ios_apps/{id}", "com.", ["com.example.one", "com.example.two"]],
     ["waypost://android_apps/{id}", "com", ["com.example.droid"]],
@@ -84,6 +84,16 @@ test("no more than twenty are offered, and that there may be more is said", asyn
 });
 
 describe("nothing is offered, and nothing breaks,", () => {
+  test("where the operator has left the tool out", async () => {
+    await using stage = await open({ selection: ["apps", "-get_ios_app"] });
+    for (const kind of ["links", "ios_apps"]) {
+      const { values } = await complete(stage, { uri: `waypost://${kind}/{id}` }, "id", "");
+      expect([values, stage.asked]).toEqual([[], []]);
+    }
+    const { values } = await complete(stage, { uri: "waypost://android_apps/{id}" }, "id", "");
+    expect(values).toEqual(["com.example.droid"]);
+  });
+
   test("where the key may not list", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await open({ known: { facts } });

@@ -105,6 +105,17 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
   });
 });
 
+test("a view is there for whoever has its tool, and for nobody else", async () => {
+  const uri = "ui://waypost/page-template";
+  await using stage = await open();
+  const { contents } = await stage.client.readResource({ uri });
+  expect(contents).toMatchObject([{ uri, text: expect.stringContaining("<html") }]);
+  await using without = await open({ selection: ["links"] });
+  const { resources } = await without.client.listResources();
+  expect(resources.map((resource) => resource.uri)).not.toContain(uri);
+  await expect(without.client.readResource({ uri })).rejects.toThrow("There is no such resource.");
+});
+
 describe("the templates", () => {
   test("are those of the tools that the key has", async () => {
     const facts = { ...ownerFacts, scopes: ["ios_apps.show"] } as const;
