@@ -90,6 +90,24 @@ describe("a page", () => {
     expect(await read()).not.toContain("Barley");
   });
 
+  test("has its own project's design, and no other project's", async () => {
+    const { world } = host;
+    const projects = [await world.addProject(), world.project, await world.addProject()];
+    for (const [index, project] of projects.entries()) {
+      const key = await world.addKey({ project });
+      const ios_app = { bundle_id: "com.example.own", team_id: "ABCDE12345" };
+      await world.call("POST", "/links", { key, body: { path: "own", ios_app } });
+      const template = { body: `<p>Design ${index}</p>{% store_buttons %}`, css: "" };
+      if (index < 2) await world.call("POST", "/page_template/publish", { key, body: template });
+    }
+    const designs: (string | undefined)[] = [];
+    for (const { subdomain } of projects) {
+      const { text } = await host.visit("/own", { host: `${subdomain}.localhost`, agent: iPhone });
+      designs.push(/<p>(Design \d)<\/p>/.exec(text)?.[1]);
+    }
+    expect(designs).toEqual(["Design 0", "Design 1", undefined]);
+  });
+
   test("has the default design where the operator took templates away", async () => {
     await publish("Sesame");
     const { id } = host.world.project;

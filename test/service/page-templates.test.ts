@@ -213,6 +213,19 @@ describe("publishing", () => {
     expect([wrong.status, wrong.body]).toEqual([400, { error: messages.content_type }]);
   });
 
+  test("keeps its versions, however many another project publishes meanwhile", async () => {
+    const other = { key: await world.addKey({ project: await world.addProject() }) };
+    await publish({ body, css });
+    for (let turn = 0; turn < 21; turn += 1) await publish({ body, css }, other);
+    await publish({ body, css: "" });
+    const counts = [await list(), await list(other)].map((reply) => reply.body.versions.length);
+    expect(counts).toEqual([2, 20]);
+    expect((await listVersions()).map(({ live }: { live: boolean }) => live)).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   test("keeps the last 20 versions, and the live one among them", async () => {
     const ids: string[] = [];
     for (let turn = 0; turn < 25; turn += 1) {

@@ -1,7 +1,5 @@
-import { setImmediate } from "node:timers/promises";
-import { sql, type KyselyPlugin } from "kysely";
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import type { SetAlarm } from "../../src/contract/world.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { startIndex, wholeIndex } from "../../src/store/contains.ts";
@@ -9,7 +7,8 @@ import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { readTally } from "../../src/store/tallies.ts";
-import { addLink, addLinks } from "../support/rows.ts";
+import { openWith, watchChores } from "../support/chore-stores.ts";
+import { addLink, addLinks, makeId } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Long work in short transactions, which a process may begin and another one finish. */
@@ -181,6 +180,14 @@ describe("an app with more links than one batch", () => {
   });
 });
 
+const bareApp = {
+  name: null,
+  team_id: "ABCDE12345",
+  app_store_id: null,
+  clip_bundle_id: null,
+  custom_scheme: null,
+} as const;
+
 type Begin = (world: World) => Promise<void>;
 
 describe("a chore that a killed process left", () => {
@@ -225,6 +232,36 @@ describe("a chore that a killed process left", () => {
     expect(await countLeft(world.store, world.project.id)).toBe(0);
     expect(await readChores(world.store)).toEqual([]);
     await other.close();
+  });
+
+  test("is not forgotten with another one of its kind that is done", async () => {
+    await using world = await createWorld();
+    const { store, project } = world;
+    const other = await world.addProject();
+    for (const [{ id: projectId }, bundle_id] of [
+      [project, "com.example.one"],
+      [project, "com.example.two"],
+      [other, "com.example.one"],
+    ] as const) {
+      const app = { ...bareApp, bundle_id };
+      await store.write(async (db) => {
+        const tenant = { db, projectId };
+        const { id } = await iosAppStore.insert(tenant, makeId(), app, 0);
+        // One link is more than the deletion itself detaches.
+        await addLinks(tenant, 1001, { ios_app_id: id, paths: bundle_id });
+        await iosAppStore.remove(tenant, id);
+      });
+    }
+    expect(await readChores(store)).toHaveLength(3);
+    let closing: Promise<void> | undefined;
+    const killed = await openWith(world, () => {
+      closing ??= killed.close();
+    });
+    await killed.finishChores();
+    await closing;
+    expect(await readChores(store)).toHaveLength(2);
+    await store.finishChores();
+    for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
   test("is looked for by whoever serves, and so is one that is left later", async () => {
@@ -278,61 +315,6 @@ async function fill(store: Store, projectId: string, filling: Filling = {}): Pro
 
 async function openAgain({ file, setAlarm }: World): Promise<Store> {
   return openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }), setAlarm);
-}
-
-/** The same with something that is done after each of its transactions. */
-async function openWith(
-  { file, setAlarm }: World,
-  afterWrite: () => void | Promise<void>,
-): Promise<Store> {
-  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
-  const write: typeof sqlite.write = async (work, options) => {
-    const result = await sqlite.write(work, options);
-    await afterWrite();
-    return result;
-  };
-  return openStore({ ...sqlite, write }, setAlarm);
-}
-
-type Watcher = {
-  readonly errors: readonly unknown[];
-  /** A second later it looks once more; resolves when it has done what it found. */
-  readonly lookAgain: () => Promise<void>;
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
-};
-
-/** Looks for chores as a serving process does, and has done so once. */
-async function watchChores({ file, setAlarm, advance }: World): Promise<Watcher> {
-  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
-  let reads = 0;
-  const counter: KyselyPlugin = {
-    transformQuery: ({ node }) => {
-      reads += 1;
-      return node;
-    },
-    transformResult: ({ result }) => Promise.resolve(result),
-  };
-  let rest = () => {};
-  const set: SetAlarm = (milliseconds, ring) => {
-    rest();
-    return setAlarm(milliseconds, ring);
-  };
-  const store = await openStore({ ...sqlite, db: sqlite.db.withPlugin(counter) }, set);
-  const look = async (begin: () => void) => {
-    const before = reads;
-    const isDone = new Promise<void>((resolve) => (rest = resolve));
-    begin();
-    await setImmediate();
-    expect(reads).toBeGreaterThan(before);
-    await isDone;
-  };
-  const errors: unknown[] = [];
-  await look(() => store.watchChores((error) => errors.push(error)));
-  return {
-    errors,
-    lookAgain: () => look(() => advance(1000)),
-    [Symbol.asyncDispose]: () => store.close(),
-  };
 }
 
 async function countLinks({ db }: Store, projectId: string): Promise<number> {

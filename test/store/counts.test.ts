@@ -64,3 +64,19 @@ test("a kept count is the project's own, where two have written equally often", 
     }
   }
 });
+
+test("filters that are joined in another way have a count of their own", async () => {
+  await using world = await createWorld();
+  for (const [name, path] of [
+    ["spring", "one"],
+    ["other", "spring"],
+    ["spring", "spring-two"],
+  ]) {
+    await world.call("POST", "/links", { body: { name, path } });
+  }
+  const queries = { "q[name_and_path_cont]=spring": 1, "q[name_or_path_cont]=spring": 3 };
+  for (const [query, count] of Object.entries(queries)) {
+    const { body } = await world.call("GET", "/links", { query });
+    expect([query, body.meta.count]).toEqual([query, count]);
+  }
+});

@@ -77,14 +77,14 @@ export async function addLink(
 export async function addLinks(
   tenant: Tenant,
   count: number,
-  more: Partial<NewLink> = {},
+  { paths = "link", ...more }: Partial<NewLink> & { readonly paths?: string } = {},
 ): Promise<readonly string[]> {
   const { db, projectId } = tenant;
-  const id = await addLink(tenant, "link-0", { name: "Link 0", ...more });
+  const id = await addLink(tenant, `${paths}-0`, { name: "Link 0", ...more });
   const query = db.selectFrom("links").selectAll().where("id", "=", id);
   const { rowkey: _, ...first } = await query.executeTakeFirstOrThrow();
   const others = Array.from({ length: count - 1 }, (__, turn) => {
-    const [path, name] = [`link-${turn + 1}`, `Link ${turn + 1}`];
+    const [path, name] = [`${paths}-${turn + 1}`, `Link ${turn + 1}`];
     const folded = { path_lc: path, name_lc: name.toLowerCase() };
     return { ...first, id: makeId(), path, name, ...folded };
   });

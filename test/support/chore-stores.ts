@@ -1,0 +1,67 @@
+import { setImmediate } from "node:timers/promises";
+import type { KyselyPlugin } from "kysely";
+import { expect } from "vitest";
+import type { SetAlarm } from "../../src/contract/world.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import type { World } from "./world.ts";
+
+/** A world's store opened once more, as another process would, to follow its chores step by step. */
+
+const applicationId = 0x57415950;
+
+/** With something that is done after each of its transactions. */
+export async function openWith(
+  { file, setAlarm }: World,
+  afterWrite: () => void | Promise<void>,
+): Promise<Store> {
+  const sqlite = await openSqlite<Tables>(file, { applicationId });
+  const write: typeof sqlite.write = async (work, options) => {
+    const result = await sqlite.write(work, options);
+    await afterWrite();
+    return result;
+  };
+  return openStore({ ...sqlite, write }, setAlarm);
+}
+
+export type Watcher = {
+  readonly errors: readonly unknown[];
+  /** A second later it looks once more; resolves when it has done what it found. */
+  readonly lookAgain: () => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** Looks for chores as a serving process does, and has done so once. */
+export async function watchChores({ file, setAlarm, advance }: World): Promise<Watcher> {
+  const sqlite = await openSqlite<Tables>(file, { applicationId });
+  let reads = 0;
+  const counter: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      reads += 1;
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  let rest = () => {};
+  const set: SetAlarm = (milliseconds, ring) => {
+    rest();
+    return setAlarm(milliseconds, ring);
+  };
+  const store = await openStore({ ...sqlite, db: sqlite.db.withPlugin(counter) }, set);
+  const look = async (begin: () => void) => {
+    const before = reads;
+    const isDone = new Promise<void>((resolve) => (rest = resolve));
+    begin();
+    await setImmediate();
+    expect(reads).toBeGreaterThan(before);
+    await isDone;
+  };
+  const errors: unknown[] = [];
+  await look(() => store.watchChores((error) => errors.push(error)));
+  return {
+    errors,
+    lookAgain: () => look(() => advance(1000)),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
