@@ -92,7 +92,7 @@ export const bulk: readonly Mutation[] = [
     what: "a new app's rows do not go alone",
     find: "return isNew || movesPath(row);",
     replace: "return (isNew && names.length > 9) || movesPath(row);",
-    tests: ["test/bulk/run-job.test.ts", "test/bulk/doubt.test.ts"],
+    tests: ["test/bulk/doubt.test.ts"],
   },
   {
     id: "E10",

@@ -24,7 +24,7 @@ export const files: readonly Mutation[] = [
     what: "a folder open to its group alone is left open",
     find: "& 0o077) !== 0",
     replace: "& 0o007) !== 0",
-    tests: ["test/commands/serve.test.ts"],
+    tests: ["test/commands/data-folder.test.ts"],
   },
   {
     id: "L2",

@@ -107,7 +107,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "who plans often throws out other keys' plans",
     find: `const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);`,
     replace: `const own = idle.where("counts", "!=", draft);`,
-    tests: ["test/bulk/plan-drafts.test.ts", "test/bulk/make-plan.test.ts"],
+    tests: ["test/bulk/plan-drafts.test.ts"],
   },
   {
     id: "N13",

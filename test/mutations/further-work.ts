@@ -121,7 +121,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "the end of input waits for a subscription",
     find: ` && message.method !== "subscriptions/listen") running.begin(message.id);`,
     replace: ") running.begin(message.id);",
-    tests: ["test/mcp/stdio.test.ts"],
+    tests: ["test/mcp/stdio-transport.test.ts"],
   },
   {
     id: "N30",

@@ -32,7 +32,7 @@ export const host: readonly Mutation[] = [
     what: "visits of projects with link_in_referrer share one kept answer",
     find: "!guest.bot && !site.project.link_in_referrer",
     replace: "!guest.bot",
-    tests: ["test/host/decisions.test.ts"],
+    tests: ["test/host/hosts.test.ts"],
   },
   {
     id: "H5",

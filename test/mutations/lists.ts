@@ -16,7 +16,7 @@ export const lists: readonly Mutation[] = [
     what: "kept counts: newest thrown out instead of the oldest",
     find: "const [oldest] = kept.keys();",
     replace: "const oldest = [...kept.keys()].at(-1);",
-    tests: ["test/service/pages.test.ts"],
+    tests: ["test/store/counts.test.ts"],
   },
   {
     id: "I3",

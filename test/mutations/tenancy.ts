@@ -41,7 +41,7 @@ export const tenancy: readonly Mutation[] = [
 `,
     replace: `    .deleteFrom("page_template_versions")
 `,
-    tests: ["test/service/page-templates.test.ts", "test/service/isolation.test.ts"],
+    tests: ["test/service/isolation.test.ts"],
   },
   {
     id: "C5",
@@ -49,7 +49,7 @@ export const tenancy: readonly Mutation[] = [
     what: "purging a project frees same addresses of other projects",
     find: "delete from addresses where project_id = ${projectId} and address in (",
     replace: "delete from addresses where address in (",
-    tests: ["test/store/chores.test.ts", "test/service/isolation.test.ts"],
+    tests: ["test/store/chores.test.ts"],
   },
   {
     id: "C6",
@@ -57,7 +57,7 @@ export const tenancy: readonly Mutation[] = [
     what: "kept counts of filtered lists keyed without the project",
     find: "isByClicks ? `${projectId} ${clicked} ${filters}` : `${projectId} ${filters}`",
     replace: "isByClicks ? `${projectId} ${clicked} ${filters}` : filters",
-    tests: ["test/service/pages.test.ts", "test/service/isolation.test.ts"],
+    tests: ["test/store/counts.test.ts"],
   },
   {
     id: "C7",
@@ -67,7 +67,7 @@ export const tenancy: readonly Mutation[] = [
 `,
     replace: `      const own = keyPrint === "" ? selectJobs(db).limit(0) : selectJobs(db);
 `,
-    tests: ["test/bulk/two-jobs.test.ts", "test/bulk/bulk.test.ts", "test/mcp/bulk-jobs.test.ts"],
+    tests: ["test/mcp/bulk-failures.test.ts"],
   },
   {
     id: "C8",
