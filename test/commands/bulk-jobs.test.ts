@@ -96,6 +96,10 @@ test("a job is undone with the same plan and question, and can be done again", a
 const few = 8;
 
 /** A deployment that can be kept from answering decides how far a job comes. */
+/** Of a new link it is asked whether its path is free. */
+const asksFrom = (first: number) => (url: string) =>
+  Number(/path_eq\]=p(\d+)/.exec(url)?.[1] ?? 0) >= first;
+
 describe("a job that is stopped half way", () => {
   /** Rows that are done; whoever asks for a later one's link waits. */
   const done = 3;
@@ -132,9 +136,8 @@ describe("a job that is stopped half way", () => {
     return running;
   }
 
-  /** Of a new link it is asked whether its path is free. */
-  const asksFrom = (first: number) => (url: string) =>
-    Number(/path_eq\]=p(\d+)/.exec(url)?.[1] ?? 0) >= first;
+  const suspend = (suspended: boolean) =>
+    world.store.write((db) => updateProject(db, world.project.id, { suspended }, world.now()));
 
   async function countNamed(name: string): Promise<number> {
     const { body } = await world.call("GET", "/links", { query: `q[name_eq]=${name}` });
@@ -185,8 +188,6 @@ describe("a job that is stopped half way", () => {
   });
 
   test("by a refusal says why, and goes on when it may again", async () => {
-    const suspend = (suspended: boolean) =>
-      world.store.write((db) => updateProject(db, world.project.id, { suspended }, world.now()));
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { StoreBusy } from "../../src/store/store.ts";
+import { createGate } from "../support/gate.ts";
 import { neverRing } from "../support/alarms.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { addLinks } from "../support/rows.ts";
@@ -125,9 +126,8 @@ describe("a visit", () => {
     const { world } = host;
     const key = await world.addKey({ project: await world.addProject() });
     await host.visit("/spring");
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const holding = world.store.write(() => held);
+    const held = createGate();
+    const holding = world.store.write(() => held.opened);
     world.advance(1000);
     // The write of the visit has begun, and has its turn behind the one that is held.
     await setImmediate();
@@ -135,7 +135,7 @@ describe("a visit", () => {
     const listing = list("q[path_eq]=spring");
     // Who has nothing to wait for is answered meanwhile, and asked after those two.
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
-    release();
+    held.open();
     await holding;
     expect(await reading).toBe(1);
     expect((await listing).links[0]?.clicks).toBe(1);
@@ -261,8 +261,11 @@ describe("what is counted", () => {
   test("is written before the second is over, once it is of ten thousand links", async () => {
     let writes = 0;
     const write = () => Promise.resolve((writes += 1) as never);
-    const report = (error: unknown) => expect.fail(String(error));
-    const clicks = createClicks({ store: { write }, setAlarm: neverRing, report });
+    const clicks = createClicks({
+      store: { write },
+      setAlarm: neverRing,
+      report: (error) => expect.fail(String(error)),
+    });
     for (let link = 0; link < 9999; link += 1) clicks.note("project", `link-${link}`);
     await setImmediate();
     expect(writes).toBe(0);

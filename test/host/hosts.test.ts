@@ -190,14 +190,9 @@ test("the host's own files are ours, and those that read tags may come", async (
 });
 
 describe("a store that does not answer", () => {
-  const open = (fault: Error, report: (error: unknown) => unknown) => {
-    const readVersion = () => Promise.reject(fault);
-    return openLinkHost({ wrap: (store) => ({ ...store, readVersion }), report });
-  };
-
   test("is a 503 for a moment, where others hold it, and nothing to report", async () => {
     const reported: unknown[] = [];
-    await using busy = await open(new StoreBusy("busy"), (error) => reported.push(error));
+    await using busy = await openFailing(new StoreBusy("busy"), (error) => reported.push(error));
     expect(await busy.visit("/spring")).toMatchObject({
       status: 503,
       text: "Try again\n",
@@ -209,7 +204,7 @@ describe("a store that does not answer", () => {
   test("is a 500 that tells nothing, where something is wrong, and is reported", async () => {
     const reported: unknown[] = [];
     const fault = new Error("no such table: links");
-    await using broken = await open(fault, (error) => reported.push(error));
+    await using broken = await openFailing(fault, (error) => reported.push(error));
     const visited = await broken.visit("/spring");
     expect(visited).toMatchObject({ status: 500, text: "Something went wrong\n" });
     expect(visited.headers["retry-after"]).toBeUndefined();
@@ -219,4 +214,10 @@ describe("a store that does not answer", () => {
 
 async function change(changes: ProjectChanges): Promise<void> {
   await host.world.store.write((db) => updateProject(db, other.id, changes, 0));
+}
+
+/** A link host whose store ends each question like this. */
+function openFailing(fault: Error, report: (error: unknown) => unknown) {
+  const readVersion = () => Promise.reject(fault);
+  return openLinkHost({ wrap: (store) => ({ ...store, readVersion }), report });
 }

@@ -109,7 +109,7 @@ describe("the calls of a key at a time", () => {
     const streams = await Promise.all(Array.from({ length: 100 }, () => listen("one")));
     expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
     expect((await call("one")).status).toBe(200);
-    await Promise.all(streams.map(({ body }) => body?.cancel()));
+    await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
 });
 

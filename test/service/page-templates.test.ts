@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
+import { createGate } from "../support/gate.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** The life of a page template: api-spec.md, "Page template" and "States and transitions". */
@@ -118,9 +119,8 @@ describe("a draft", () => {
 
   test("that was emptied while it was looked over is looked over again, and not published", async () => {
     await save({ body, css });
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const holding = world.store.write(() => held);
+    const held = createGate();
+    const holding = world.store.write(() => held.opened);
     // A preview stands in line behind it, so that by then it waits for its turn to write.
     const untilLookedOver = async () => {
       const seen = await world.call("POST", "/page_template/preview", { body: { body, css } });
@@ -130,7 +130,7 @@ describe("a draft", () => {
     await untilLookedOver();
     const publishing = publish();
     await untilLookedOver();
-    release();
+    held.open();
     await holding;
     expect((await saving).body).toMatchObject({ body: "", css });
     const reply = await publishing;

@@ -73,14 +73,15 @@ test("of a key's files the ten newest are there, and other keys have their own",
 });
 
 test("of a file that could not be written to its end nothing is kept", async () => {
-  async function* broken() {
-    yield "first";
-    throw new Error("the deployment has gone");
-  }
-  const saving = state.exports.save("one", "text/csv", broken());
+  const saving = state.exports.save("one", "text/csv", breakOff());
   await expect(saving).rejects.toThrow("the deployment has gone");
   // What had been written would count as one of the ten.
   const ids: string[] = [];
   for (let files = 0; files < 10; files += 1) ids.push(await save("one"));
   expect(await Promise.all(ids.map((id) => isKept("one", id)))).toEqual(Array(10).fill(true));
 });
+
+async function* breakOff() {
+  yield "first";
+  throw new Error("the deployment has gone");
+}

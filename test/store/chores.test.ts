@@ -7,6 +7,7 @@ import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { readTally } from "../../src/store/tallies.ts";
+import { createGate } from "../support/gate.ts";
 import { openWith, watchChores } from "../support/chore-stores.ts";
 import { addLink, addLinks, makeId } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -122,16 +123,15 @@ describe("a deleted project", () => {
   test("lets no write through that was on its way when it ended", async () => {
     await using world = await createWorld();
     const { store, project } = world;
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const held = createGate();
     const deleting = store.write(async (db) => {
-      await held;
+      await held.opened;
       return deleteProject(db, project.id);
     });
     // The key is read before the write has its turn; the project goes in between.
     const writing = world.call("POST", "/links", { body: { path: "late" } });
     expect((await world.call("GET", "/links")).status).toBe(200);
-    release();
+    held.open();
     expect([await deleting, (await writing).status]).toEqual([true, 401]);
     await store.finishChores();
     expect(await readLeftovers(store, project.id)).toEqual([]);

@@ -43,9 +43,9 @@ export async function watchChores({ file, setAlarm, advance }: World): Promise<W
     },
     transformResult: ({ result }) => Promise.resolve(result),
   };
-  let rest = () => {};
+  let rest: (() => void) | undefined;
   const set: SetAlarm = (milliseconds, ring) => {
-    rest();
+    rest?.();
     return setAlarm(milliseconds, ring);
   };
   const store = await openStore({ ...sqlite, db: sqlite.db.withPlugin(counter) }, set);
