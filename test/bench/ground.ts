@@ -19,7 +19,7 @@ export type Ground = Seeded & {
   readonly store: Store;
   readonly large: Plot;
   readonly empty: Plot;
-  /** Has `visitedLinks` links, unless fewer were asked for. */
+  /** Has `visitedLinks` links. */
   readonly visited: Plot;
   readonly seedSeconds: number;
   readonly file_mb: number;
@@ -39,7 +39,7 @@ export const visitedLinks = 100_000;
 const keysEach = 250;
 const maker = { clock, random };
 
-export async function prepareGround(links: number, linksVisited = visitedLinks): Promise<Ground> {
+export async function prepareGround(links: number): Promise<Ground> {
   const folder = await mkdtemp(join(tmpdir(), "waypost-bench-"));
   const { store } = await openEmbedded({ data: folder });
   const file = join(folder, "waypost.db");
@@ -51,7 +51,7 @@ export async function prepareGround(links: number, linksVisited = visitedLinks):
 
   const started = performance.now();
   const seeded = seedLinks(file, { links, projectId: large.projectId, ...apps });
-  seedLinks(file, { links: linksVisited, projectId: visited.projectId, ...visitedApps });
+  seedLinks(file, { links: visitedLinks, projectId: visited.projectId, ...visitedApps });
   return {
     ...seeded,
     folder,

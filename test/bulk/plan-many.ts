@@ -23,7 +23,7 @@ function describeWanted(): PlanWanted {
 /** As a file is read: in chunks that begin and end anywhere. */
 async function* writeCsv(count: number): AsyncGenerator<string> {
   yield "path,url,name,social_title,social_description\r\n";
-  const description = "Many words about what is behind it. ".repeat(24);
+  const description = "Many words about what is behind it. ".repeat(6);
   for (let row = 0; row < count; row += 1) {
     const address = `https://www.example.com/landing/page-${row}?from=here`;
     yield `campaign/spring-${row},${address},Spring ${row},"Title, ${row}",${description}`;
