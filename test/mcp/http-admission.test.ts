@@ -178,6 +178,10 @@ test("a client has ten seconds for its headers, and thirty for all of its reques
   });
 });
 
+test("a connection is kept longer than the minute that proxies keep theirs", () => {
+  expect(createHttpServer().keepAliveTimeout).toBeGreaterThan(60_000);
+});
+
 test("an error on the way in is told by a reference alone", async () => {
   await using other = await openGround();
   const { places, key } = other.serving;
