@@ -7,7 +7,7 @@ import type { PlanRow } from "../../src/state/plans.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createGate } from "../support/gate.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
-import { waitUntil } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Plans that are not whole: nobody sees them, and nothing of them stays. */
 

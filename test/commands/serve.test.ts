@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { request as httpRequest, Agent } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
   createFolder,
@@ -13,6 +12,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
 
@@ -331,12 +331,11 @@ async function beginCreate({ places, key }: Serving) {
 
 /** A server that is asked to stop takes no new connections. */
 async function waitUntilClosed({ places }: Serving): Promise<void> {
-  for (;;) {
-    const isOpen = await fetch(`${places.url}/healthz`, { headers: { connection: "close" } }).then(
-      () => true,
+  const ask = () => fetch(`${places.url}/healthz`, { headers: { connection: "close" } });
+  await waitUntil(() =>
+    ask().then(
       () => false,
-    );
-    if (!isOpen) return;
-    await setTimeout(20);
-  }
+      () => true,
+    ),
+  );
 }

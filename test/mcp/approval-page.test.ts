@@ -8,7 +8,7 @@ import { createAssistantWorld, type AssistantWorld } from "../support/assistant-
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { createFolder, startServe } from "../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../support/mcp-clients.ts";
-import { waitUntil } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** The approval page before a person: a real Chromium, on a phone and on a desk. */
 

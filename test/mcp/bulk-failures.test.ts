@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
-import { waitUntil } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /**
  * Every way in which the tools of many links can fail, through the 1.x client, which holds each

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
-import { waitUntil } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
 

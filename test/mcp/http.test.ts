@@ -12,7 +12,8 @@ import {
   type Deployment,
 } from "../support/mcp-deployment.ts";
 import { expectFailure } from "../support/mcp-flow.ts";
-import { openGround, waitUntil, type Ground, type Tenant } from "../support/mcp-ground.ts";
+import { openGround, type Ground, type Tenant } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { listenInSession, listenModern, modernCall, post } from "../support/mcp-post.ts";
 
 /** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */

@@ -5,7 +5,8 @@ import { createFolder, untilSeen } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { expectFailure } from "../support/mcp-flow.ts";
 import { startRaw } from "../support/mcp-raw.ts";
-import { openGround, waitUntil, type Ground } from "../support/mcp-ground.ts";
+import { openGround, type Ground } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Over stdio: what a key shows, and what of the key or of our insides is shown to nobody. */
 

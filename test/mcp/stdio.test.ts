@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createFolder, run } from "../support/command.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 import { answerNever, holdAnswers, startDeployment } from "../support/mcp-deployment.ts";
-import { waitUntil } from "../support/mcp-ground.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { callOf, handshake, startRaw } from "../support/mcp-raw.ts";
 
 /** Our command over stdin and stdout: what it makes of odd lines, and how it ends. */

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
-import { setTimeout } from "node:timers/promises";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import type { Gate } from "./gate.ts";
 import type { World } from "./world.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /**
  * A deployment that breaks its word: a real HTTP server before a real service. It does to each
@@ -204,8 +204,8 @@ export async function openHostile(
     settle: async () => {
       await Promise.all(running);
     },
-    untilIdle: () => until(() => unanswered.size === 0),
-    untilLeft: () => until(async () => (await countConnections(server)) === 0),
+    untilIdle: () => waitUntil(() => unanswered.size === 0),
+    untilLeft: () => waitUntil(async () => (await countConnections(server)) === 0),
     [Symbol.asyncDispose]: async () => {
       held?.gate.open();
       await Promise.all([server, other.server].map(closeServer));
@@ -235,11 +235,6 @@ function countConnections(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-/** What never comes true ends with the test's own time. */
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await setTimeout(5);
 }
 
 async function forward(

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { setAlarm } from "../../src/commands/embedded.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
@@ -94,9 +93,4 @@ export async function decideOnPage(url: string, decision: "approve" | "decline")
     body: new URLSearchParams([...fields, ["decision", decision]]),
   });
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
-}
-
-/** For what another process does in its own time; the test's own limit ends a wait in vain. */
-export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await setTimeout(20);
 }

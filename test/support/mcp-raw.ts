@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { describeCommand, findStrayLines, listen, type Spoken } from "./mcp-clients.ts";
-import { waitUntil } from "./mcp-ground.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** Our command over stdio without a client between: lines go in as they are written. */
 export type RawSession = Spoken & {
