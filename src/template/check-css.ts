@@ -129,8 +129,8 @@ function checkNode(node: CssNode, base: number, to: Tell): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.tell(offset, fault);
-  // What stands in a pseudo-class that the parser does not know is left as it is, and looked at as
-  // a value; where a semicolon follows a semicolon there is nothing.
+  // What stands in the brackets of a selector that the parser does not know is left as it is, and
+  // looked at as a value; where a semicolon follows a semicolon there is nothing.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 

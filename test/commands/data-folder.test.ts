@@ -17,7 +17,7 @@ function makeFolder({ path }: Folder, mode: string, names: readonly string[] = [
   chmodSync(path, Number.parseInt(mode, 8));
 }
 
-test("a folder that is not there is made for its owner alone, and so are those above it", async () => {
+test("a folder that is not there is made for its owner alone, as are those above it", async () => {
   await using folder = await createFolder();
   const inner = join(folder.path, "inner");
   prepareDataFolder(inner);
@@ -54,7 +54,7 @@ test("a closed folder of someone else's things is taken, and stays as it is", as
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a token is kept once, for its owner alone: whoever comes later has the first one's", async () => {
+test("a token is kept once, for its owner alone: who comes later has the first one's", async () => {
   await using folder = await createFolder();
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");

@@ -117,7 +117,7 @@ describe("a draft", () => {
     expect(await listVersions()).toEqual([]);
   });
 
-  test("that was emptied while it was looked over is looked over again, and not published", async () => {
+  test("that was emptied while it was looked over is looked over anew, not published", async () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);

@@ -7,7 +7,7 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import type { World } from "./world.ts";
 
-/** A world's store opened once more, as another process would, to follow its chores step by step. */
+/** A world's store opened once more, as by another process, to follow its chores step by step. */
 
 const applicationId = 0x57415950;
 
