@@ -5,7 +5,7 @@ export async function bundle(options) {
   await build({
     bundle: true,
     platform: "node",
-    target: "node20.18",
+    target: "node20.19",
     format: "esm",
     // Bundled CommonJS packages ask for Node's own modules with require.
     banner: {

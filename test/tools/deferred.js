@@ -97,7 +97,7 @@ async function writeText(name) {
     bundle: true,
     write: false,
     platform: "node",
-    target: "node20.18",
+    target: "node20.19",
     format: "cjs",
     alias,
     minifyWhitespace: true,
