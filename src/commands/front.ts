@@ -12,8 +12,8 @@ const serverLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
-  // Longer than proxies keep theirs, which is a minute as a rule: who closes first must be the one
-  // that asks, or a request meets a connection that is just being closed.
+  // Longer than most proxies keep theirs, which is a minute: the one that asks must be the one that
+  // closes, or a request meets a connection that is just being closed.
   keepAliveTimeout: 65_000,
 } as const;
 

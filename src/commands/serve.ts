@@ -60,6 +60,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     }
   } finally {
     server.close();
+    // Where the start failed, those who were told to wait are not waited for.
+    server.closeAllConnections();
   }
 }
 
