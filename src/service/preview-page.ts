@@ -18,13 +18,11 @@ import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { PageLink } from "../template/page-input.ts";
+import { longestPiece_ms } from "../template/take-turn.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireSound } from "./write-template.ts";
 
 /** A link's page as it would be: nothing is saved, nobody is redirected, and no click counted. */
-
-/** Nobody else waits for it: it is made in its turn. */
-const most_ms = 100;
 
 type PreviewCall = WriteCall & {
   readonly body: Body<typeof pageTemplate.preview>;
@@ -62,7 +60,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const page = await services.standInLine(call, async (take) => {
     await requireSound(text, "preview", { take, monotonic });
     const compile = () => template.compileTemplate(fillBody(text, starter));
-    const time = { monotonic, most_ms };
+    const time = { monotonic, most_ms: longestPiece_ms };
     return take(() => template.renderLinkPage({ ...input, time, template: compile() }));
   });
   return { body: page.html, headers: page.headers };

@@ -30,8 +30,8 @@ export type PageInput = PageSubject & {
   /** Fresh for every page: what is inline and carries it is ours. */
   readonly nonce: string;
   readonly forPreview?: boolean;
-  /** A template that takes longer is not shown; without a limit its steps alone are counted. */
-  readonly time?: TimeLimit;
+  /** A template that takes longer is not shown; undefined where its steps alone count. */
+  readonly time: TimeLimit | undefined;
 };
 
 export type LinkPage = {

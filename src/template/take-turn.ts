@@ -3,6 +3,9 @@ import { setTimeout } from "node:timers/promises";
 /** Does a piece of heavy work when it is its turn. */
 export type TakeTurn = <Result>(work: () => Result) => Promise<Result>;
 
+/** How long one page may take where nobody waits but the one who asked for it. */
+export const longestPiece_ms = 100;
+
 export type TurnTiming = {
   /** Milliseconds that never jump. */
   readonly monotonic: () => number;

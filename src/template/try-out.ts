@@ -8,6 +8,7 @@ import type { PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./samples.ts";
 import { renderButtons } from "./store-buttons.ts";
 import { traceWrites, type Trace } from "./trace-liquid.ts";
+import { longestPiece_ms } from "./take-turn.ts";
 import { buildVariables } from "./variables.ts";
 
 /** Liquid can make of sound pieces what no page may have: a body is rendered to see what comes. */
@@ -16,12 +17,9 @@ export type Trial = {
   readonly render: (subject: PageSubject) => readonly Fault[];
 };
 
-/** Nobody waits for these pages, which are made in turns. */
-const most_ms = 100;
-
 /** Or what is wrong where liquidjs cannot read the whole. */
 export function prepareTrial(body: string, monotonic: TimeLimit["monotonic"]): Trial | Fault {
-  const time = { monotonic, most_ms };
+  const time = { monotonic, most_ms: longestPiece_ms };
   try {
     const templates = parseLiquid(body);
     const trace = traceWrites(templates);

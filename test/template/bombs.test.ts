@@ -32,6 +32,7 @@ const subject = sample && {
   },
   buttons: [...sampleButtons, { kind: "continue", label: "Go on", href: longAddress }] as const,
   nonce: "nonce",
+  time: undefined,
 };
 
 test("there are bombs enough, and every one fits into a template", () => {

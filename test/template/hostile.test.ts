@@ -32,6 +32,7 @@ const sample: PageInput = {
   buttons,
   template: undefined,
   nonce,
+  time: undefined,
 };
 
 test("the corpus is as large as it should be", () => {
