@@ -2,7 +2,6 @@ import chromium from "@sparticuz/chromium";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { chromium as launcher, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -70,6 +69,7 @@ const sample: PageInput = {
   ],
   template: undefined,
   nonce,
+  time: undefined,
 };
 
 /** Shows a page for a moment, moves over it, and answers what it did in the browser. */
@@ -83,8 +83,8 @@ async function show(page: Page, path: string, given: LinkPage): Promise<readonly
   pages.set(path, given);
   await page.goto(origin + path, { waitUntil: "load" });
   await page.mouse.move(200, 300);
-  // What was written into the page to be run may be waiting for its turn.
-  await setTimeout(15);
+  // What was written into the page to be run has had its turn before the page answers this.
+  await page.evaluate(() => undefined).catch(() => done.push("went away"));
   if (page.url() !== origin + path) done.push(`went to ${page.url()}`);
   return done;
 }
