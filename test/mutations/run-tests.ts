@@ -38,7 +38,9 @@ export async function runTests(
   const report = join(folder, reportFile);
   rmSync(report, { force: true });
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
-  const quickly = ["--bail", "1", "--maxWorkers", "1", "--testTimeout", String(testLasts_ms)];
+  const limit = String(testLasts_ms);
+  const limits = ["--testTimeout", limit, "--hookTimeout", limit];
+  const quickly = ["--bail", "1", "--maxWorkers", "1", ...limits];
   const words = [...vitest, ...quickly, "--reporter", "json", ...tests];
   const end = await runNode(folder, words, signal);
   if (signal.aborted) return { kind: "broken", why: "it was stopped" };
@@ -87,6 +89,7 @@ function runNode(folder: string, words: readonly string[], signal: AbortSignal):
       end();
     }, patience_ms);
     signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
     child.once("error", reject).once("exit", (code) => {
       clearTimeout(timer);
       signal.removeEventListener("abort", end);

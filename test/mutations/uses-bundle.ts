@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { posix } from "node:path";
 
 /**
  * Whether a test runs the built command, and not the source alone: then one of the files that it
@@ -13,7 +13,7 @@ export function usesBundle(path: string, seen = new Set<string>()): boolean {
   const imports = [...text.matchAll(/"(\.\.?\/[^"]+\.[jt]s)"/g)].map(([, name = ""]) => name);
   return (
     imports
-      .map((name) => join(path, "..", name))
+      .map((name) => posix.join(path, "..", name))
       // Not every text that looks like a path is one of ours.
       .filter((other) => other.startsWith("test/") && existsSync(other))
       .some((other) => usesBundle(other, seen))
