@@ -276,7 +276,7 @@ async function applyFree(rows: readonly object[], max_links: number) {
   });
   const owner = { ...planner.owner, call: createTraveller({ world, key }).client.call };
   const { plan: made } = await bulk.plan(wantRows("upsert", rows), owner);
-  const job = await bulk.wait(await bulk.apply(made, owner), 60_000);
+  const job = await planner.run(made, owner);
   const receipts = await bulk.listReceipts(job, { limit: 100 });
   return { job, ends: receipts.map(({ status, message }) => message ?? status) };
 }

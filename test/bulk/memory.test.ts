@@ -19,7 +19,7 @@ let ground: Ground;
 beforeAll(async () => {
   program = await buildProgram(new URL("plan-many.ts", import.meta.url));
   ground = await prepareGround(fewLinks);
-}, 180_000);
+});
 afterAll(async () => {
   await ground[Symbol.asyncDispose]();
   await program[Symbol.asyncDispose]();
@@ -41,11 +41,11 @@ test("a table of a hundred thousand rows is planned as it is read", async () => 
     counts: { ...none, create: rows },
     problems: 0,
   });
-}, 300_000);
+});
 
 test("a hundred thousand links that a filter names are planned part by part", async () => {
   expect(await plan(ground.visited.keys[0], ["--source", "filters"])).toEqual({
     counts: { ...none, update: visitedLinks },
     problems: 0,
   });
-}, 300_000);
+});

@@ -18,8 +18,8 @@ export type Planner = {
   readonly calls: string[];
   /** A plan and all of its rows. */
   readonly plan: (wanted: PlanWanted) => Promise<Planned>;
-  /** Applies a plan and waits for its end. */
-  readonly run: (plan: Plan) => Promise<Job>;
+  /** Applies a plan, of another key than the planner's own where one is given, to its end. */
+  readonly run: (plan: Plan, by?: Owner) => Promise<Job>;
   readonly make: (fields: object) => Promise<Link>;
   /** Many links at once, a second apart unless they are of one moment; answers their paths. */
   readonly makeMany: (count: number, prefix: string, step_ms?: number) => Promise<string[]>;
@@ -49,7 +49,7 @@ export async function openPlanner(): Promise<Planner> {
     owner,
     calls,
     plan,
-    run: (made) => untilRest(bulk.apply(made, owner)),
+    run: (made, by = owner) => untilRest(bulk.apply(made, by)),
     make: async (fields) => {
       // Links of one moment would come in any order.
       world.advance(1000);

@@ -20,7 +20,6 @@ test.each(starts)(
     expect(wrong.slice(0, 1).map(describeOutcome).join("\n")).toBe("");
     expect(wrong.map(({ seed }) => seed)).toEqual([]);
   },
-  120_000,
 );
 
 test("and a good deal has happened to them", () => {

@@ -65,7 +65,7 @@ test("no create is doubled, and no call is called done, or undone, that is not",
   expect(seen.done).toBeGreaterThan(runs);
   expect(seen.untouched).toBeGreaterThan(runs / 10);
   expect(seen.unknown).toBeGreaterThan(runs / 10);
-}, 300_000);
+});
 
 /** Plays one step, and holds what the client said against what has happened. */
 async function play(at: Expedition, { act, writes, reads }: Step) {

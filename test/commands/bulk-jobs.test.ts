@@ -95,11 +95,11 @@ test("a job is undone with the same plan and question, and can be done again", a
 
 const few = 8;
 
-/** A deployment that can be kept from answering decides how far a job comes. */
 /** Of a new link it is asked whether its path is free. */
 const asksFrom = (first: number) => (url: string) =>
   Number(/path_eq\]=p(\d+)/.exec(url)?.[1] ?? 0) >= first;
 
+/** A deployment that can be kept from answering decides how far the job comes. */
 describe("a job that is stopped half way", () => {
   /** Rows that are done; whoever asks for a later one's link waits. */
   const done = 3;

@@ -60,46 +60,42 @@ const wanted = fc.record({
   suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
 });
 
-test(
-  "an embedded key's tools are those that the service then lets it use",
-  { timeout: 60_000 },
-  async () => {
-    const { world } = assistant;
-    await fc.assert(
-      fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
-        const project = await world.addProject({ plan: plan as "free", suspended });
-        const key = await world.addKey({ project, scopes, role });
-        const shown = new Set(await listNames(key));
-        const { kind, tools } = await explain(key);
-        expect(kind).toBe("project");
-        const denied = new Map<string, string>();
-        for (const endpoint of listEndpoints()) {
-          const { status, body } = await askApi(endpoint, key);
-          const isDenied = status === 401;
-          if (isDenied) denied.set(endpoint.tool, body.error);
-          expect([endpoint.tool, shown.has(endpoint.tool)]).toEqual([endpoint.tool, !isDenied]);
-          expect(tools).toContainEqual({
-            tool: endpoint.tool,
-            state: isDenied ? "denied" : "granted",
-            ...(isDenied && { reason: body.error }),
-          });
-        }
-        for (const [tool, needed] of bulk) {
-          // Of what would be enough, the first is what the key is told to lack.
-          const reason = needed.map((any) => any.map((name) => denied.get(name)));
-          const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
-          expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
-          expect(tools).toContainEqual({
-            tool,
-            state: lacking === undefined ? "granted" : "denied",
-            ...(lacking !== undefined && { reason: lacking }),
-          });
-        }
-      }),
-      { numRuns: 60 },
-    );
-  },
-);
+test("an embedded key's tools are those that the service then lets it use", async () => {
+  const { world } = assistant;
+  await fc.assert(
+    fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
+      const project = await world.addProject({ plan: plan as "free", suspended });
+      const key = await world.addKey({ project, scopes, role });
+      const shown = new Set(await listNames(key));
+      const { kind, tools } = await explain(key);
+      expect(kind).toBe("project");
+      const denied = new Map<string, string>();
+      for (const endpoint of listEndpoints()) {
+        const { status, body } = await askApi(endpoint, key);
+        const isDenied = status === 401;
+        if (isDenied) denied.set(endpoint.tool, body.error);
+        expect([endpoint.tool, shown.has(endpoint.tool)]).toEqual([endpoint.tool, !isDenied]);
+        expect(tools).toContainEqual({
+          tool: endpoint.tool,
+          state: isDenied ? "denied" : "granted",
+          ...(isDenied && { reason: body.error }),
+        });
+      }
+      for (const [tool, needed] of bulk) {
+        // Of what would be enough, the first is what the key is told to lack.
+        const reason = needed.map((any) => any.map((name) => denied.get(name)));
+        const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
+        expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
+        expect(tools).toContainEqual({
+          tool,
+          state: lacking === undefined ? "granted" : "denied",
+          ...(lacking !== undefined && { reason: lacking }),
+        });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
 
 describe("the tools that are there", () => {
   test("with a key that may look at links", async () => {

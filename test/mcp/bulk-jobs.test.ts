@@ -37,8 +37,11 @@ async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<A
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
     const done = await countDone(on);
-    on.advance(spacing_ms);
-    await waitUntil(async () => isAnswered || (await countDone(on)) > done);
+    await waitUntil(async () => {
+      // A row may begin to wait for its turn only after the clock was moved.
+      on.advance(spacing_ms);
+      return isAnswered || (await countDone(on)) > done;
+    });
   }
   return answered;
 }

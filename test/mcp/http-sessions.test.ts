@@ -96,7 +96,7 @@ describe("the sessions of a key", () => {
     sessions.notifyToolsChanged();
     const readers = streams.map(({ body }) => body?.getReader());
     for (const reader of readers) {
-      expect(decode(await reader?.read())).toContain("tools/list_changed");
+      expect(decode(await reader?.read()).match(/tools\/list_changed/g)).toHaveLength(1);
     }
     await sessions.close();
     // Once each, and then the end.
