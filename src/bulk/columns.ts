@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { JsonObject } from "../contract/json.ts";
 import { links, type Link, type LinkFields } from "../contract/links.ts";
 import { findNearest } from "../contract/nearest.ts";
 import { faultOf, type FieldProblem } from "../contract/problem.ts";
@@ -113,7 +114,7 @@ export function listExportColumns(): readonly string[] {
 }
 
 /** What an export has of a link; what a deployment adds of its own would not be read again. */
-export function pickExported(link: Link): Readonly<Record<string, unknown>> {
+export function pickExported(link: Link): JsonObject {
   return Object.fromEntries(exported.map((name) => [name, link[name] ?? null]));
 }
 

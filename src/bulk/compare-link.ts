@@ -1,4 +1,5 @@
 import type { LinkValues } from "../contract/link-rules.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { links, type Link, type LinkFields } from "../contract/links.ts";
 import { isBlank } from "../contract/text.ts";
 import type { KnownApps } from "./known-apps.ts";
@@ -46,7 +47,7 @@ function isToken(field: string): boolean {
 }
 
 /** Which fields of a link are not what they were; visits come by themselves. */
-export function listEdits(before: Readonly<Record<string, unknown>>, now: Link): readonly string[] {
+export function listEdits(before: JsonObject, now: Link): readonly string[] {
   return compared.filter((field) => (before[field] ?? null) !== (now[field] ?? null));
 }
 

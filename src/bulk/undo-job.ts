@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject } from "../contract/json.ts";
 import { checkLink } from "../contract/link-rules.ts";
 import { links, type Link, type LinkFields } from "../contract/links.ts";
 import type { Job, Jobs } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
-import type { Fields, PlanRow } from "../state/plans.ts";
+import type { PlanRow } from "../state/plans.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
 import { findAtPath, findById } from "./find-links.ts";
 import { startApps, type KnownApps } from "./known-apps.ts";
@@ -112,7 +113,7 @@ function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly
 }
 
 /** The fields as they were; an empty text takes one away that was not there. */
-function restore(replaced: Fields, only?: readonly string[]): LinkFields {
+function restore(replaced: JsonObject, only?: readonly string[]): LinkFields {
   const isWanted = (name: string) => only === undefined || only.includes(name);
   const fields: Record<string, unknown> = {};
   for (const field of plainFields.filter(isWanted)) {

@@ -1,11 +1,12 @@
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { Clock, Random } from "../contract/world.ts";
 import { createAllowance, type Allowance } from "./allowance.ts";
 import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
 import { createLedger, createPacer, type Ledger, type Pacer } from "./pace.ts";
 import type { Ask } from "./read-back.ts";
 import { createPatience } from "./patience.ts";
-import { buildRequest, type FlatInput, type Target } from "./request.ts";
+import { buildRequest, type Target } from "./request.ts";
 import { settle } from "./settle.ts";
 import { createSkew, type Skew } from "./skew.ts";
 import { failCancelled, failLimited, type End } from "./verdict.ts";
@@ -45,7 +46,7 @@ type Gear = ClientOptions & {
 
 type Trip = {
   readonly endpoint: Endpoint;
-  readonly input: FlatInput;
+  readonly input: JsonObject;
   readonly signal: AbortSignal;
   /** When the whole call must be over, on the clock that never jumps. */
   readonly deadline: number;
@@ -76,7 +77,7 @@ export function createClient(options: ClientOptions): Client {
 function askWithin(gear: Gear, signal: AbortSignal, deadline: number): Ask {
   return async (endpoint, input) => {
     // `Input` is an object of named fields, and its entry tells where each of them travels.
-    const body = await travel(gear, { endpoint, input: input as FlatInput, signal, deadline });
+    const body = await travel(gear, { endpoint, input: input as JsonObject, signal, deadline });
     // What came was parsed by this entry's own schema, whose output `Output` names.
     return body as Output<typeof endpoint>;
   };

@@ -10,7 +10,7 @@ import { Problem } from "../contract/problem.ts";
 import { checkProject } from "../contract/project-rules.ts";
 import type { Project, ProjectFields } from "../contract/projects.ts";
 import { isBlank } from "../contract/text.ts";
-import type { FlatInput } from "./request.ts";
+import type { JsonObject } from "../contract/json.ts";
 
 /**
  * How to look for the work of a call whose end we did not see (security-reliability.md §3). Only
@@ -32,7 +32,7 @@ type Look = {
   readonly ask: Ask;
   readonly id: string;
   /** The fields that were sent in the body. */
-  readonly sent: FlatInput;
+  readonly sent: JsonObject;
   /** When the call began. */
   readonly since: string;
   /** Whether the deployment's clock goes as ours: else `since` means nothing there. */
@@ -43,7 +43,7 @@ type Look = {
 type Kind<Row extends { readonly id: string }> = {
   readonly label: string;
   readonly show: (ask: Ask, id: string) => Promise<Row>;
-  readonly isAsSent: (sent: FlatInput, row: Row, ask: Ask) => boolean | Promise<boolean>;
+  readonly isAsSent: (sent: JsonObject, row: Row, ask: Ask) => boolean | Promise<boolean>;
 };
 
 /** A kind of which at most one row has a name. */
@@ -51,7 +51,7 @@ type NamedKind<Row extends { readonly id: string }> = Kind<Row> & {
   readonly field: string;
   readonly readName: (row: Row) => string | null;
   /** The name that was asked for, or undefined where the deployment makes one up. */
-  readonly findName: (sent: FlatInput) => string | undefined;
+  readonly findName: (sent: JsonObject) => string | undefined;
   readonly list: (ask: Ask, input: ListInput) => Promise<readonly Row[]>;
 };
 
@@ -189,7 +189,7 @@ async function findById<Row extends { readonly id: string }>(
   }
 }
 
-async function isLinkAsSent(sent: FlatInput, link: Link, ask: Ask): Promise<boolean> {
+async function isLinkAsSent(sent: JsonObject, link: Link, ask: Ask): Promise<boolean> {
   const fields = sent as LinkFields;
   if (!isSame(sent, checkLink(fields, "create").values, link)) return false;
   if (fields.options?.shorten === true && isBlank(link.shortened_path)) return false;
@@ -261,7 +261,7 @@ async function findProject({ ask, sent }: Look): Promise<Finding> {
 }
 
 /** Whether what was sent is there, in the form in which the API keeps it. */
-function isSame(sent: FlatInput, kept: object, found: object): boolean {
+function isSame(sent: JsonObject, kept: object, found: object): boolean {
   const stored = new Map<string, unknown>(Object.entries(found));
   return Object.entries(kept)
     .filter(([name]) => Object.hasOwn(sent, name))

@@ -2,6 +2,7 @@ import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import type { ApiRequest } from "../contract/exchange.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 
@@ -14,10 +15,8 @@ export type Target = {
   readonly key: string | undefined;
 };
 
-export type FlatInput = Readonly<Record<string, unknown>>;
-
 /** Refuses in the API's own words what no request can carry to it. */
-export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Target): ApiRequest {
+export function buildRequest(endpoint: Endpoint, input: JsonObject, target: Target): ApiRequest {
   const query = endpoint.list === undefined ? "" : `?${String(buildQuery(input))}`;
   const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const key = endpoint.auth === "none" ? undefined : target.key;
@@ -35,12 +34,12 @@ export function buildRequest(endpoint: Endpoint, input: FlatInput, target: Targe
 }
 
 /** A page may be another one for another browser. */
-function nameBrowser({ user_agent }: FlatInput): Readonly<Record<string, string>> {
+function nameBrowser({ user_agent }: JsonObject): Readonly<Record<string, string>> {
   return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
 }
 
 /** The fields of an input that travel in the body. */
-export function pickFields({ body }: Endpoint, input: FlatInput): FlatInput {
+export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
   const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
@@ -51,12 +50,12 @@ function checkKey(key: string): string {
   throw unauthorized(messages.key_malformed);
 }
 
-function buildBody(endpoint: Endpoint, input: FlatInput): FlatInput {
+function buildBody(endpoint: Endpoint, input: JsonObject): JsonObject {
   const fields = pickFields(endpoint, input);
   return endpoint.wrapper === undefined ? fields : { [endpoint.wrapper]: fields };
 }
 
-function fillPath({ path }: Endpoint, input: FlatInput): string {
+function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
   // These would name another endpoint, and no resource has such an id.

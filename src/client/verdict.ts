@@ -1,15 +1,15 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Problem } from "../contract/problem.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { describeCode, type Doubt, type Outcome } from "./attempt.ts";
 import { CallFailure } from "./failure.ts";
 import { readRepeat } from "./repeat.ts";
-import type { FlatInput } from "./request.ts";
 
 /** What a call that came to no good end is called, and what may be said of its effect. */
 
 export type End = {
   readonly endpoint: Endpoint;
-  readonly input: FlatInput;
+  readonly input: JsonObject;
   /** The last of its tries after which nobody knew whether it had happened. */
   readonly doubt: Doubt | undefined;
 };

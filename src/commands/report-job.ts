@@ -1,4 +1,5 @@
 import type { Bulk } from "../bulk/bulk.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { quote } from "../mcp/inert.ts";
 import { presentJob, presentReceipt } from "../mcp/present-bulk.ts";
 import type { Job } from "../state/jobs.ts";
@@ -14,7 +15,7 @@ export type Reporting = {
   readonly unit: Unit;
   readonly isJson: boolean;
   /** What else the JSON document has. */
-  readonly beside?: Readonly<Record<string, unknown>>;
+  readonly beside?: JsonObject;
 };
 
 const mostShown = 50;

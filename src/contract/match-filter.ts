@@ -1,10 +1,11 @@
 import type { Condition, FieldKind, FilterFields, FilterInput } from "./filters.ts";
+import type { JsonObject } from "./json.ts";
 import { normalizeForSearch } from "./link-path.ts";
 import { parseTime } from "./parse-time.ts";
 import { fold } from "./text.ts";
 
 /** Undefined where the record does not tell. */
-export type Matcher = (record: Readonly<Record<string, unknown>>) => boolean | undefined;
+export type Matcher = (record: JsonObject) => boolean | undefined;
 
 /**
  * Whether a record is one that a filter asked for: a deployment that does not know a filter

@@ -1,8 +1,9 @@
 import type { Kysely } from "kysely";
+import type { JsonObject } from "../contract/json.ts";
 import type { Clock } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import { keepLease, type Run } from "./leases.ts";
-import { acts, readRow, type Fields, type PlanRow } from "./plans.ts";
+import { acts, readRow, type PlanRow } from "./plans.ts";
 import type { StateTables } from "./tables.ts";
 
 /** What became of each row of a job: written down before its request leaves, and after. */
@@ -17,7 +18,7 @@ export type Receipt = {
   /** The link that was meant, or made. */
   readonly link_id: string | null;
   /** A new link as it was made: what is otherwise later is somebody's work. */
-  readonly made: Fields | null;
+  readonly made: JsonObject | null;
   readonly message: string | null;
 };
 
@@ -37,7 +38,7 @@ const kinds = { open: ["sent", "unknown"], failed: ["rejected", "unknown"] } as 
 export type RowEnd = {
   readonly status: "done" | "rejected" | "unknown";
   readonly link_id?: string | undefined;
-  readonly made?: Fields | undefined;
+  readonly made?: JsonObject | undefined;
   readonly message?: string | undefined;
 };
 
@@ -189,7 +190,7 @@ async function listReceipts(
     status,
     link_id: ended_id ?? row.link_id,
     // As `noteEnd` wrote it.
-    made: made === null ? null : (JSON.parse(made) as Fields),
+    made: made === null ? null : (JSON.parse(made) as JsonObject),
     message: said,
   }));
 }

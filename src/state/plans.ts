@@ -1,5 +1,6 @@
 import { sql as raw, type Kysely } from "kysely";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject } from "../contract/json.ts";
 import type { Clock, Random } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
@@ -23,8 +24,6 @@ export function isFaulty({ counts, problems }: Pick<Plan, "counts" | "problems">
   return counts.invalid + problems.length > 0;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 /** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
 export type PlanRow = {
   readonly position: number;
@@ -34,9 +33,9 @@ export type PlanRow = {
   readonly link_id: string | null;
   readonly path: string | null;
   /** What will be sent. */
-  readonly fields: Fields | null;
+  readonly fields: JsonObject | null;
   /** The link as it was read. */
-  readonly before: Fields | null;
+  readonly before: JsonObject | null;
   /** Why it cannot be done. */
   readonly message: string | null;
 };
@@ -264,11 +263,11 @@ export function readRow(kept: StateTables["plan_rows"]): PlanRow {
   return {
     ...rest,
     action: action as PlanAction,
-    fields: fields === null ? null : (JSON.parse(fields) as Fields),
-    before: before === null ? null : (JSON.parse(before) as Fields),
+    fields: fields === null ? null : (JSON.parse(fields) as JsonObject),
+    before: before === null ? null : (JSON.parse(before) as JsonObject),
   };
 }
 
-function writeJson(value: Fields | null): string | null {
+function writeJson(value: JsonObject | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }

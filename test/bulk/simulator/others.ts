@@ -1,6 +1,6 @@
 import { links } from "../../../src/contract/links.ts";
 import { budgets } from "../../../src/contract/policy.ts";
-import type { Fields } from "../../../src/state/plans.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
 import type { Planned } from "./planned.ts";
 import { nobody, type Stage } from "./stage.ts";
 import { draftFields } from "./wanted.ts";
@@ -84,7 +84,7 @@ export function scheduleJump(stage: Stage, within_ms: number): void {
 /** Often where a row wants to make or to move a link. */
 function choosePlace(
   { chance }: Stage,
-  row: { readonly path: string | null; readonly fields: Fields | null } | undefined,
+  row: { readonly path: string | null; readonly fields: JsonObject | null } | undefined,
 ): string {
   const wanted = row?.fields?.["path"] ?? row?.path;
   if (typeof wanted === "string" && chance.isLikely(0.6)) return wanted;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { links, type Link } from "../../../src/contract/links.ts";
-import type { Fields } from "../../../src/state/plans.ts";
+import type { JsonObject } from "../../../src/contract/json.ts";
 import type { Answer } from "./misdeeds.ts";
 
 /** What the service has really carried out, seen at its door, whoever asked and was told what. */
@@ -66,7 +66,7 @@ export function createTruth(): Truth {
 export type Apps = ReadonlyMap<string, string>;
 
 /** Whether a link has every field as a row wants it. What rows send is stored as it stands. */
-export function isAsPlanned(link: Link, fields: Fields, apps: Apps): boolean {
+export function isAsPlanned(link: Link, fields: JsonObject, apps: Apps): boolean {
   return Object.entries(fields).every(([field, wanted]) => {
     if (field === "ios_app" || field === "android_app") {
       return link[`${field}_id`] === findApp(wanted, apps);
@@ -85,15 +85,15 @@ function findApp(wanted: unknown, apps: Apps): string | null {
 const material = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
 
 /** Whether a link is what it was, visits apart. */
-export function isSameLink(one: Fields | undefined, other: Fields | undefined): boolean {
+export function isSameLink(one: JsonObject | undefined, other: JsonObject | undefined): boolean {
   return isDeepStrictEqual(pickMaterial(one), pickMaterial(other));
 }
 
 /** As `isSameLink`, for one that had to be made anew. */
-export function isAlike(one: Fields | undefined, other: Fields | undefined): boolean {
+export function isAlike(one: JsonObject | undefined, other: JsonObject | undefined): boolean {
   return isSameLink(one && { ...one, id: "" }, other && { ...other, id: "" });
 }
 
-function pickMaterial(link: Fields | undefined): readonly unknown[] | undefined {
+function pickMaterial(link: JsonObject | undefined): readonly unknown[] | undefined {
   return link && material.map((field) => link[field] ?? null);
 }
