@@ -2,7 +2,7 @@ import { listNamedScopes } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { messages } from "../contract/messages.ts";
-import type { Code } from "./failure.ts";
+import type { Code } from "./results/codes.ts";
 
 /** What to do next, in one sentence for the assistant: the part of an error that saves a guess. */
 

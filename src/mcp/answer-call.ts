@@ -11,8 +11,8 @@ import {
 import * as z from "zod";
 import { PersonAsked, type Answer } from "./approval/person.ts";
 import { callTool } from "./call-tool.ts";
-import type { ServerOptions } from "./server.ts";
-import { canTakeTasks, type Task } from "./tasks.ts";
+import type { ServerOptions } from "./protocol/server-options.ts";
+import { canTakeTasks, type Task } from "./results/job-task.ts";
 import type { Progress, Tool } from "./tool.ts";
 import { viewExtension, viewType } from "./views.ts";
 

@@ -1,9 +1,8 @@
 import type { Plan } from "../state/plans.ts";
-import { readOwner } from "./bulk-tool.ts";
 import { readBulkUri, writePlanUri } from "./bulk-uris.ts";
 import { makeInert } from "./inert.ts";
 import { presentRow } from "./present-bulk.ts";
-import type { ServerOptions } from "./server.ts";
+import type { ServerOptions } from "./protocol/server-options.ts";
 import { listVisible } from "./toolbox.ts";
 
 /** What is too long for the result of a call: the rows of plans, and files of links. */
@@ -42,7 +41,7 @@ export async function readBulkPage(uri: string, options: ServerOptions): Promise
   if (asked === undefined) return undefined;
   const { kind, id, page } = asked;
   const { bulk } = options.surface;
-  const owner = readOwner(options);
+  const owner = options.surface;
   if (kind === "plans") {
     const plan = await bulk.findPlan(id, owner);
     if (plan === undefined) return undefined;

@@ -1,27 +1,19 @@
 import type * as z from "zod";
-import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
-import type { Owner } from "../bulk/owner.ts";
 import { Unsteady } from "../bulk/read-list.ts";
-import { CallFailure } from "../client/failure.ts";
-import { contract } from "../contract/index.ts";
-import { Problem } from "../contract/problem.ts";
-import type { Job } from "../state/jobs.ts";
+import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Job } from "../state/jobs.ts";
 import type { Access, Reading } from "./access.ts";
 import { advise } from "./advice.ts";
 import { checkArguments } from "./check-arguments.ts";
-import {
-  explainCallFailure,
-  explainProblem,
-  refuseArguments,
-  refuseDenied,
-  ToolFailure,
-  type Code,
-} from "./failure.ts";
+import { explainEnd, refuseArguments, refuseDenied, ToolFailure } from "./failure.ts";
 import { buildInput, publishBoth, type Fields } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
-import { annotate, type Arguments, type Call, type JsonObject, type Tool } from "./tool.ts";
+import type { Code } from "./results/codes.ts";
+import { annotate, type Call, type Tool } from "./tool.ts";
 
 /** What the tools of many links have in common. */
 
@@ -71,12 +63,10 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Problem) throw new ToolFailure(explainProblem({ tool }, error));
-    if (error instanceof CallFailure) throw new ToolFailure(explainCallFailure({ tool }, error));
     if (error instanceof Unsteady) throw fail(tool, "overloaded", error.message);
     if (error instanceof PlanExpired) throw fail(tool, "plan_changed", error.message);
     if (error instanceof OtherProject) throw fail(tool, "plan_changed", error.message, otherKey);
-    throw error;
+    throw explainEnd({ tool }, error);
   }
 }
 
@@ -103,28 +93,8 @@ export function requireAccess(tool: string, endpoint: Endpoint, { surface }: Cal
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
 }
 
-export function readOwner({ surface }: Pick<Call, "surface">): Owner {
-  const { client, access, key_print, origin } = surface;
-  return {
-    key_print,
-    origin,
-    // What a job is answered teaches as much of the key as what a call is.
-    call: async (endpoint, input, signal) => {
-      try {
-        const output = await client.call(endpoint, input, signal);
-        access.noteGranted(endpoint);
-        return output;
-      } catch (error) {
-        const isRefusal = error instanceof Problem && error.status === 401;
-        if (isRefusal) access.noteRefused(endpoint, error.message);
-        throw error;
-      }
-    },
-  };
-}
-
-export async function requireJob(args: Arguments, call: Call): Promise<Job> {
-  const job = await call.surface.bulk.findJob(String(args["job_id"]), readOwner(call));
+export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
+  const job = await call.surface.bulk.findJob(String(args["job_id"]), call.surface);
   if (job !== undefined) return job;
   throw refuseMissing("This key has no such job.", "Find the right id with list_jobs.");
 }

@@ -1,22 +1,15 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { CallFailure } from "../client/failure.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
-import { Problem } from "../contract/problem.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
-import {
-  explainCallFailure,
-  explainProblem,
-  refuseDenied,
-  ToolFailure,
-  type Failure,
-} from "./failure.ts";
+import { explainEnd, refuseDenied, ToolFailure, type Failure } from "./failure.ts";
 import { describeFault } from "./guard.ts";
 import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
-import type { Task } from "./tasks.ts";
-import type { JsonObject, Picture, Progress, Surface, Tool } from "./tool.ts";
+import type { Task } from "./results/job-task.ts";
+import type { Picture, Progress, Surface, Tool } from "./tool.ts";
 import { viewData } from "./views.ts";
 
 export type CallContext = {
@@ -87,20 +80,11 @@ async function ask<E extends Endpoint>(
   input: Input<E>,
   { surface, signal }: CallContext,
 ): Promise<Output<E>> {
-  const { client, access } = surface;
-  const isListed = access.read(findKind(endpoint).index).state !== "denied";
-  const asked = { tool, endpoint, isListed };
+  const isListed = surface.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    const output = await client.call(endpoint, input, signal);
-    access.noteGranted(endpoint);
-    return output;
+    return await surface.call(endpoint, input, signal);
   } catch (error) {
-    if (error instanceof Problem) {
-      if (error.status === 401) access.noteRefused(endpoint, error.message);
-      throw new ToolFailure(explainProblem(asked, error));
-    }
-    if (error instanceof CallFailure) throw new ToolFailure(explainCallFailure(asked, error));
-    throw error;
+    throw explainEnd({ tool, endpoint, isListed }, error);
   }
 }
 

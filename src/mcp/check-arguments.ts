@@ -1,11 +1,11 @@
 import * as z from "zod";
+import type { JsonObject } from "../contract/json.ts";
+import { findNearest } from "../contract/nearest.ts";
+import { unwrap } from "../contract/unwrap.ts";
 import { refuseArguments } from "./failure.ts";
 import { quote } from "./inert.ts";
-import { findNearest } from "../contract/nearest.ts";
 import { parseJson } from "./parse-json.ts";
 import type { CallProblem } from "./problems.ts";
-import type { Arguments } from "./tool.ts";
-import { unwrap } from "../contract/unwrap.ts";
 
 /** More than this helps nobody, and a hostile client could ask for a million. */
 const mostProblems = 20;
@@ -17,7 +17,7 @@ export function checkArguments(
   given: unknown,
   /** Arguments of which the API itself says what null means. */
   meant: readonly string[] = [],
-): Arguments {
+): JsonObject {
   // What fits as it is has nothing in it that `decode` would change.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
@@ -64,7 +64,7 @@ function takesText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

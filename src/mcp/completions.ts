@@ -1,13 +1,13 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { Guard } from "./guard.ts";
 import { showHidden } from "./inert.ts";
 import { readRows } from "./present.ts";
+import type { ServerOptions } from "./protocol/server-options.ts";
 import { findKind } from "./resource-kind.ts";
 import { listShown, writeTemplate } from "./resources.ts";
-import type { ServerOptions } from "./server.ts";
-import type { JsonObject } from "./tool.ts";
 
 /** What could follow while a person types the name of a link or an app. */
 
@@ -20,7 +20,7 @@ const appArguments: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
 ]);
 
 export function serveCompletions(server: Server, options: ServerOptions, guard: Guard): void {
-  const { access, client, renew } = options.surface;
+  const { access, call, renew } = options.surface;
   server.setRequestHandler(
     "completion/complete",
     guard(async (request, { mcpReq: { signal } }) => {
@@ -46,7 +46,7 @@ export function serveCompletions(server: Server, options: ServerOptions, guard: 
     const filters = begun.trim() === "" ? [] : [{ field: key, condition: "start", value: begun }];
     const input = { filters, sort: { field: key, direction: "asc" }, limit: mostValues };
     try {
-      const page: unknown = await client.call<Endpoint>(index, input, signal);
+      const page: unknown = await call<Endpoint>(index, input, signal);
       const names = readRows(index, page as JsonObject).map((row) => row[key]);
       return names.flatMap((name) => (typeof name === "string" ? [showHidden(name)] : []));
     } catch {

@@ -1,18 +1,19 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract, listEndpoints } from "../contract/index.ts";
-import type { Mode } from "./mode.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
 import { runGetLink } from "./get-link.ts";
 import { buildInput, listFields, publishBoth, type Fields } from "./input-schema.ts";
+import type { Mode } from "./mode.ts";
 import { once } from "./once.ts";
 import { publishOutput, publishPage } from "./output-schema.ts";
 import { findKind, nameResult, type ResourceKind } from "./resource-kind.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 import { runTemplate } from "./run-template.ts";
 import { isOfTemplate } from "./templates.ts";
-import { annotate, type JsonObject, type Likeness, type Tool } from "./tool.ts";
+import { annotate, type Likeness, type Tool } from "./tool.ts";
 import { templateView } from "./views.ts";
 
 /** The tools that are the contract's entries, one each. */

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import type { JsonObject } from "../contract/json.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { publishBoth } from "./input-schema.ts";
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
-import { annotate, type JsonObject, type Surface, type Tool } from "./tool.ts";
+import { annotate, type Surface, type Tool } from "./tool.ts";
 
 const input = z.strictObject({});
 

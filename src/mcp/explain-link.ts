@@ -1,7 +1,8 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
-import { explainVisits, explanation } from "../contract/link-explanation.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { writeAddress } from "../contract/link-address.ts";
+import { explainVisits, explanation } from "../contract/link-explanation.ts";
 import { normalizePath } from "../contract/link-path.ts";
 import type { LinkFields } from "../contract/links.ts";
 import { isBlank } from "../contract/text.ts";
@@ -14,7 +15,7 @@ import { buildInput, listFields, publishBoth, type Fields } from "./input-schema
 import { once } from "./once.ts";
 import { publishOutput } from "./output-schema.ts";
 import { findKind } from "./resource-kind.ts";
-import { annotate, type Arguments, type Call, type Tool } from "./tool.ts";
+import { annotate, type Call, type Tool } from "./tool.ts";
 
 const { links, iosApps, androidApps } = contract;
 const name = "explain_link";
@@ -69,7 +70,7 @@ function readAccess(access: Access): Reading {
 
 type Subject = { readonly link: VisitedLink; readonly apps: VisitedApps };
 
-async function readSubject(args: Arguments, call: Call): Promise<Subject> {
+async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const { id, ...fields } = args;
   const isById = typeof id === "string";
   if (isById === Object.keys(fields).length > 0) {

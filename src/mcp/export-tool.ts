@@ -2,7 +2,7 @@ import * as z from "zod";
 import { exportFormats } from "../bulk/export-links.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
-import { makeBulkTool, readOwner } from "./bulk-tool.ts";
+import { makeBulkTool } from "./bulk-tool.ts";
 import { writeExportUri } from "./bulk-uris.ts";
 import { listFields, shownFilters, type Fields } from "./input-schema.ts";
 import type { Tool } from "./tool.ts";
@@ -34,7 +34,7 @@ export function createExportLinks(): Tool {
       const { filters = [], format = usual } = args as ExportArguments;
       const { surface, signal } = call;
       const wanted = { filters, format };
-      const { id, count, pages } = await surface.bulk.exportLinks(wanted, readOwner(call), signal);
+      const { id, count, pages } = await surface.bulk.exportLinks(wanted, call.surface, signal);
       const next = describeNext(pages);
       return { export: { uri: writeExportUri(id), count, format, pages, next } };
     },

@@ -1,39 +1,14 @@
 import * as z from "zod";
+import { CallFailure } from "../client/failure.ts";
 import { readCause } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { unauthorized, type Problem } from "../contract/problem.ts";
-import type { CallFailure } from "../client/failure.ts";
+import { Problem, unauthorized } from "../contract/problem.ts";
 import type { Reading } from "./access.ts";
 import { advise } from "./advice.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./problems.ts";
+import { codes, type Code } from "./results/codes.ts";
 
 /** A call that came to nothing, as the assistant is told of it (design.md, "Results"). */
-
-export const codes = [
-  "invalid_arguments",
-  "bad_request",
-  "key_missing",
-  "key_invalid",
-  "account_suspended",
-  "scope_missing",
-  "role_required",
-  "plan_required",
-  "unauthorized",
-  "not_found",
-  "validation_failed",
-  "rate_limited",
-  "overloaded",
-  "unreachable",
-  "timed_out",
-  "outcome_unknown",
-  "bad_response",
-  "approval_required",
-  "approval_declined",
-  "plan_changed",
-  "cancelled",
-  "internal",
-] as const;
-export type Code = (typeof codes)[number];
 
 export const failureSchema = z.object({
   code: z.enum(codes),
@@ -125,9 +100,15 @@ function refuseUndeclared(message: string): ToolFailure {
   });
 }
 
-/** What the deployment said, or would say. */
-export function explainProblem(asked: Asked, problem: Problem): Failure {
-  const { status, message, problems: placed } = problem;
+/** What the deployment said, or what went wrong on the way to it; other errors stay as they are. */
+export function explainEnd(asked: Asked, error: unknown): unknown {
+  if (error instanceof Problem) return new ToolFailure(explainProblem(asked, error));
+  if (!(error instanceof CallFailure)) return error;
+  const { code, message, facts } = error;
+  return new ToolFailure({ code, message, ...facts, next: advise(code, { ...asked, ...facts }) });
+}
+
+function explainProblem(asked: Asked, { status, message, problems: placed }: Problem): Failure {
   const code = readCode(status, message);
   const isMendable = code === "validation_failed" || code === "bad_request";
   return {
@@ -139,11 +120,6 @@ export function explainProblem(asked: Asked, problem: Problem): Failure {
     retry: isMendable ? "now" : "never",
     next: advise(code, { ...asked, message }),
   };
-}
-
-/** What went wrong on the way to it. */
-export function explainCallFailure(asked: Asked, { code, message, facts }: CallFailure): Failure {
-  return { code, message, ...facts, next: advise(code, { ...asked, ...facts }) };
 }
 
 function readCode(status: number, message: string): Code {

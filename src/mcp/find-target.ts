@@ -1,4 +1,5 @@
 import { uuidPattern } from "../contract/fields.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { normalizeForSearch } from "../contract/link-path.ts";
 import { fold } from "../contract/text.ts";
 import { readUrl } from "../contract/web-address.ts";
@@ -8,7 +9,7 @@ import { quote, readShown } from "./inert.ts";
 import { readRows } from "./present.ts";
 import type { CallProblem } from "./problems.ts";
 import type { ResourceKind } from "./resource-kind.ts";
-import type { Call, JsonObject } from "./tool.ts";
+import type { Call } from "./tool.ts";
 
 /** How many are offered where none was meant exactly. */
 const mostCandidates = 5;

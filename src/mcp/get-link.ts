@@ -1,13 +1,14 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { drawPng } from "../qr/draw-qr.ts";
 import { refuseArguments } from "./failure.ts";
 import { runEndpoint } from "./run-endpoint.ts";
-import type { Arguments, Call, JsonObject } from "./tool.ts";
+import type { Call } from "./tool.ts";
 
 /** As every endpoint's tool, and with `qr` the picture of the link's address beside it. */
 export async function runGetLink(
   endpoint: Endpoint,
-  { qr, ...args }: Arguments,
+  { qr, ...args }: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
   if (qr === true && call.surface.linkHost === undefined) {

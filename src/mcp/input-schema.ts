@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { conditions, type FilterFields } from "../contract/filters.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { paging } from "../contract/policy.ts";
 import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
 import { createWriter } from "./json-schema.ts";
 import { once } from "./once.ts";
-import type { JsonObject } from "./tool.ts";
 
 /** From an entry to the one flat object that its tool takes. */
 

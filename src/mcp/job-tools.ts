@@ -1,13 +1,14 @@
 import * as z from "zod";
+import type { JsonObject } from "../contract/json.ts";
 import type { Job } from "../state/jobs.ts";
 import { isFaulty, type Plan } from "../state/plans.ts";
-import { makeBulkTool, readOwner, refuseMissing, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
 import { ToolFailure } from "./failure.ts";
-import type { Mode } from "./mode.ts";
 import { describeApproval } from "./input-schema.ts";
+import type { Mode } from "./mode.ts";
 import { jobSchema, presentJob, presentJobPage, previewPlan } from "./present-bulk.ts";
-import { describeTask } from "./tasks.ts";
-import type { Arguments, Call, JsonObject, Progress, Tool } from "./tool.ts";
+import { describeTask } from "./results/job-task.ts";
+import type { Call, Progress, Tool } from "./tool.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
 
@@ -38,8 +39,8 @@ function createApplyPlan(mode: Mode): Tool {
     }),
     result: { job: jobSchema },
     run: async (args, call) => {
-      const { bulk } = call.surface;
-      const owner = readOwner(call);
+      const owner = call.surface;
+      const { bulk } = owner;
       const plan = await bulk.findPlan(String(args["plan_id"]), owner);
       if (plan === undefined) {
         throw refuseMissing("This key has no such plan.", "Make a plan with plan_links.");
@@ -131,7 +132,7 @@ function createGetJob(): Tool {
   });
 }
 
-function readPage(args: Arguments): number | undefined {
+function readPage(args: JsonObject): number | undefined {
   return typeof args["page"] === "number" ? args["page"] : undefined;
 }
 
@@ -145,7 +146,7 @@ function createListJobs(): Tool {
     result: { jobs: z.array(jobSchema), meta: z.looseObject({ count: z.int() }) },
     run: async (args, call) => {
       const { bulk } = call.surface;
-      const { jobs, meta } = await bulk.listJobs(readOwner(call), readPage(args) ?? 1);
+      const { jobs, meta } = await bulk.listJobs(call.surface, readPage(args) ?? 1);
       return { jobs: await Promise.all(jobs.map((job) => presentJob(job, bulk))), meta };
     },
   });

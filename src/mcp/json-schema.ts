@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { JsonObject } from "./tool.ts";
+import type { JsonObject } from "../contract/json.ts";
 
 type Override = NonNullable<z.core.ToJSONSchemaParams["override"]>;
 type Shape = Readonly<Record<string, z.ZodType>>;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
+import type { JsonObject } from "../contract/json.ts";
 import { failureSchema } from "./failure.ts";
 import { createWriter } from "./json-schema.ts";
-import type { JsonObject } from "./tool.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
   // Nothing that is empty gets this far (client/verdict.ts), and not every client knows the word.

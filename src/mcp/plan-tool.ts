@@ -3,12 +3,13 @@ import { operations } from "../bulk/check-rows.ts";
 import type { PlanWanted } from "../bulk/planner.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { LinkFields } from "../contract/links.ts";
 import { countActs, isFaulty, type Plan, type PlanOperation } from "../state/plans.ts";
-import { makeBulkTool, readOwner, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
 import { listFields, shownFilters, type Fields } from "./input-schema.ts";
 import { planSchema, presentPlan } from "./present-bulk.ts";
-import type { Arguments, Call, Tool } from "./tool.ts";
+import type { Call, Tool } from "./tool.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
 
@@ -35,7 +36,7 @@ export function createPlanLinks(): Tool {
     run: async (args, call) => {
       const { bulk } = call.surface;
       const wanted = await readWanted(args, call);
-      const { plan, unmapped, format } = await bulk.plan(wanted, readOwner(call), call.signal);
+      const { plan, unmapped, format } = await bulk.plan(wanted, call.surface, call.signal);
       return {
         plan: {
           ...(await presentPlan(plan, bulk)),
@@ -84,7 +85,7 @@ type PlanArguments = {
 };
 
 /** Exactly one source; and changes where, and only where, filters name the links. */
-async function readWanted(args: Arguments, call: Call): Promise<PlanWanted> {
+async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   const given = args as PlanArguments;
   const { operation, undo, filters } = given;
   if (undo !== undefined) {

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import type { Bulk } from "../bulk/bulk.ts";
-import { limits } from "../contract/policy.ts";
 import { estimatePart, estimateSeconds } from "../bulk/pace.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { limits } from "../contract/policy.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/journal.ts";
 import { countActs, type Plan, type PlanAction, type PlanRow } from "../state/plans.ts";
 import type { Fact, Preview } from "./approval/act.ts";
 import { writePlanUri } from "./bulk-uris.ts";
 import { quote } from "./inert.ts";
-import type { JsonObject } from "./tool.ts";
 
 /** Plans and jobs as an assistant reads them, and as a person does before saying yes. */
 

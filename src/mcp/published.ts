@@ -1,6 +1,7 @@
+import type { JsonObject } from "../contract/json.ts";
 import type { Mode } from "./mode.ts";
 import { once } from "./once.ts";
-import type { JsonObject, Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /**
  * The tools' JSON Schemas, which the build has written already (test/tools/build.js): writing them

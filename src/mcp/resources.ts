@@ -8,8 +8,8 @@ import { describeAccess } from "./explain-access.ts";
 import type { Failure } from "./failure.ts";
 import type { Guard } from "./guard.ts";
 import { makeInert } from "./inert.ts";
+import type { ServerOptions } from "./protocol/server-options.ts";
 import { findKind } from "./resource-kind.ts";
-import type { ServerOptions } from "./server.ts";
 import { listVisible } from "./toolbox.ts";
 import { templateView, viewType } from "./views.ts";
 

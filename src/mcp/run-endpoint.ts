@@ -1,4 +1,5 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Preview } from "./approval/act.ts";
 import { previewChange, previewDeletion } from "./approval/preview.ts";
@@ -6,12 +7,12 @@ import { look } from "./failure.ts";
 import { findTarget } from "./find-target.ts";
 import { presentBody } from "./present.ts";
 import { findKind, type ResourceKind } from "./resource-kind.ts";
-import type { Arguments, Call, JsonObject } from "./tool.ts";
+import type { Call } from "./tool.ts";
 
 /** A call of a tool that is an entry of the contract. */
 export async function runEndpoint(
   endpoint: Endpoint,
-  args: Arguments,
+  args: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
@@ -41,7 +42,7 @@ export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boo
   return effect === "destroy" || approval_fields.length > 0;
 }
 
-async function send(endpoint: Endpoint, input: Arguments, call: Call): Promise<JsonObject> {
+async function send(endpoint: Endpoint, input: JsonObject, call: Call): Promise<JsonObject> {
   const body: unknown = await call.ask(endpoint, input);
   // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
   return presentBody(endpoint, body as JsonObject, call.surface.linkHost);
@@ -64,7 +65,7 @@ async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Pr
 }
 
 /** What this call would change, as far as that can be known. */
-function findChanges({ body }: Endpoint, given: Arguments, { record, state }: Target): JsonObject {
+function findChanges({ body }: Endpoint, given: JsonObject, { record, state }: Target): JsonObject {
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = given[field];
     if (value === undefined) return false;

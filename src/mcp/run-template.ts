@@ -1,10 +1,12 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { faultOf, validationFailed } from "../contract/problem.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Preview } from "./approval/act.ts";
-import { explainProblem, ToolFailure } from "./failure.ts";
+import { explainEnd, ToolFailure } from "./failure.ts";
 import { presentBody } from "./present.ts";
+import { showTemplate } from "./template-view.ts";
 import {
   pickText,
   previewPublication,
@@ -15,8 +17,7 @@ import {
   type Known,
   type TemplateText,
 } from "./templates.ts";
-import type { Arguments, Call, JsonObject } from "./tool.ts";
-import { showTemplate } from "./template-view.ts";
+import type { Call } from "./tool.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
@@ -24,7 +25,7 @@ const { publish, unpublish, restore, preview } = contract.pageTemplate;
 
 export async function runTemplate(
   endpoint: Endpoint,
-  args: Arguments,
+  args: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
@@ -35,7 +36,7 @@ export async function runTemplate(
   return result;
 }
 
-async function approve(endpoint: Endpoint, given: Arguments, call: Call): Promise<void> {
+async function approve(endpoint: Endpoint, given: JsonObject, call: Call): Promise<void> {
   const text = pickText(given);
   const hasBody = endpoint === publish && text.body !== undefined;
   const replaces = hasBody && text.css !== undefined;
@@ -56,7 +57,7 @@ async function approve(endpoint: Endpoint, given: Arguments, call: Call): Promis
 async function refuseUnsound(text: Partial<TemplateText>, { ask, surface }: Call): Promise<void> {
   if (text.body !== undefined && isBlank(text.body)) {
     const problem = validationFailed([faultOf("body", "can't be blank")]);
-    throw new ToolFailure(explainProblem({ tool: publish.tool, endpoint: publish }, problem));
+    throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
   }
   if (!surface.mayAsk(preview)) return;
   try {
@@ -70,7 +71,7 @@ async function refuseUnsound(text: Partial<TemplateText>, { ask, surface }: Call
 
 function describe(
   endpoint: Endpoint,
-  given: Arguments,
+  given: JsonObject,
   known: Known,
   call: Call,
 ): Promise<Preview> {
@@ -84,6 +85,6 @@ function describe(
   }
 }
 
-function readId({ id }: Arguments): string | undefined {
+function readId({ id }: JsonObject): string | undefined {
   return typeof id === "string" ? id : undefined;
 }

@@ -5,25 +5,16 @@ import {
   type JsonSchemaValidatorResult,
 } from "@modelcontextprotocol/server";
 import { answerCall } from "./answer-call.ts";
-import type { Gate } from "./approval/gate.ts";
+import { serveCompletions } from "./completions.ts";
 import { createGuard } from "./guard.ts";
 import { quote } from "./inert.ts";
-import { serveCompletions } from "./completions.ts";
 import { servePrompts } from "./prompts.ts";
+import type { ServerOptions } from "./protocol/server-options.ts";
 import { serveResources } from "./resources.ts";
-import { serveTasks, tasksExtension } from "./tasks.ts";
+import { tasksExtension } from "./results/job-task.ts";
+import { serveTasks } from "./tasks.ts";
+import type { Tool } from "./tool.ts";
 import { listVisible, type Toolbox } from "./toolbox.ts";
-import type { Surface, Tool } from "./tool.ts";
-
-/** What an assistant is connected to: one key's tools, resources and prompts. */
-
-export type ServerOptions = {
-  readonly toolbox: Toolbox;
-  readonly surface: Surface;
-  readonly gate: Gate;
-  readonly version: string;
-  readonly report: (error: unknown) => string;
-};
 
 const instructions = [
   "Waypost manages dynamic links: addresses that open an app, a store or a web page.",

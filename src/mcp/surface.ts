@@ -4,7 +4,8 @@ import type { Client } from "../client/client.ts";
 import type { KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Scope } from "../contract/policy.ts";
-import { createAccess } from "./access.ts";
+import { Problem } from "../contract/problem.ts";
+import { createAccess, type Access } from "./access.ts";
 import { probe } from "./probe.ts";
 import type { Surface } from "./tool.ts";
 
@@ -40,7 +41,7 @@ export function createSurface(options: SurfaceOptions): Surface {
   let exploring: Promise<void> | undefined;
 
   return {
-    client,
+    call: learnFrom(client, access),
     bulk,
     origin,
     access,
@@ -69,6 +70,21 @@ export function createSurface(options: SurfaceOptions): Surface {
       latest = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
     },
+  };
+}
+
+/** What a job is answered teaches as much of the key as what a tool is. */
+function learnFrom(client: Client, access: Access): Client["call"] {
+  return async (endpoint, input, signal) => {
+    try {
+      const output = await client.call(endpoint, input, signal);
+      access.noteGranted(endpoint);
+      return output;
+    } catch (error) {
+      const isRefusal = error instanceof Problem && error.status === 401;
+      if (isRefusal) access.noteRefused(endpoint, error.message);
+      throw error;
+    }
   };
 }
 

@@ -1,8 +1,9 @@
 import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { Fact } from "./approval/act.ts";
 import { ToolFailure } from "./failure.ts";
 import { describeChanges, pickText, readKnownOrNone } from "./templates.ts";
-import type { Arguments, Call, JsonObject } from "./tool.ts";
+import type { Call } from "./tool.ts";
 
 /** What a client that has room for a view is given beside the page of `preview_template`. */
 
@@ -22,7 +23,7 @@ const agents = {
 const patience_ms = 5000;
 
 export async function showTemplate(
-  given: Arguments,
+  given: JsonObject,
   { html }: JsonObject,
   call: Call,
 ): Promise<void> {
@@ -35,7 +36,7 @@ export async function showTemplate(
   call.attachView({ pages: { ios: html, android, desktop }, changes });
 }
 
-async function compareWithLive(given: Arguments, call: Call): Promise<readonly Fact[]> {
+async function compareWithLive(given: JsonObject, call: Call): Promise<readonly Fact[]> {
   const text = pickText(given);
   const needsDraft = text.body === undefined || text.css === undefined;
   const { live, draft } = await readKnownOrNone(call, needsDraft);

@@ -1,11 +1,12 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { WholeTemplateVersion } from "../contract/page-template.ts";
 import type { Fact, Preview } from "./approval/act.ts";
 import { compareLines, type Change } from "./difference.ts";
 import { look, ToolFailure } from "./failure.ts";
 import { quote } from "./inert.ts";
-import type { Arguments, Call } from "./tool.ts";
+import type { Call } from "./tool.ts";
 
 /** What a person reads before all links' pages change, or the draft is lost. */
 
@@ -51,7 +52,7 @@ async function readDraft({ ask, surface }: Asking): Promise<TemplateText | undef
 }
 
 export async function previewPublication(
-  given: Arguments,
+  given: JsonObject,
   { live, draft }: Known,
   call: Asking,
 ): Promise<Preview> {
@@ -100,7 +101,7 @@ function describeNone(error: unknown): Known {
   return { live: null, draft: nothing };
 }
 
-export function pickText({ body, css }: Arguments): Partial<TemplateText> {
+export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
   return {
     ...(typeof body === "string" && { body }),
     ...(typeof css === "string" && { css }),

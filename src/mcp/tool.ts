@@ -1,17 +1,15 @@
 import type { Bulk } from "../bulk/bulk.ts";
 import type { Client } from "../client/client.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { Access, Reading } from "./access.ts";
 import type { Act } from "./approval/act.ts";
-import type { Task } from "./tasks.ts";
+import type { Task } from "./results/job-task.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 
 export const groups = ["links", "short_links", "apps", "projects", "templates", "bulk"] as const;
 export type Group = (typeof groups)[number];
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-export type Arguments = Readonly<Record<string, unknown>>;
 
 export type Tool = {
   readonly name: string;
@@ -30,8 +28,8 @@ export type Tool = {
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => Reading;
   /** Throws a ToolFailure that names everything that is wrong with the arguments. */
-  readonly check: (given: unknown) => Arguments;
-  readonly run: (args: Arguments, call: Call) => Promise<JsonObject>;
+  readonly check: (given: unknown) => JsonObject;
+  readonly run: (args: JsonObject, call: Call) => Promise<JsonObject>;
   /** The address of the view that shows the tool's result. */
   readonly view?: string | undefined;
 };
@@ -48,8 +46,9 @@ export type Annotations = {
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
 export type Surface = {
-  readonly client: Client;
   readonly access: Access;
+  /** Asks the deployment, and learns from every answer what the key may do. */
+  readonly call: Client["call"];
   /** Plans and jobs of all keys; each is shown its own. */
   readonly bulk: Bulk;
   /** The deployment's address. */

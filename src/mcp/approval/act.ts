@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Arguments } from "../tool.ts";
+import type { JsonObject } from "../../contract/json.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
 export type Act = {
   readonly tool: string;
-  readonly args: Arguments;
+  readonly args: JsonObject;
   /** The target's UUID. */
   readonly target: string;
   /** The target as it is now, but for what changes by itself. */

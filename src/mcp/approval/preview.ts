@@ -1,10 +1,11 @@
 import { uuidPattern } from "../../contract/fields.ts";
 import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { writeAddress } from "../../contract/link-address.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quote } from "../inert.ts";
 import type { ResourceKind } from "../resource-kind.ts";
-import type { Call, JsonObject } from "../tool.ts";
+import type { Call } from "../tool.ts";
 import type { Fact, Preview } from "./act.ts";
 
 /** What a person reads before they approve: the target, and what else hangs on it. */
