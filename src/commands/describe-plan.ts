@@ -1,10 +1,10 @@
 import type { Bulk } from "../bulk/bulk.ts";
+import { estimateSeconds } from "../bulk/pace.ts";
 import type { MadePlan } from "../bulk/planner.ts";
 import { isBlank } from "../contract/text.ts";
-import { quote, showHidden } from "../mcp/inert.ts";
-import { estimateSeconds } from "../bulk/pace.ts";
 import { listChanges } from "../mcp/present-bulk.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../state/plans.ts";
+import { quote, showHidden } from "../text/show-hidden.ts";
 import { describeSeconds } from "./describe-time.ts";
 
 /** A plan as a person reads it before they say yes. */

@@ -1,8 +1,8 @@
-import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
 import { Unsteady } from "../bulk/read-list.ts";
+import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
 import { CallFailure, type FailureCode } from "../client/failure.ts";
 import { Problem } from "../contract/problem.ts";
-import { showHidden } from "../mcp/inert.ts";
+import { showHidden } from "../text/show-hidden.ts";
 
 /** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
 export function explainFailure(error: unknown): string | undefined {

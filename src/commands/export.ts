@@ -1,13 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { link, rename, rm, stat } from "node:fs/promises";
-import { randomUUID } from "node:crypto";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { countEach, exportFormats, writeWhole, type ExportFormat } from "../bulk/export-links.ts";
 import { selectParts } from "../bulk/select-links.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
-import { makeInert, quote } from "../mcp/inert.ts";
+import { makeInert, quote } from "../text/show-hidden.ts";
 import { withKnownDesk, type DeskOptions } from "./bulk-desk.ts";
 import { readCode } from "./data-folder.ts";
 import { claimStdout, printJson, say } from "./output.ts";

@@ -1,8 +1,8 @@
 import { UsageFault } from "../config.ts";
-import { quote } from "../mcp/inert.ts";
 import { presentReceipt } from "../mcp/present-bulk.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
+import { quote } from "../text/show-hidden.ts";
 import { refuseReadOnly, withKnownDesk, type Desk, type DeskOptions } from "./bulk-desk.ts";
 import { carryOut } from "./carry-out.ts";
 import { showLine } from "./describe-plan.ts";

@@ -3,8 +3,8 @@ import { addAbortSignal, type Readable } from "node:stream";
 import type { RowSource } from "../bulk/read-rows.ts";
 import { findEncoding } from "../bulk/read-text.ts";
 import { UsageFault } from "../config.ts";
+import { quote } from "../text/show-hidden.ts";
 import { readCode } from "./data-folder.ts";
-import { quote } from "../mcp/inert.ts";
 
 /** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
 

@@ -1,9 +1,9 @@
 import type { Bulk } from "../bulk/bulk.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { quote } from "../mcp/inert.ts";
 import { presentJob, presentReceipt } from "../mcp/present-bulk.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
+import { quote } from "../text/show-hidden.ts";
 import { Interrupted, type Desk } from "./bulk-desk.ts";
 import { showLine, type Unit } from "./describe-plan.ts";
 import { print, printJson, say } from "./output.ts";

@@ -1,6 +1,6 @@
 import type { Plan } from "../state/plans.ts";
+import { makeInert } from "../text/show-hidden.ts";
 import { readBulkUri, writePlanUri } from "./bulk-uris.ts";
-import { makeInert } from "./inert.ts";
 import { presentRow } from "./present-bulk.ts";
 import type { ServerOptions } from "./protocol/server-options.ts";
 import { listVisible } from "./toolbox.ts";

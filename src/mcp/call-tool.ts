@@ -1,12 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { makeInert } from "../text/show-hidden.ts";
 import { advise } from "./advice.ts";
 import type { Gate } from "./approval/gate.ts";
 import { PersonAsked, type Person } from "./approval/person.ts";
 import { explainEnd, refuseDenied, ToolFailure, type Failure } from "./failure.ts";
 import { describeFault } from "./guard.ts";
-import { makeInert } from "./inert.ts";
 import { findKind } from "./resource-kind.ts";
 import type { Task } from "./results/job-task.ts";
 import type { Picture, Progress, Surface, Tool } from "./tool.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { JsonObject } from "../contract/json.ts";
-import { findNearest } from "../contract/nearest.ts";
 import { unwrap } from "../contract/unwrap.ts";
+import { findNearest } from "../text/nearest-name.ts";
+import { quote } from "../text/show-hidden.ts";
 import { refuseArguments } from "./failure.ts";
-import { quote } from "./inert.ts";
 import { parseJson } from "./parse-json.ts";
 import type { CallProblem } from "./problems.ts";
 

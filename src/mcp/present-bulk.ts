@@ -6,9 +6,9 @@ import { limits } from "../contract/policy.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/journal.ts";
 import { countActs, type Plan, type PlanAction, type PlanRow } from "../state/plans.ts";
+import { quote } from "../text/show-hidden.ts";
 import type { Fact, Preview } from "./approval/act.ts";
 import { writePlanUri } from "./bulk-uris.ts";
-import { quote } from "./inert.ts";
 
 /** Plans and jobs as an assistant reads them, and as a person does before saying yes. */
 

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { limits } from "../contract/policy.ts";
-import { quote } from "./inert.ts";
+import { quote } from "../text/show-hidden.ts";
 
 /** Ways of working that a person starts by name. */
 

@@ -2,12 +2,12 @@ import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprot
 import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { budgets, limits, paging } from "../contract/policy.ts";
+import { makeInert } from "../text/show-hidden.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
 import { callTool } from "./call-tool.ts";
 import { describeAccess } from "./explain-access.ts";
 import type { Failure } from "./failure.ts";
 import type { Guard } from "./guard.ts";
-import { makeInert } from "./inert.ts";
 import type { ServerOptions } from "./protocol/server-options.ts";
 import { findKind } from "./resource-kind.ts";
 import { listVisible } from "./toolbox.ts";

@@ -4,10 +4,10 @@ import {
   Server,
   type JsonSchemaValidatorResult,
 } from "@modelcontextprotocol/server";
+import { quote } from "../text/show-hidden.ts";
 import { answerCall } from "./answer-call.ts";
 import { serveCompletions } from "./completions.ts";
 import { createGuard } from "./guard.ts";
-import { quote } from "./inert.ts";
 import { servePrompts } from "./prompts.ts";
 import type { ServerOptions } from "./protocol/server-options.ts";
 import { serveResources } from "./resources.ts";

@@ -2,10 +2,10 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WholeTemplateVersion } from "../contract/page-template.ts";
+import { compareLines, type Change } from "../text/compare-lines.ts";
+import { quote } from "../text/show-hidden.ts";
 import type { Fact, Preview } from "./approval/act.ts";
-import { compareLines, type Change } from "./difference.ts";
 import { look, ToolFailure } from "./failure.ts";
-import { quote } from "./inert.ts";
 import type { Call } from "./tool.ts";
 
 /** What a person reads before all links' pages change, or the draft is lost. */

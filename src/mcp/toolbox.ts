@@ -1,12 +1,12 @@
-import type { Mode } from "./mode.ts";
+import { findNearest } from "../text/nearest-name.ts";
+import { quote } from "../text/show-hidden.ts";
 import { deriveTools } from "./endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
-import { quote } from "./inert.ts";
 import { createExportLinks } from "./export-tool.ts";
 import { createJobTools } from "./job-tools.ts";
+import type { Mode } from "./mode.ts";
 import { createPlanLinks } from "./plan-tool.ts";
-import { findNearest } from "../contract/nearest.ts";
 import { takePublished } from "./published.ts";
 import { groups, type Surface, type Tool } from "./tool.ts";
 

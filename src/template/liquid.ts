@@ -1,5 +1,5 @@
 import { Context, defaultOperators, Drop, Liquid, toValue, type Template } from "liquidjs";
-import { escapeText } from "./escape.ts";
+import { escapeText } from "../text/escape-html.ts";
 import { mark } from "./clean-html.ts";
 import { listFilters, measure, measureSearch, readText, type Spend } from "./liquid-filters.ts";
 import { findShapeFaults, type Fault } from "./liquid-shape.ts";

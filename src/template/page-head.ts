@@ -1,4 +1,4 @@
-import { escapeText } from "./escape.ts";
+import { escapeText } from "../text/escape-html.ts";
 import { isWebAddress } from "./html-rules.ts";
 import type { PageSubject } from "./page-input.ts";
 

@@ -1,4 +1,4 @@
-import { escapeText } from "./escape.ts";
+import { escapeText } from "../text/escape-html.ts";
 import type { PageButton } from "./page-input.ts";
 
 /**

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareLines, type Change } from "../../src/mcp/difference.ts";
+import { compareLines, type Change } from "../../src/text/compare-lines.ts";
 
 /** What a person is shown of a change must be the change, and all of it. */
 

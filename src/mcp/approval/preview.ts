@@ -3,7 +3,7 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { writeAddress } from "../../contract/link-address.ts";
 import { isBlank } from "../../contract/text.ts";
-import { quote } from "../inert.ts";
+import { quote } from "../../text/show-hidden.ts";
 import type { ResourceKind } from "../resource-kind.ts";
 import type { Call } from "../tool.ts";
 import type { Fact, Preview } from "./act.ts";
