@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-import { listEndpoints } from "../src/contract/index.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
+import { listEndpoints } from "../src/contract/index.ts";
 
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
@@ -13,8 +13,8 @@ import { bitly } from "../src/bulk/formats/bitly.ts";
 import { branch } from "../src/bulk/formats/branch.ts";
 import { firebase } from "../src/bulk/formats/firebase.ts";
 import { shortIo } from "../src/bulk/formats/short-io.ts";
-import { createToolbox } from "../src/mcp/toolbox.ts";
-import { groups } from "../src/mcp/tool.ts";
+import { createToolbox } from "../src/mcp/tools/toolbox.ts";
+import { groups } from "../src/mcp/tools/tool.ts";
 import { bundle, createFolder, startServe } from "./support/command.ts";
 import { answering, openStage, ownerFacts } from "./support/stage.ts";
 

@@ -1,7 +1,7 @@
 import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import type { Owner } from "../bulk/owner.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { printKey } from "../mcp/surface.ts";
+import { printKey } from "../mcp/access/key-context.ts";
 import { prepareState } from "./assistant.ts";
 import { openDeployment } from "./deployment.ts";
 import { clock, random, requireData } from "./embedded.ts";

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { MadePlan } from "../bulk/planner.ts";
 import { UsageFault } from "../config.ts";
-import { presentPlan, previewPlan } from "../mcp/present-bulk.ts";
+import { presentPlan, previewPlan } from "../mcp/tools/bulk/show-job.ts";
 import { countActs, isFaulty, type Plan } from "../state/plans.ts";
 import { askToGoOn } from "./ask.ts";
 import { Interrupted, type Desk } from "./bulk-desk.ts";

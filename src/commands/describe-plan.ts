@@ -2,7 +2,7 @@ import type { Bulk } from "../bulk/bulk.ts";
 import { estimateSeconds } from "../bulk/pace.ts";
 import type { MadePlan } from "../bulk/planner.ts";
 import { isBlank } from "../contract/text.ts";
-import { listChanges } from "../mcp/present-bulk.ts";
+import { listChanges } from "../mcp/tools/bulk/show-job.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../state/plans.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { describeSeconds } from "./describe-time.ts";

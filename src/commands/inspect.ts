@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
-import type { Toolbox } from "../mcp/toolbox.ts";
-import type { Surface } from "../mcp/tool.ts";
+import type { Surface } from "../mcp/tools/tool.ts";
+import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { chooseTools, createAssistant, learnKey, prepareState } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 

@@ -1,5 +1,5 @@
 import { UsageFault } from "../config.ts";
-import { presentReceipt } from "../mcp/present-bulk.ts";
+import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
 import { quote } from "../text/show-hidden.ts";

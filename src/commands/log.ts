@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { destination, pino } from "pino";
 import type { Config } from "../config.ts";
-import { once } from "../mcp/once.ts";
+import { once } from "../mcp/schemas/once.ts";
 
 type Write = (facts: object, message: string) => void;
 export type Log = { readonly debug: Write; readonly warn: Write; readonly error: Write };

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { createClient, type Client } from "../client/client.ts";
-import { printKey } from "../mcp/surface.ts";
+import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";

@@ -1,7 +1,7 @@
 import { UsageFault } from "../config.ts";
 import { conditions, linkFilters, type FilterInput } from "../contract/filters.ts";
 import { paging } from "../contract/policy.ts";
-import { decodeFilter, findFilterFault, findRepeated } from "../mcp/check-filters.ts";
+import { decodeFilter, findFilterFault, findRepeated } from "../mcp/schemas/check-filters.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 

@@ -1,6 +1,6 @@
 import type { Bulk } from "../bulk/bulk.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { presentJob, presentReceipt } from "../mcp/present-bulk.ts";
+import { presentJob, presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
 import { quote } from "../text/show-hidden.ts";

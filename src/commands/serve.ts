@@ -1,13 +1,13 @@
+import { timingSafeEqual } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { timingSafeEqual } from "node:crypto";
 import { UsageFault, type Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
-import type { Caller } from "../mcp/doors.ts";
-import { createMcpHttp, type McpHttp } from "../mcp/http.ts";
-import type { Toolbox } from "../mcp/toolbox.ts";
+import type { Toolbox } from "../mcp/tools/toolbox.ts";
+import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
+import type { Caller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import {
   chooseTools,

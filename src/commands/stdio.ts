@@ -1,10 +1,10 @@
-import type { Server } from "@modelcontextprotocol/server";
 import type { Writable } from "node:stream";
+import type { Server } from "@modelcontextprotocol/server";
 import type { Config } from "../config.ts";
-import { createListener, type Listener } from "../mcp/approval/listener.ts";
+import { createListener, type Listener } from "../mcp/approval/page-server.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
-import { serveOverStdio } from "../mcp/stdio.ts";
-import { watchVisible, type Toolbox } from "../mcp/toolbox.ts";
+import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { serveOverStdio } from "../mcp/transport/stdio.ts";
 import {
   chooseTools,
   createAssistant,
@@ -15,8 +15,8 @@ import {
 import { openDeployment, type Deployment } from "./deployment.ts";
 import { createLog, createReport, type Log } from "./log.ts";
 import { claimStdout } from "./output.ts";
-import { describeLinkOrigin } from "./places.ts";
 import { openPin } from "./pin-file.ts";
+import { describeLinkOrigin } from "./places.ts";
 import { readApiKey } from "./secrets.ts";
 
 type StdioOptions = {

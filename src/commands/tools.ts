@@ -1,8 +1,8 @@
 import type { Config } from "../config.ts";
-import { describeTools } from "../mcp/server.ts";
-import type { Reading } from "../mcp/access.ts";
-import type { Surface } from "../mcp/tool.ts";
-import { listVisible, type Toolbox } from "../mcp/toolbox.ts";
+import type { Reading } from "../mcp/access/key-access.ts";
+import { describeTools } from "../mcp/protocol/server.ts";
+import type { Surface } from "../mcp/tools/tool.ts";
+import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { openDeployment } from "./deployment.ts";
 import { inspectTools } from "./inspect.ts";
 import { createLog, createReport } from "./log.ts";

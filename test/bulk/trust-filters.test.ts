@@ -9,9 +9,9 @@ import {
   type FilterInput,
   type ListInput,
 } from "../../src/contract/filters.ts";
-import { createMatcher } from "../../src/contract/match-filter.ts";
 import { links, type Link } from "../../src/contract/links.ts";
-import { findFilterFault } from "../../src/mcp/check-filters.ts";
+import { createMatcher } from "../../src/contract/match-filter.ts";
+import { findFilterFault } from "../../src/mcp/schemas/check-filters.ts";
 import { day, plantLinks, type Seed } from "../support/planting.ts";
 import { openPlanner, type Planner } from "./planner.ts";
 

@@ -5,7 +5,7 @@ import { openDeployment } from "../../src/commands/deployment.ts";
 import { clock } from "../../src/commands/embedded.ts";
 import { attachFront, createHttpServer } from "../../src/commands/front.ts";
 import { readConfig } from "../../src/config.ts";
-import { createMcpHttp } from "../../src/mcp/http.ts";
+import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";
 import { addFixtures } from "./add-fixtures.ts";
 

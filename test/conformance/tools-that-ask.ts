@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   acceptedContent,
   inputRequired,
@@ -7,8 +8,7 @@ import {
   type ElicitRequestFormParams,
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
-import { randomBytes } from "node:crypto";
-import { seal, unseal } from "../../src/mcp/approval/seal.ts";
+import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
 import { say, type Asked, type FixtureTool } from "./fixture.ts";
 
 /** The suite's tools that need something of the client before they can answer. */

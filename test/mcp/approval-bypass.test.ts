@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { canonize, digestAct, type Act } from "../../src/mcp/approval/act.ts";
-import { seal, unseal } from "../../src/mcp/approval/seal.ts";
+import { canonize, digestAct, type Act } from "../../src/mcp/approval/approval-request.ts";
+import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
 import {
   createAssistantWorld,
   readToken,

@@ -3,7 +3,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createListener, type Listener } from "../../src/mcp/approval/listener.ts";
+import { createListener, type Listener } from "../../src/mcp/approval/page-server.ts";
 
 /** The door of the approval page over stdio: on loopback, and open only while somebody waits. */
 

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createListener, type Listener } from "../../src/mcp/approval/listener.ts";
+import { createListener, type Listener } from "../../src/mcp/approval/page-server.ts";
 import { approvalPath } from "../../src/mcp/approval/page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";

@@ -1,11 +1,11 @@
-import { Server } from "@modelcontextprotocol/server";
 import { setImmediate as turn } from "node:timers/promises";
+import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { createAccess } from "../../src/mcp/access.ts";
-import { createMcpHttp } from "../../src/mcp/http.ts";
-import type { KnownKey } from "../../src/mcp/surface.ts";
-import type { Surface } from "../../src/mcp/tool.ts";
-import { createToolbox } from "../../src/mcp/toolbox.ts";
+import { createAccess } from "../../src/mcp/access/key-access.ts";
+import type { KnownKey } from "../../src/mcp/access/key-context.ts";
+import type { Surface } from "../../src/mcp/tools/tool.ts";
+import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
+import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { listenRequest, modernCall } from "../support/mcp-post.ts";
 
 /** What each key has behind `/mcp`, for how long, and how much of it at once. */

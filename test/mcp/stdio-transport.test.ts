@@ -1,10 +1,10 @@
-import { Server } from "@modelcontextprotocol/server";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
+import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
-import { serveOverStdio } from "../../src/mcp/stdio.ts";
+import { createStdioTransport } from "../../src/mcp/transport/stdio-transport.ts";
+import { serveOverStdio } from "../../src/mcp/transport/stdio.ts";
 import { createGate } from "../support/gate.ts";
 import { callOf, handshake } from "../support/mcp-raw.ts";
 import { collectGarbage } from "../support/measure-held.ts";

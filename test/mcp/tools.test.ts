@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listEndpoints } from "../../src/contract/index.ts";
-import { descriptions } from "../../src/mcp/descriptions.ts";
-import { describeTools } from "../../src/mcp/server.ts";
-import { createToolbox, UnknownTool } from "../../src/mcp/toolbox.ts";
+import { describeTools } from "../../src/mcp/protocol/server.ts";
+import { descriptions } from "../../src/mcp/tools/endpoints/descriptions.ts";
+import { createToolbox, UnknownTool } from "../../src/mcp/tools/toolbox.ts";
 import { answering, openStage, type ShownTool, type Stage } from "../support/stage.ts";
 
 /** The tools against the words of design.md, "Tools", copied here by hand. */

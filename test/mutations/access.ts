@@ -43,7 +43,7 @@ export const access: readonly Mutation[] = [
   },
   {
     id: "A4",
-    file: "src/mcp/access.ts",
+    file: "src/mcp/access/key-access.ts",
     what: "one lacking call hides a tool that was granted before",
     find: `
       if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
@@ -63,7 +63,7 @@ export const access: readonly Mutation[] = [
   },
   {
     id: "A6",
-    file: "src/mcp/access.ts",
+    file: "src/mcp/access/key-access.ts",
     what: "declared scopes no longer rule out master endpoints",
     find: `
   if (auth === "master") return { state: "denied", reason: messages.master_required };
@@ -74,7 +74,7 @@ export const access: readonly Mutation[] = [
   },
   {
     id: "A7",
-    file: "src/mcp/access.ts",
+    file: "src/mcp/access/key-access.ts",
     what: "a refusal that names no scope no longer counts against the tool",
     find: "named.length === 0 || ",
     replace: "",

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const approval: readonly Mutation[] = [
   {
     id: "B1",
-    file: "src/mcp/approval/gate.ts",
+    file: "src/mcp/approval/require-approval.ts",
     what: "a form's 'no' does not use the question up",
     find: `    const isFirst = await seals.take(sealed);
     if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
@@ -16,7 +16,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B2",
-    file: "src/mcp/approval/gate.ts",
+    file: "src/mcp/approval/require-approval.ts",
     what: "with a PIN set, a form's answer still counts",
     find: `
       if (hasPin) return passPage(act, digest);
@@ -30,7 +30,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B3",
-    file: "src/mcp/approval/act.ts",
+    file: "src/mcp/approval/approval-request.ts",
     what: "target's state left out of the digest",
     find: "canonize([keyPrint, tool, args, target, state])",
     replace: "canonize([keyPrint, tool, args, target])",
@@ -38,7 +38,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B4",
-    file: "src/mcp/approval/seal.ts",
+    file: "src/mcp/approval/approval-token.ts",
     what: "a second spelling of a signature is accepted",
     find: `    given.toString("base64url") === mark &&
 `,
@@ -83,7 +83,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B8",
-    file: "src/mcp/approval/listener.ts",
+    file: "src/mcp/approval/page-server.ts",
     what: "the page listens on all interfaces",
     find: ".listen({ host, port: 0 }, resolve)",
     replace: ".listen({ port: 0 }, resolve)",

@@ -12,7 +12,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N2",
-    file: "src/mcp/access.ts",
+    file: "src/mcp/access/key-access.ts",
     what: "what a master endpoint says of scopes makes the key a master key",
     find: `isLacking && endpoint.auth === "project");`,
     replace: "isLacking);",
@@ -40,7 +40,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N5",
-    file: "src/mcp/approval/gate.ts",
+    file: "src/mcp/approval/require-approval.ts",
     what: "a form lets any number through, not only the number of rows",
     find: "if (count !== undefined && answer.count !== count)",
     replace: "if (count !== undefined && answer.count === undefined)",
@@ -73,7 +73,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N9",
-    file: "src/mcp/approval/gate.ts",
+    file: "src/mcp/approval/require-approval.ts",
     what: "a question that grew old is refused, and not asked anew",
     find: `
     if (isStale) throw await askClient(act, digest);
@@ -87,7 +87,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N10",
-    file: "src/mcp/run-endpoint.ts",
+    file: "src/mcp/tools/endpoints/run-endpoint.ts",
     what: "a key that may not read its target changes it without an approval",
     find: "if (state === null) return true;",
     replace: "if (state === null) return false;",

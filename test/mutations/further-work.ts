@@ -98,7 +98,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N27",
-    file: "src/mcp/sessions.ts",
+    file: "src/mcp/transport/legacy-sessions.ts",
     what: "room is made by a session whose client listens",
     find: "Math.sign(one.open) - Math.sign(other.open) || one.usedAt",
     replace: "one.usedAt",
@@ -106,7 +106,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N28",
-    file: "src/mcp/watch-end.ts",
+    file: "src/mcp/transport/response-end.ts",
     what: "an exchange whose client leaves is never over",
     find: `    cancel: async (reason) => {
       end();
@@ -117,7 +117,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N29",
-    file: "src/mcp/stdio-transport.ts",
+    file: "src/mcp/transport/stdio-transport.ts",
     what: "the end of input waits for a subscription",
     find: ` && message.method !== "subscriptions/listen") running.begin(message.id);`,
     replace: ") running.begin(message.id);",

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const stdio: readonly Mutation[] = [
   {
     id: "J1",
-    file: "src/mcp/read-lines.ts",
+    file: "src/mcp/transport/lines.ts",
     what: "a line of exactly the limit is too long",
     find: "const isTooLong = size > mostBytes;",
     replace: "const isTooLong = size >= mostBytes;",
@@ -12,7 +12,7 @@ export const stdio: readonly Mutation[] = [
   },
   {
     id: "J2",
-    file: "src/mcp/read-lines.ts",
+    file: "src/mcp/transport/lines.ts",
     what: "a too long line is kept in memory to its end",
     find: `    tail = Buffer.from(known.subarray(-keptBytes));
     parts = [];
@@ -23,7 +23,7 @@ export const stdio: readonly Mutation[] = [
   },
   {
     id: "J3",
-    file: "src/mcp/stdio-transport.ts",
+    file: "src/mcp/transport/stdio-transport.ts",
     what: "an error is answered under the id of what may be an answer to us",
     find: `if (!("id" in given) || !("method" in given)) return null;`,
     replace: `if (!("id" in given)) return null;`,
@@ -31,7 +31,7 @@ export const stdio: readonly Mutation[] = [
   },
   {
     id: "J4",
-    file: "src/mcp/stdio-transport.ts",
+    file: "src/mcp/transport/stdio-transport.ts",
     what: "a cancelled request is waited for at the end",
     find: `      if (isId(requestId)) running.end(requestId);
 `,

@@ -1,7 +1,7 @@
-import { paging } from "../../src/contract/policy.ts";
-import { receiptsPerPage } from "../../src/mcp/present-bulk.ts";
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
+import { paging } from "../../src/contract/policy.ts";
+import { receiptsPerPage } from "../../src/mcp/tools/bulk/show-job.ts";
 import type { Connected, ToolResult } from "./mcp-clients.ts";
 import type { WriteLog } from "./write-log.ts";
 

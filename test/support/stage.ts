@@ -1,19 +1,19 @@
-import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { randomBytes } from "node:crypto";
-import { sendByFetch } from "./by-fetch.ts";
+import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
 import { createClient, type SetTimer } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { Scope } from "../../src/contract/policy.ts";
 import type { Clock } from "../../src/contract/world.ts";
-import { createGate } from "../../src/mcp/approval/gate.ts";
-import type { Mode } from "../../src/mcp/mode.ts";
-import { createServer } from "../../src/mcp/server.ts";
-import { createSurface, type KnownKey } from "../../src/mcp/surface.ts";
-import { createToolbox, watchVisible } from "../../src/mcp/toolbox.ts";
+import { createSurface, type KnownKey } from "../../src/mcp/access/key-context.ts";
+import type { Mode } from "../../src/mcp/approval/mode.ts";
+import { createGate } from "../../src/mcp/approval/require-approval.ts";
+import { createServer } from "../../src/mcp/protocol/server.ts";
+import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { State } from "../../src/state/state.ts";
+import { sendByFetch } from "./by-fetch.ts";
 import { readResult, type ToolResult } from "./mcp-clients.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Fact, Preview } from "./act.ts";
+import type { Fact, Preview } from "./approval-request.ts";
 import { style } from "./page-style.ts";
 
 /** How the approval page reads. No script, nothing from elsewhere, no frame around it. */

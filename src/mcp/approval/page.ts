@@ -1,11 +1,11 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
 import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
-import type { Preview } from "./act.ts";
+import type { Preview } from "./approval-request.ts";
 import { pageHeaders, renderNotice, renderQuestion } from "./page-html.ts";
 
 /** The page on which a person approves or declines, whatever their assistant can show. */

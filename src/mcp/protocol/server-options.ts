@@ -1,6 +1,6 @@
-import type { Gate } from "../approval/gate.ts";
-import type { Surface } from "../tool.ts";
-import type { Toolbox } from "../toolbox.ts";
+import type { Gate } from "../approval/require-approval.ts";
+import type { Surface } from "../tools/tool.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
 
 /** What an assistant is connected to: one key's tools, resources and prompts. */
 export type ServerOptions = {

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import type { Bulk } from "../../bulk/bulk.ts";
+import type { Client } from "../../client/client.ts";
+import type { KeyFacts } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import type { Scope } from "../../contract/policy.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { Surface } from "../tools/tool.ts";
+import { createAccess, type Access } from "./key-access.ts";
+import { probe } from "./probe.ts";
+
+/** What is known of a key without asking the API. */
+export type KnownKey = {
+  readonly facts: KeyFacts | undefined;
+  readonly linkHost: string | undefined;
+  /** Whether the Open button of a link's page leads by a second host name. */
+  readonly hasSecondHost: boolean;
+  readonly linkInReferrer: boolean;
+};
+
+export type SurfaceOptions = {
+  readonly bulk: Bulk;
+  readonly origin: string;
+  readonly client: Client;
+  readonly key: string | undefined;
+  readonly scopes: readonly Scope[] | undefined;
+  readonly known: KnownKey;
+  /** Whether this configuration has the endpoint's tool. */
+  readonly isOffered: (endpoint: Endpoint) => boolean;
+  /** Asks the embedded service again; undefined for a key that is no more. */
+  readonly lookUp: () => Promise<KnownKey | undefined>;
+  readonly onChange: () => void;
+};
+
+/** What one key sees: made once for each key, and shared by all who show it. */
+export function createSurface(options: SurfaceOptions): Surface {
+  const { client, bulk, origin, key, scopes, known, isOffered, lookUp, onChange } = options;
+  const { facts } = known;
+  let latest = known;
+  const access = createAccess({ hasKey: key !== undefined, scopes, facts, onChange });
+  let exploring: Promise<void> | undefined;
+
+  return {
+    call: learnFrom(client, access),
+    bulk,
+    origin,
+    access,
+    key_print: printKey(key),
+    get linkHost() {
+      return latest.linkHost;
+    },
+    get hasSecondHost() {
+      return latest.hasSecondHost;
+    },
+    get linkInReferrer() {
+      return latest.linkInReferrer;
+    },
+    mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
+    explore: async () => {
+      if (access.hasFacts() || access.readKind() === "none") return;
+      exploring ??= probe({ client, access, isOffered }).catch(() => {
+        // A deployment out of reach teaches nothing; the next one who asks tries again.
+        exploring = undefined;
+      });
+      await exploring;
+    },
+    renew: async () => {
+      const current = await lookUp();
+      if (current === undefined || current === latest) return;
+      latest = current;
+      if (current.facts !== undefined) access.setFacts(current.facts);
+    },
+  };
+}
+
+/** What a job is answered teaches as much of the key as what a tool is. */
+function learnFrom(client: Client, access: Access): Client["call"] {
+  return async (endpoint, input, signal) => {
+    try {
+      const output = await client.call(endpoint, input, signal);
+      access.noteGranted(endpoint);
+      return output;
+    } catch (error) {
+      const isRefusal = error instanceof Problem && error.status === 401;
+      if (isRefusal) access.noteRefused(endpoint, error.message);
+      throw error;
+    }
+  };
+}
+
+export function printKey(key: string | undefined): string {
+  return createHash("sha256")
+    .update(`key ${key ?? ""}`)
+    .digest("base64url");
+}

@@ -1,0 +1,61 @@
+import type { Plan } from "../../state/plans.ts";
+import { makeInert } from "../../text/show-hidden.ts";
+import { presentRow } from "../tools/bulk/show-job.ts";
+import { readBulkUri, writePlanUri } from "../tools/bulk/uris.ts";
+import { listVisible } from "../tools/toolbox.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+/** What is too long for the result of a call: the rows of plans, and files of links. */
+
+type Page = { readonly uri: string; readonly mimeType: string; readonly text: string };
+
+const rowsPerPage = 100;
+
+/** Those of them that this configuration and this key have a tool for. */
+export function listBulkTemplates({ toolbox, surface }: ServerOptions) {
+  const names = new Set(listVisible(toolbox, surface).map(({ name }) => name));
+  return Object.entries(templates).flatMap(([tool, template]) =>
+    names.has(tool) ? [template] : [],
+  );
+}
+
+const templates = {
+  plan_links: {
+    uriTemplate: "waypost://plans/{id}/{page}",
+    name: "plan_rows",
+    title: "Rows of a plan",
+    description: "What a plan would do, link by link, before and after.",
+    mimeType: "application/json",
+  },
+  export_links: {
+    uriTemplate: "waypost://exports/{id}/{page}",
+    name: "export_page",
+    title: "Page of an export",
+    description: "A page of the file that export_links wrote, CSV or JSON.",
+  },
+} as const;
+
+/** Undefined for an address that is no page of these, or of another key's. */
+export async function readBulkPage(uri: string, options: ServerOptions): Promise<Page | undefined> {
+  const asked = readBulkUri(uri);
+  if (asked === undefined) return undefined;
+  const { kind, id, page } = asked;
+  const { bulk } = options.surface;
+  const owner = options.surface;
+  if (kind === "plans") {
+    const plan = await bulk.findPlan(id, owner);
+    if (plan === undefined) return undefined;
+    return { uri, mimeType: "application/json", text: await writeRows(plan, page, options) };
+  }
+  // A file is data, and is read exactly as it was written.
+  const found = await bulk.findExport(id, page, owner);
+  return found && { uri, mimeType: found.type, text: found.text };
+}
+
+async function writeRows(plan: Plan, page: number, { surface }: ServerOptions): Promise<string> {
+  const from = (page - 1) * rowsPerPage;
+  const rows = await surface.bulk.listRows(plan, { from, limit: rowsPerPage });
+  const isLast = rows.length < rowsPerPage;
+  const next = isLast ? {} : { next: writePlanUri(plan.id, page + 1) };
+  return JSON.stringify(makeInert({ rows: rows.map(presentRow), ...next }));
+}

@@ -1,0 +1,116 @@
+import { listNamedScopes } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import { messages } from "../../contract/messages.ts";
+import type { Code } from "./codes.ts";
+
+/** What to do next, in one sentence for the assistant: the part of an error that saves a guess. */
+
+type Context = {
+  readonly tool: string;
+  readonly endpoint?: Endpoint;
+  /** Whether the key may list what the endpoint is about. */
+  readonly isListed?: boolean;
+  readonly effect?: "none" | "unknown" | "done";
+  readonly retry?: "now" | "later" | "never";
+  /** What a refusal said. */
+  readonly message?: string;
+};
+
+const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = {
+  invalid_arguments: ({ tool }) =>
+    `Correct the arguments named in problems and call ${tool} again.`,
+  bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
+  key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
+  key_invalid: "Ask the user for another API key; explain_access tells what this one may do.",
+  account_suspended:
+    "Tell the user that the account is suspended; no call will work until it is not.",
+  scope_missing: (context) =>
+    `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
+  role_required:
+    "Tell the user that the key's owner lacks the role; do not try again with this key.",
+  plan_required: "Tell the user what needs a better plan, or call again without those fields.",
+  unauthorized: "Call explain_access to see what this key may do, and tell the user.",
+  not_found: adviseNotFound,
+  validation_failed: ({ tool }) => `Correct the fields named in problems and call ${tool} again.`,
+  rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
+  overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
+  unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
+  timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
+  outcome_unknown: adviseUnknown,
+  bad_response: ({ effect }) =>
+    effect === "unknown"
+      ? "Look whether it happened, and tell the user to check the deployment's base address."
+      : "Tell the user to check the deployment's base address.",
+  approval_required: ({ tool }) =>
+    `Show the user approval.preview; when they agree call ${tool} with the same arguments.`,
+  approval_declined: "The user said no: do not try again unless the user asks for it.",
+  plan_changed: "Make the plan again and show the user what it would do now.",
+  cancelled: ({ effect, tool }) =>
+    effect === "unknown"
+      ? "Look whether it happened before you repeat it."
+      : `Call ${tool} again if it is still wanted.`,
+  internal: ({ retry }) =>
+    retry === "never"
+      ? "Look whether it happened before you repeat it, and tell the user the reference."
+      : "Try once more; if it fails again, tell the user the reference.",
+};
+
+export function advise(code: Code, context: Context): string {
+  const sentence = advice[code];
+  return typeof sentence === "string" ? sentence : sentence(context);
+}
+
+/** The one that the refusal names may be asked for besides the endpoint's own. */
+function nameScope({ endpoint, message = "" }: Context): string {
+  const [named = endpoint?.scope] = listNamedScopes(message);
+  return named ?? "for this";
+}
+
+function adviseNotFound(context: Context): string {
+  const { endpoint, tool, message } = context;
+  if (message === messages.not_offered) {
+    return `Tell the user that this deployment may not offer ${tool}.`;
+  }
+  if (endpoint === contract.pageTemplate.preview) {
+    return "Give the UUID of a link as link_id, or no link_id at all for a sample.";
+  }
+  if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
+    return "The project has no page template yet: a draft has to be saved first.";
+  }
+  // What takes no id was not asked for by one.
+  const listTool = endpoint?.params === undefined ? undefined : findListTool(context);
+  if (listTool === undefined) return "Check the argument; nothing has it.";
+  return `Find the right id with ${listTool}.`;
+}
+
+/** How to find out, before anything is done twice. */
+function adviseUnknown(context: Context): string {
+  const { endpoint, tool, retry } = context;
+  if (retry === "later") {
+    return endpoint?.overwrites === true
+      ? `Read it first: call ${tool} again only if it is still as it was before.`
+      : `Call ${tool} again later: to repeat it does no harm.`;
+  }
+  const listTool = findListTool(context);
+  if (listTool === undefined || endpoint?.path.startsWith("/page_template") === true) {
+    return `Do not call ${tool} again before the user has looked whether it happened.`;
+  }
+  return `Do not call ${tool} again yet: first look with ${listTool} whether it happened.`;
+}
+
+function lookFirst(effect: Context["effect"]): string {
+  return effect === "unknown" ? "look whether it happened, " : "";
+}
+
+/** Links, apps and projects are each found by the list of their kind. */
+function findListTool({ endpoint, isListed = true }: Context): string | undefined {
+  if (endpoint === undefined || !isListed) return undefined;
+  const { version, versions, restore } = contract.pageTemplate;
+  if (endpoint === version || endpoint === restore) return versions.tool;
+  const [, kind = ""] = endpoint.path.split("/");
+  const resource = kind === "short_links" ? "links" : kind;
+  return ["links", "ios_apps", "android_apps", "projects"].includes(resource)
+    ? `list_${resource}`
+    : undefined;
+}

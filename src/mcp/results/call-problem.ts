@@ -1,0 +1,58 @@
+import * as z from "zod";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { humanize } from "../../contract/text.ts";
+import { unwrap } from "../../contract/unwrap.ts";
+
+/** One thing that is wrong with a call, and where (design.md, "Results"). */
+export const problemSchema = z.object({
+  field: z.string().optional(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  message: z.string(),
+  fix: z.string().optional(),
+});
+export type CallProblem = z.output<typeof problemSchema>;
+
+/**
+ * The parts of a 422's one sentence, each with its field. A part begins where the name of one of
+ * the endpoint's fields follows a joint of the sentence; whatever else a deployment says stays
+ * together as it is.
+ */
+export function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
+  const labels = listLabels(endpoint);
+  const names = [...labels.keys()];
+  if (names.length === 0) return [{ message: sentence }];
+  const joint = new RegExp(`(?:, and |, | and )(?=(?:${names.join("|")}) )`);
+  return sentence.split(joint).map((message) => {
+    const label = names.find((name) => message.startsWith(`${name} `));
+    const field = label === undefined ? undefined : labels.get(label);
+    return field === undefined ? { message } : { field, message };
+  });
+}
+
+/**
+ * The fields of an endpoint by the names that sentences give them. An app's own fields are known
+ * by theirs where a link is about to create the app.
+ */
+function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
+  const labels = new Map<string, string>();
+  const add = (shape: z.ZodObject["shape"] = {}, path = "") => {
+    for (const name of Object.keys(shape)) {
+      for (const label of nameField(name)) {
+        if (!labels.has(label)) labels.set(label, path + name);
+      }
+    }
+    for (const [name, field] of Object.entries(shape)) {
+      const inside = unwrap(field);
+      if (inside instanceof z.ZodObject) add(inside.shape, `${name}.`);
+    }
+  };
+  add(endpoint?.body?.shape);
+  return labels;
+}
+
+/** `ios_app` is "Ios app" by the rule and "iOS app" to people; so it is with "url". */
+function nameField(field: string): ReadonlySet<string> {
+  const label = humanize(field);
+  return new Set([label, label.replace(/^Ios\b/, "iOS").replace(/\burl\b/i, "URL")]);
+}

@@ -1,0 +1,141 @@
+import * as z from "zod";
+import { CallFailure } from "../../client/failure.ts";
+import { readCause } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { Problem, unauthorized } from "../../contract/problem.ts";
+import type { Reading } from "../access/key-access.ts";
+import { advise } from "./advice.ts";
+import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
+import { codes, type Code } from "./codes.ts";
+
+/** A call that came to nothing, as the assistant is told of it (design.md, "Results"). */
+
+export const failureSchema = z.object({
+  code: z.enum(codes),
+  status: z.int().optional(),
+  message: z.string(),
+  problems: z.array(problemSchema).optional(),
+  /** Whether anything changed. */
+  effect: z.enum(["none", "unknown", "done"]),
+  retry: z.enum(["never", "now", "later"]),
+  retry_after_s: z.int().optional(),
+  approval: z
+    .object({
+      preview: z.string(),
+      url: z.string().optional(),
+      token: z.string().optional(),
+      expires_at: z.string(),
+    })
+    .optional(),
+  /** One sentence: what to do now. */
+  next: z.string(),
+});
+export type Failure = z.output<typeof failureSchema>;
+
+/** A key that may act may still lack the right to look. */
+const blinding: ReadonlySet<Code> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+  "unauthorized",
+]);
+
+/** Undefined for what the key may not read, which keeps nobody from acting. */
+export async function look<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ToolFailure && blinding.has(error.failure.code)) return undefined;
+    throw error;
+  }
+}
+
+/** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
+export class ToolFailure extends Error {
+  override readonly name = "ToolFailure";
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export function refuseArguments(tool: string, problems: readonly CallProblem[]): ToolFailure {
+  const message = problems.map((problem) => problem.message).join("; ");
+  return new ToolFailure({
+    code: "invalid_arguments",
+    message,
+    problems: [...problems],
+    effect: "none",
+    retry: "now",
+    next: advise("invalid_arguments", { tool }),
+  });
+}
+
+/** The tool that was called, and the endpoint that was asked for it, if one was. */
+type Asked = {
+  readonly tool: string;
+  readonly endpoint?: Endpoint;
+  /** Whether the key may list what the endpoint is about. */
+  readonly isListed?: boolean;
+};
+
+/** Nobody was asked: it is known what the deployment would say. */
+export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): ToolFailure {
+  if (isDeclared === true) return refuseUndeclared(reason);
+  return new ToolFailure(explainProblem(asked, unauthorized(reason)));
+}
+
+type Denied = Reading & { readonly state: "denied" };
+
+/** Nobody was asked: the operator's `WAYPOST_SCOPES` are the refusal. */
+function refuseUndeclared(message: string): ToolFailure {
+  return new ToolFailure({
+    code: "scope_missing",
+    message,
+    effect: "none",
+    retry: "never",
+    next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
+  });
+}
+
+/** What the deployment said, or what went wrong on the way to it; other errors stay as they are. */
+export function explainEnd(asked: Asked, error: unknown): unknown {
+  if (error instanceof Problem) return new ToolFailure(explainProblem(asked, error));
+  if (!(error instanceof CallFailure)) return error;
+  const { code, message, facts } = error;
+  return new ToolFailure({ code, message, ...facts, next: advise(code, { ...asked, ...facts }) });
+}
+
+function explainProblem(asked: Asked, { status, message, problems: placed }: Problem): Failure {
+  const code = readCode(status, message);
+  const isMendable = code === "validation_failed" || code === "bad_request";
+  return {
+    code,
+    status,
+    message,
+    ...(status === 422 && { problems: [...(placed ?? splitSentence(asked.endpoint, message))] }),
+    effect: "none",
+    retry: isMendable ? "now" : "never",
+    next: advise(code, { ...asked, message }),
+  };
+}
+
+function readCode(status: number, message: string): Code {
+  switch (status) {
+    case 400:
+    case 413:
+    case 414:
+      return "bad_request";
+    case 401:
+    case 403:
+      return readCause(message);
+    case 404:
+      return "not_found";
+    case 422:
+      return "validation_failed";
+    default:
+      return "bad_response";
+  }
+}

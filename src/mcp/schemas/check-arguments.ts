@@ -1,0 +1,158 @@
+import * as z from "zod";
+import type { JsonObject } from "../../contract/json.ts";
+import { unwrap } from "../../contract/unwrap.ts";
+import { findNearest } from "../../text/nearest-name.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { CallProblem } from "../results/call-problem.ts";
+import { refuseArguments } from "../results/tool-failure.ts";
+import { parseJson } from "./parse-json.ts";
+
+/** More than this helps nobody, and a hostile client could ask for a million. */
+const mostProblems = 20;
+
+/** Names, types and enums of a tool's arguments; what the fields mean is the API's to judge. */
+export function checkArguments(
+  tool: string,
+  schema: z.ZodObject,
+  given: unknown,
+  /** Arguments of which the API itself says what null means. */
+  meant: readonly string[] = [],
+): JsonObject {
+  // What fits as it is has nothing in it that `decode` would change.
+  const plain = schema.safeParse(given ?? {});
+  if (plain.success) return plain.data;
+  const decoded = decode(given ?? {}, schema, meant);
+  const parsed = schema.safeParse(decoded);
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  const problems = issues.flatMap((issue) => explainIssue(issue, schema, decoded));
+  throw refuseArguments(tool, problems.slice(0, mostProblems));
+}
+
+/**
+ * Some clients encode objects, lists, numbers and flags as JSON once more. A text is taken for
+ * that only where the schema has no room for a text.
+ */
+function decode(value: unknown, schema: z.core.$ZodType, meant: readonly string[] = []): unknown {
+  const wanted = unwrap(schema);
+  if (typeof value === "string") {
+    if (takesText(wanted)) return value;
+    const decoded = parseJson(value);
+    return typeof decoded === "string" ? value : decode(decoded, schema, meant);
+  }
+  if (wanted instanceof z.ZodObject && isRecord(value)) {
+    const members = Object.entries(value).flatMap(([name, member]) => {
+      const field = findMember(wanted, name);
+      if (member === null && isLeftOut(field) && !meant.includes(name)) return [];
+      return [[name, field === undefined ? member : decode(member, field)] as const];
+    });
+    return Object.fromEntries(members);
+  }
+  if (wanted instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => decode(item, wanted.element));
+  }
+  return value;
+}
+
+/** Null means nothing here, and some clients write it for what they leave out. */
+function isLeftOut(field: z.core.$ZodType | undefined): boolean {
+  return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
+}
+
+function takesText(schema: z.core.$ZodType): boolean {
+  if (schema instanceof z.ZodUnion) return schema.options.some(takesText);
+  return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A member by its name, which may be `constructor` or worse. */
+function findMember({ shape }: z.ZodObject, name: string): z.core.$ZodType | undefined {
+  return Object.hasOwn(shape, name) ? shape[name] : undefined;
+}
+
+type Issue = z.core.$ZodIssue;
+
+function explainIssue(issue: Issue, schema: z.ZodObject, given: unknown): CallProblem[] {
+  const { path } = issue;
+  if (issue.code === "unrecognized_keys") {
+    const known = listMembers(schema, path);
+    const unknown = issue.keys.slice(0, mostProblems);
+    return unknown.map((name) => explainUnknown([...path, name], known));
+  }
+  const field = writePath(path);
+  if (field === "") return [{ message: "arguments must be an object" }];
+  const value = readAt(given, path);
+  if (issue.code !== "invalid_value") {
+    return [{ field, message: `${field} ${explainFault(issue, value)}` }];
+  }
+  const values = issue.values.map(String);
+  const nearest = typeof value === "string" ? findNearest(value, values) : undefined;
+  const message = `${field} must be one of ${values.join(", ")}`;
+  return [{ field, message, ...(nearest !== undefined && { fix: `Use ${nearest}.` }) }];
+}
+
+function explainUnknown(path: readonly PropertyKey[], known: readonly string[]): CallProblem {
+  const name = String(path.at(-1));
+  const nearest = findNearest(name, known);
+  return {
+    field: writePath(path),
+    message: `there is no argument ${quote(name)}`,
+    fix: nearest === undefined ? `Known are ${known.join(", ") || "none"}.` : `Use ${nearest}.`,
+  };
+}
+
+function explainFault(issue: Issue, value: unknown): string {
+  if (issue.code === "custom") return issue.message;
+  if (issue.code === "invalid_type") {
+    return value === undefined
+      ? "is required"
+      : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === "invalid_union") return "must be a text, a number, true or false, or a list";
+  const isList = Array.isArray(value);
+  if (issue.code === "too_small") return `must be at least ${issue.minimum}`;
+  if (issue.code === "too_big") {
+    return isList ? `has more than ${issue.maximum} items` : `must be at most ${issue.maximum}`;
+  }
+  return "has the wrong type";
+}
+
+const typeNames: Readonly<Partial<Record<string, string>>> = {
+  int: "a whole number",
+  number: "a number",
+  string: "a text",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+  boolean: "true or false",
+};
+
+/** The names that an object inside the arguments may have. */
+function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
+  const wanted = unwrap(schema);
+  const [step, ...rest] = path;
+  if (wanted instanceof z.ZodArray) return listMembers(wanted.element, rest);
+  if (!(wanted instanceof z.ZodObject)) return [];
+  if (step === undefined) return Object.keys(wanted.shape);
+  const field = findMember(wanted, String(step));
+  return field === undefined ? [] : listMembers(field, rest);
+}
+
+function readAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inside, step) => {
+    const isInside = typeof inside === "object" && inside !== null && Object.hasOwn(inside, step);
+    // Own members of an object can be read by any of its names.
+    return isInside ? (inside as Readonly<Record<PropertyKey, unknown>>)[step] : undefined;
+  }, value);
+}
+
+/** `filters[0].field`; names that a stranger chose are made fit to be seen. */
+function writePath(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) =>
+    typeof step === "number" ? `[${step}]` : `.${quote(String(step)).slice(1, -1)}`,
+  );
+  return steps.join("").replace(/^\./, "");
+}

@@ -1,0 +1,74 @@
+import * as z from "zod";
+import {
+  takes,
+  type FieldKind,
+  type FilterFields,
+  type FilterInput,
+} from "../../contract/filters.ts";
+import { parseTime } from "../../contract/parse-time.ts";
+import { isStorable } from "../../contract/text.ts";
+import { parseJson } from "./parse-json.ts";
+
+/**
+ * The API ignores a filter that it cannot read, and answers with everything. Such a filter is
+ * refused here, before it is sent.
+ */
+
+/** `in` takes a list, `null` and `present` a boolean, everything else one value. */
+export const filterValue = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.union([z.string(), z.number()])),
+]);
+
+const asBoolean: ReadonlySet<string> = new Set(["null", "present"]);
+
+/** A value that was encoded as JSON once more, where its condition takes no text. */
+export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
+  const { condition, value } = filter;
+  if (typeof value !== "string" || !(condition === "in" || asBoolean.has(condition))) {
+    return filter;
+  }
+  const decoded = filterValue.safeParse(parseJson(value));
+  return decoded.success ? { ...filter, value: decoded.data } : filter;
+}
+
+/** Why the API would ignore this filter, as the end of a sentence, or undefined. */
+export function findFilterFault(
+  fields: FilterFields,
+  { field, condition, value }: FilterInput,
+): string | undefined {
+  const kind = fields[field];
+  if (kind === undefined || !takes(kind, condition)) {
+    return `takes no ${condition}, as it is no text`;
+  }
+  if (asBoolean.has(condition)) {
+    return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
+  }
+  if (typeof value === "boolean") return `takes no boolean with ${condition}`;
+  const isList = typeof value === "object";
+  if (isList !== (condition === "in")) {
+    return isList ? `takes one value with ${condition}` : "needs a list with in";
+  }
+  const values = isList ? value : [value];
+  if (values.length === 0) return "needs at least one value";
+  const faults = values.map((item) => findValueFault(kind, String(item).trim()));
+  return faults.find((fault) => fault !== undefined);
+}
+
+/** The API takes one filter of a field and condition: of two, the last, and of lists, both. */
+export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
+  const names = filters.map(({ field, condition }) => `${field}_${condition}`);
+  return [...names.keys()].filter((index) => names.indexOf(names[index] ?? "") < index);
+}
+
+function findValueFault(kind: FieldKind, value: string): string | undefined {
+  if (value === "") return "needs a value; for what is empty use present with false";
+  if (!isStorable(value)) return "has characters that no text can have";
+  if (kind === "integer" && !/^[+-]?\d+$/.test(value)) return "needs a whole number";
+  if (kind === "time" && parseTime(value) === null) {
+    return "needs a date or time such as 2026-03-01T12:00:00Z";
+  }
+  return undefined;
+}

@@ -1,0 +1,212 @@
+import * as z from "zod";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { conditions, type FilterFields } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/policy.ts";
+import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
+import { createWriter } from "./json-schema.ts";
+import { once } from "./once.ts";
+
+/** From an entry to the one flat object that its tool takes. */
+
+export type InputOptions = {
+  /** What `id` may be, in a few words. */
+  readonly idText: string;
+  /** Whether the call takes a sealed approval (two-step mode). */
+  readonly takesApproval: boolean;
+  /** Whether the call can ask for a picture of the address. */
+  readonly takesQr?: boolean;
+};
+
+export type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** What the tool takes, member by member, as the contract has it. */
+export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
+  const { params, list, body, required = [] } = endpoint;
+  const fields: Record<string, z.ZodType> = {};
+  if (params !== undefined) fields["id"] = describeId(options.idText);
+  if (list !== undefined) Object.assign(fields, buildListFields(list.filters));
+  for (const [name, member] of Object.entries(body?.shape ?? {})) {
+    // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
+    const field = member as z.ZodType;
+    fields[name] = required.includes(name) ? demand(field) : field;
+  }
+  if (options.takesApproval) {
+    fields["approval"] = describeApproval();
+  }
+  if (options.takesQr === true) {
+    fields["qr"] = z.boolean().optional().describe("Also the address as a QR picture");
+  }
+  return fields;
+}
+
+export function describeApproval(): z.ZodType {
+  return z.string().optional().describe("approval.token of the first call's answer");
+}
+
+/** What arguments are checked by: a member that nobody knows is refused, at every depth. */
+export function buildInput(fields: Fields): z.ZodObject {
+  const members = Object.entries(fields).map(([name, field]) => [name, tighten(field)]);
+  return z.strictObject(Object.fromEntries(members));
+}
+
+/** One for each text, so that it is written once. */
+function describeId(text: string): z.ZodType {
+  const known = ids.get(text) ?? z.string().describe(text);
+  ids.set(text, known);
+  return known;
+}
+
+const ids = new Map<string, z.ZodType>();
+
+function buildListFields(filterable: FilterFields): Fields {
+  const pages = pageFields();
+  const names = Object.keys(filterable);
+  if (names.length === 0) return pages;
+  const field = z.enum(names);
+  const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
+  const filters = z
+    .array(buildFilter(filterable))
+    .max(paging.max_filters)
+    .check(({ value, issues }) => {
+      for (const index of findRepeated(value)) {
+        const message = "repeats the field and condition of an earlier one";
+        issues.push({ code: "custom", input: value, path: [index], message });
+      }
+    })
+    .describe("All must hold. in: a list; null, present: a boolean");
+  return { filters: filters.optional(), sort: sort.optional(), ...pages };
+}
+
+/** Filters where another tool says which there are: for showing, never for checking. */
+export const shownFilters = once(() => {
+  const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
+  return z.array(filter).optional();
+});
+
+const pageFields = once((): Fields => {
+  const limit = z.int().min(1).max(paging.max_limit).meta({ default: paging.default_limit });
+  return { page: z.int().min(1).optional(), limit: limit.optional() };
+});
+
+function buildFilter(filterable: FilterFields) {
+  const field = z.enum(Object.keys(filterable));
+  return z
+    .strictObject({ field, condition: z.enum(conditions), value: filterValue })
+    .overwrite(decodeFilter)
+    .check(({ value, issues }) => {
+      const fault = findFilterFault(filterable, value);
+      if (fault === undefined) return;
+      issues.push({ code: "custom", input: value, message: `on ${value.field} ${fault}` });
+    });
+}
+
+/**
+ * The contract's schemas drop what they do not know, for that is how the API is. Here a member
+ * that nobody knows is most likely a mistyped one. Tools share most of their fields, so each is
+ * tightened once.
+ */
+function tighten(schema: z.ZodType): z.ZodType {
+  const known = tightened.get(schema);
+  if (known !== undefined) return known;
+  const { description } = schema;
+  const tight = tightenInner(schema);
+  const made = description === undefined ? tight : tight.describe(description);
+  tightened.set(schema, made);
+  return made;
+}
+
+const tightened = new WeakMap<z.ZodType, z.ZodType>();
+
+function tightenInner(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return tighten(inner(schema)).optional();
+  if (schema instanceof z.ZodNullable) return tighten(inner(schema)).nullable();
+  if (!(schema instanceof z.ZodObject)) return schema;
+  const members = Object.entries<z.ZodType>(schema.shape);
+  return z.strictObject(
+    Object.fromEntries(members.map(([name, member]) => [name, tighten(member)])),
+  );
+}
+
+/** A field that the API demands: neither absent nor null. */
+function demand(schema: z.ZodType): z.ZodType {
+  const isLoose = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  if (!isLoose) return schema;
+  const { description } = schema;
+  const bare = demand(inner(schema));
+  return description === undefined ? bare : bare.describe(description);
+}
+
+/** zod types what a wrapper holds as its core's schema, of which every schema here is one. */
+function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
+  return schema.unwrap() as z.ZodType;
+}
+
+/** The schema with the texts of its fields and without them, each made when first asked for. */
+export function publishBoth(
+  fields: () => Fields,
+  silent: readonly string[],
+  terseFields = fields,
+): (isTerse: boolean) => JsonObject {
+  const full = once(() => publishInput(fields()));
+  const terse = once(() => publishInput(terseFields(), silent));
+  return (isTerse) => (isTerse ? terse() : full());
+}
+
+/**
+ * The schema as a client reads it. Short, for a model pays for every word. Fields that are
+ * `silent` have their texts elsewhere.
+ */
+function publishInput(fields: Fields, silent: readonly string[] = []): JsonObject {
+  const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
+  const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
+    name,
+    silent.includes(name) ? dropTexts(field) : field,
+  ]);
+  return {
+    type: "object",
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+  };
+}
+
+const writeFields = createWriter(
+  ({ zodSchema, jsonSchema }) => {
+    if (zodSchema === filterValue) {
+      delete jsonSchema.anyOf;
+      jsonSchema.type = ["string", "number", "boolean", "array"];
+      jsonSchema.items = { type: "string" };
+    }
+    // That members are strict is said once, at the top, and nobody filters by so much.
+    delete jsonSchema.additionalProperties;
+    delete jsonSchema.maxItems;
+  },
+  (field) => dropNulls(field) as JsonObject,
+);
+
+function dropTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropTexts);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([name]) => name !== "description");
+  return Object.fromEntries(kept.map(([name, part]) => [name, dropTexts(part)]));
+}
+
+/**
+ * Null says nothing that an empty text does not: it is understood, but not advertised. Only an
+ * object can be taken away by it. What may be null is published as two types or two schemas.
+ */
+function dropNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, dropNulls(part)]);
+  const { anyOf, ...schema } = Object.fromEntries(parts) as JsonObject;
+  if (Array.isArray(anyOf)) {
+    const [shown] = anyOf as readonly JsonObject[];
+    return { ...shown, ...schema, ...(shown?.["type"] === "object" && { type: objectOrNull }) };
+  }
+  const [type, other] = [schema["type"]].flat();
+  return other === "null" ? { ...schema, type } : schema;
+}
+
+const objectOrNull = ["object", "null"];

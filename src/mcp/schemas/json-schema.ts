@@ -1,0 +1,49 @@
+import * as z from "zod";
+import type { JsonObject } from "../../contract/json.ts";
+
+type Override = NonNullable<z.core.ToJSONSchemaParams["override"]>;
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Members = Readonly<Record<string, JsonObject>>;
+
+/**
+ * Writes an object's members as JSON Schema 2020-12, which is the dialect where none is named.
+ * Each is written once, however many objects have it: writing is dear, and tools share most of
+ * what they take and answer.
+ */
+export function createWriter(
+  override: Override = () => {},
+  finish: (member: JsonObject) => JsonObject = (member) => member,
+): (shape: Shape) => Members {
+  const written = new WeakMap<z.ZodType, JsonObject>();
+
+  return (shape) => {
+    const members = Object.entries(shape);
+    const fresh = writeAll(members.filter(([, member]) => !written.has(member)));
+    return Object.fromEntries(
+      members.map(([name, member]) => {
+        const known = written.get(member) ?? finish(fresh[name] ?? {});
+        written.set(member, known);
+        return [name, known];
+      }),
+    );
+  };
+
+  /** All in one go: each go costs as much again as what it writes. */
+  function writeAll(members: readonly (readonly [string, z.ZodType])[]): Members {
+    if (members.length === 0) return {};
+    const { properties } = z.toJSONSchema(z.object(Object.fromEntries(members)), {
+      io: "input",
+      override: (context) => {
+        const { jsonSchema } = context;
+        // Every int would name JavaScript's own bounds.
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+        // The names of an object's members are texts everywhere.
+        delete jsonSchema.propertyNames;
+        override(context);
+      },
+    });
+    // No member here is `z.any()`, the one schema that would be written as a bare `true`.
+    return properties as Members;
+  }
+}

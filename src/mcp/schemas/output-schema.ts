@@ -1,0 +1,36 @@
+import type * as z from "zod";
+import type { JsonObject } from "../../contract/json.ts";
+import { failureSchema } from "../results/tool-failure.ts";
+import { createWriter } from "./json-schema.ts";
+
+const writeMembers = createWriter(({ jsonSchema }) => {
+  // Nothing that is empty gets this far (client/verdict.ts), and not every client knows the word.
+  delete jsonSchema.minLength;
+});
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/**
+ * What a tool answers, as JSON Schema: its result or the one shape of every failure, for a client
+ * throws away what the schema does not cover. Fields that a deployment adds are welcome.
+ */
+export function publishOutput(result: Shape): JsonObject {
+  const [main = ""] = Object.keys(result);
+  return coverFailure(main, writeMembers({ ...result, error: failureSchema }));
+}
+
+/** The same for a page, whose rows may lack any of their fields but the id. */
+export function publishPage(name: string, row: z.ZodType, rest: Shape): JsonObject {
+  const { row: whole, ...others } = writeMembers({ row, ...rest, error: failureSchema });
+  const rows = { type: "array", items: { ...whole, required: ["id"] } };
+  return coverFailure(name, { [name]: rows, ...others });
+}
+
+function coverFailure(main: string, properties: JsonObject): JsonObject {
+  return {
+    type: "object",
+    properties,
+    additionalProperties: {},
+    anyOf: [{ required: [main] }, { required: ["error"] }],
+  };
+}

@@ -1,0 +1,109 @@
+import type * as z from "zod";
+import { Unsteady } from "../../../bulk/read-list.ts";
+import { OtherProject, PlanExpired } from "../../../bulk/refusals.ts";
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { Job } from "../../../state/jobs.ts";
+import type { Access, Reading } from "../../access/key-access.ts";
+import { advise } from "../../results/advice.ts";
+import type { Code } from "../../results/codes.ts";
+import {
+  explainEnd,
+  refuseArguments,
+  refuseDenied,
+  ToolFailure,
+} from "../../results/tool-failure.ts";
+import { checkArguments } from "../../schemas/check-arguments.ts";
+import { buildInput, publishBoth, type Fields } from "../../schemas/input-schema.ts";
+import { once } from "../../schemas/once.ts";
+import { publishOutput } from "../../schemas/output-schema.ts";
+import { annotate, type Call, type Tool } from "../tool.ts";
+
+/** What the tools of many links have in common. */
+
+const { links } = contract;
+const writes = [links.create, links.update, links.destroy] as const;
+
+type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
+  Pick<Partial<Tool>, "readAccess" | "preparesWriting" | "like"> & {
+    readonly overwrites?: boolean;
+    readonly fields: () => Fields;
+    /** What a model is shown of the fields, where less will do. */
+    readonly shown?: (isTerse: boolean) => Fields;
+    readonly result: Readonly<Record<string, z.ZodType>>;
+  };
+
+export function makeBulkTool(making: Making): Tool {
+  const { fields, shown = fields, result, run, overwrites = false, ...told } = making;
+  const schema = once(() => buildInput(fields()));
+  return {
+    readAccess: readWriting,
+    ...told,
+    group: "bulk",
+    // A plan is applied once, and a job cancelled once, however often one asks.
+    annotations: annotate({ effect: told.effect, idempotent: true, overwrites }),
+    inputSchema: publishBoth(
+      () => shown(false),
+      [],
+      () => shown(true),
+    ),
+    outputSchema: once(() => publishOutput(result)),
+    check: (given) => checkArguments(told.name, schema(), given),
+    run: (args, call) => explain(told.name, () => run(args, call)),
+  };
+}
+
+/** Nothing can be planned without reading, and nothing applied without a right to write. */
+function readWriting(access: Access): Reading {
+  const reading = access.read(links.index);
+  if (reading.state === "denied") return reading;
+  const rights = writes.map((entry) => access.read(entry));
+  const find = (wanted: Reading["state"]) => rights.find(({ state }) => state === wanted);
+  return find("granted") ? reading : (find("unknown") ?? find("denied") ?? reading);
+}
+
+/** What ends below is told as every other call's end. */
+async function explain(tool: string, work: () => Promise<JsonObject>): Promise<JsonObject> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Unsteady) throw fail(tool, "overloaded", error.message);
+    if (error instanceof PlanExpired) throw fail(tool, "plan_changed", error.message);
+    if (error instanceof OtherProject) throw fail(tool, "plan_changed", error.message, otherKey);
+    throw explainEnd({ tool }, error);
+  }
+}
+
+const otherKey =
+  "See with the user whether this is the API key that the plan was made with; if so, plan again.";
+
+function fail(
+  tool: string,
+  code: Code,
+  message: string,
+  next = advise(code, { tool }),
+): ToolFailure {
+  const retry = code === "overloaded" ? "later" : "never";
+  return new ToolFailure({ code, message, effect: "none", retry, next });
+}
+
+export function refuse(tool: string, field: string, message: string): ToolFailure {
+  return refuseArguments(tool, [{ field, message }]);
+}
+
+/** Whoever knows already that the key will be refused says so before anybody plans or approves. */
+export function requireAccess(tool: string, endpoint: Endpoint, { surface }: Call): void {
+  const reading = surface.access.read(endpoint);
+  if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
+}
+
+export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
+  const job = await call.surface.bulk.findJob(String(args["job_id"]), call.surface);
+  if (job !== undefined) return job;
+  throw refuseMissing("This key has no such job.", "Find the right id with list_jobs.");
+}
+
+export function refuseMissing(message: string, next: string): ToolFailure {
+  return new ToolFailure({ code: "not_found", message, effect: "none", retry: "never", next });
+}

@@ -1,0 +1,63 @@
+import * as z from "zod";
+import { exportFormats } from "../../../bulk/export-links.ts";
+import type { FilterInput } from "../../../contract/filters.ts";
+import { contract } from "../../../contract/index.ts";
+import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
+import type { Tool } from "../tool.ts";
+import { makeBulkTool } from "./bulk-tool.ts";
+import { writeExportUri } from "./uris.ts";
+
+const { links } = contract;
+
+export function createExportLinks(): Tool {
+  return makeBulkTool({
+    name: "export_links",
+    title: "Export links",
+    description:
+      "Write all links, or those that filters name, to a CSV or JSON file: " +
+      "a resource to read page by page.",
+    effect: "read",
+    like: { what: "Filters", tool: links.index.tool },
+    readAccess: (access) => access.read(links.index),
+    fields: () => listOwnFields(false),
+    shown: listOwnFields,
+    result: {
+      export: z.looseObject({
+        uri: z.string(),
+        count: z.int(),
+        format: z.enum(exportFormats),
+        pages: z.int(),
+      }),
+    },
+    run: async (args, call) => {
+      // The arguments were checked by the schema that names these types.
+      const { filters = [], format = usual } = args as ExportArguments;
+      const { surface, signal } = call;
+      const wanted = { filters, format };
+      const { id, count, pages } = await surface.bulk.exportLinks(wanted, call.surface, signal);
+      const next = describeNext(pages);
+      return { export: { uri: writeExportUri(id), count, format, pages, next } };
+    },
+  });
+}
+
+const usual = "csv";
+
+function listOwnFields(isTerse: boolean): Fields {
+  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const format = z.enum(exportFormats).meta({ default: usual });
+  return {
+    ...(filters && { filters: isTerse ? shownFilters() : filters }),
+    format: format.optional(),
+  };
+}
+
+function describeNext(pages: number): string {
+  const others = pages === 1 ? "" : `; its last number goes up to ${pages}`;
+  return `Read the resource at uri within the hour${others}.`;
+}
+
+type ExportArguments = {
+  readonly filters?: readonly FilterInput[];
+  readonly format?: (typeof exportFormats)[number];
+};

@@ -1,0 +1,171 @@
+import * as z from "zod";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { Job } from "../../../state/jobs.ts";
+import { isFaulty, type Plan } from "../../../state/plans.ts";
+import type { Mode } from "../../approval/mode.ts";
+import { describeTask } from "../../results/job-task.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
+import { describeApproval } from "../../schemas/input-schema.ts";
+import type { Call, Progress, Tool } from "../tool.ts";
+import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
+import { jobSchema, presentJob, presentJobPage, previewPlan } from "./show-job.ts";
+
+/** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
+
+/** A call waits so long for a job, and then answers with how far it is. */
+const patience_ms = 20_000;
+/** Who has a task to ask for need not wait here. */
+const taskPatience_ms = 1000;
+
+const page = z.int().min(1).optional();
+
+export function createJobTools(mode: Mode): readonly Tool[] {
+  return [createApplyPlan(mode), createGetJob(), createListJobs(), createCancelJob()];
+}
+
+function createApplyPlan(mode: Mode): Tool {
+  const name = "apply_plan";
+  return makeBulkTool({
+    name,
+    title: "Apply a plan",
+    description:
+      "Do what a plan of plan_links says; a person approves where it overwrites or deletes. " +
+      "Called again, it answers the same job or resumes it.",
+    effect: "destroy",
+    overwrites: true,
+    fields: () => ({
+      plan_id: z.string(),
+      ...(mode === "two-step" && { approval: describeApproval() }),
+    }),
+    result: { job: jobSchema },
+    run: async (args, call) => {
+      const owner = call.surface;
+      const { bulk } = owner;
+      const plan = await bulk.findPlan(String(args["plan_id"]), owner);
+      if (plan === undefined) {
+        throw refuseMissing("This key has no such plan.", "Make a plan with plan_links.");
+      }
+      refuseFaulty(plan);
+      const seen = await bulk.findJobOf(plan, owner);
+      await approve(name, plan, seen, call);
+      const begun = performance.now();
+      const job = await bulk.apply(plan, owner, seen);
+      // A dead process's job may have been waited for already.
+      return watch(job, call, performance.now() - begun);
+    },
+  });
+}
+
+const mostProblems = 20;
+
+/** What is wrong is told once more: the answer of plan_links may be long ago. */
+function refuseFaulty(plan: Plan): void {
+  if (!isFaulty(plan)) return;
+  const { problems } = plan;
+  throw new ToolFailure({
+    code: "invalid_arguments",
+    message: "The plan has faults, so that none of it can be applied.",
+    problems: problems.slice(0, mostProblems).map(({ row, field, message }) => ({
+      ...(field !== undefined && { field }),
+      message: row === undefined ? message : `Row ${row}: ${message}`,
+    })),
+    effect: "none",
+    retry: "never",
+    next: "Mend what problems name with the user, and make a new plan with plan_links.",
+  });
+}
+
+/**
+ * To make links harms nobody; to overwrite or delete them is a person's to decide, once for the
+ * whole plan. Whoever goes on with a job does what was approved; a cancelled one was taken back,
+ * whatever it does.
+ */
+async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
+  if (job !== undefined && job.state !== "cancelled") return;
+  if (job === undefined && plan.counts.update + plan.counts.delete === 0) return;
+  await call.approve({
+    tool,
+    args: { plan_id: plan.id },
+    target: plan.id,
+    // A yes from before the job was cancelled is not one to go on with it.
+    state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
+    preview: await previewPlan(plan, call.surface.bulk, job),
+  });
+}
+
+/** Until the job rests, or the patience is over. */
+async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObject> {
+  const { bulk } = call.surface;
+  const patience = call.takesTasks ? taskPatience_ms : patience_ms;
+  const ended = await bulk.wait(job, Math.max(0, patience - waited_ms), (now) => {
+    call.tellProgress(describeProgress(job, now));
+  });
+  if (ended.state === "running") call.goOn(describeTask(ended));
+  return showJob(ended, call);
+}
+
+/** From where the call found it to where it is now. */
+function describeProgress(first: Job, now: Job): Progress {
+  const { left } = now.counts;
+  const progress = now.counts.done + now.counts.rejected + now.counts.unknown;
+  const seconds = (now.updated_at - first.updated_at) / 1000;
+  const rate = seconds > 0 ? (first.counts.left - left) / seconds : 0;
+  const time = rate > 0 ? `, about ${Math.ceil(left / rate)} s left` : "";
+  const total = progress + left;
+  const message = `${progress} of ${total} links, ${rate.toFixed(1)} a second${time}`;
+  return { progress, total, message };
+}
+
+async function showJob(job: Job, { surface }: Call, page?: number): Promise<JsonObject> {
+  return { job: await presentJobPage(job, surface.bulk, page) };
+}
+
+function createGetJob(): Tool {
+  return makeBulkTool({
+    name: "get_job",
+    title: "Get a job",
+    description: "Read how far a job is, and what became of each of its rows.",
+    effect: "read",
+    fields: () => ({ job_id: z.string(), page }),
+    result: { job: jobSchema },
+    run: async (args, call) => showJob(await requireJob(args, call), call, readPage(args)),
+  });
+}
+
+function readPage(args: JsonObject): number | undefined {
+  return typeof args["page"] === "number" ? args["page"] : undefined;
+}
+
+function createListJobs(): Tool {
+  return makeBulkTool({
+    name: "list_jobs",
+    title: "List jobs",
+    description: "List the jobs of this API key, the newest first.",
+    effect: "read",
+    fields: () => ({ page }),
+    result: { jobs: z.array(jobSchema), meta: z.looseObject({ count: z.int() }) },
+    run: async (args, call) => {
+      const { bulk } = call.surface;
+      const { jobs, meta } = await bulk.listJobs(call.surface, readPage(args) ?? 1);
+      return { jobs: await Promise.all(jobs.map((job) => presentJob(job, bulk))), meta };
+    },
+  });
+}
+
+function createCancelJob(): Tool {
+  return makeBulkTool({
+    name: "cancel_job",
+    title: "Cancel a job",
+    description:
+      "Stop a job after the rows that are on the way. " +
+      "plan_links with undo takes back what is done.",
+    effect: "write",
+    fields: () => ({ job_id: z.string() }),
+    result: { job: jobSchema },
+    run: async (args, call) => {
+      const { bulk } = call.surface;
+      const job = await bulk.cancel(await requireJob(args, call));
+      return showJob(job, call);
+    },
+  });
+}

@@ -1,0 +1,141 @@
+import * as z from "zod";
+import { operations } from "../../../bulk/check-rows.ts";
+import type { PlanWanted } from "../../../bulk/planner.ts";
+import type { FilterInput } from "../../../contract/filters.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { LinkFields } from "../../../contract/links.ts";
+import { countActs, isFaulty, type Plan, type PlanOperation } from "../../../state/plans.ts";
+import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
+import type { Call, Tool } from "../tool.ts";
+import { makeBulkTool, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
+import { planSchema, presentPlan } from "./show-job.ts";
+
+/** What many links would become: read, compared, and told; nothing is written. */
+
+const { links } = contract;
+const name = "plan_links";
+
+export function createPlanLinks(): Tool {
+  return makeBulkTool({
+    name,
+    title: "Plan many links",
+    description:
+      "Plan to change many links, by rows, CSV or filters, or to undo a job. " +
+      "Changes nothing: show it to the user, then call apply_plan.",
+    effect: "read",
+    preparesWriting: true,
+    like: { what: "Filters", tool: links.index.tool },
+    fields: () => ({
+      ...listSources(false),
+      changes: z.object(links.update.body.shape).optional(),
+    }),
+    // The fields of a link stand in the tools that write one.
+    shown: listSources,
+    result: { plan: planSchema },
+    run: async (args, call) => {
+      const { bulk } = call.surface;
+      const wanted = await readWanted(args, call);
+      const { plan, unmapped, format } = await bulk.plan(wanted, call.surface, call.signal);
+      return {
+        plan: {
+          ...(await presentPlan(plan, bulk)),
+          ...(format !== undefined && { format }),
+          ...(unmapped.length > 0 && { unmapped }),
+          next: describeNext(plan),
+        },
+      };
+    },
+  });
+}
+
+function listSources(isTerse: boolean): Fields {
+  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const object = z.record(z.string(), z.unknown());
+  return {
+    operation: z
+      .enum(operations)
+      .optional()
+      .describe("upsert creates or overwrites by path. Not with undo"),
+    rows: z.array(object).optional().describe("Link fields; id or path to update or delete"),
+    csv: z.string().optional().describe("A header of field names, or another service's export"),
+    ...(filters && { filters: isTerse ? shownFilters() : filters }),
+    changes: object.optional().describe("With filters and update: link fields to set"),
+    undo: z.string().optional().describe("Alone: id of the job to undo"),
+  };
+}
+
+function describeNext(plan: Plan): string {
+  if (isFaulty(plan)) {
+    return "None of it can be applied: mend what problems name with the user, and plan again.";
+  }
+  if (countActs(plan.counts) === 0) return "There is nothing to apply.";
+  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
+  return `Show it to the user; apply_plan with its id does it${rest}.`;
+}
+
+/** The arguments were checked by the schema that names these types. */
+type PlanArguments = {
+  readonly undo?: string;
+  readonly operation?: PlanOperation;
+  readonly rows?: readonly object[];
+  readonly csv?: string;
+  readonly filters?: readonly FilterInput[];
+  readonly changes?: LinkFields;
+};
+
+/** Exactly one source; and changes where, and only where, filters name the links. */
+async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
+  const given = args as PlanArguments;
+  const { operation, undo, filters } = given;
+  if (undo !== undefined) {
+    if (Object.keys(given).length > 1) {
+      throw refuse(name, "undo", "undo stands alone; leave the other arguments out");
+    }
+    const job = await requireJob({ job_id: undo }, call);
+    if (!job.isHeld) return { undo: job };
+    throw refuse(name, "undo", "the job is running; wait for its end, or cancel_job it first");
+  }
+  if (operation === undefined) {
+    throw refuse(name, "operation", "operation is required, but with undo");
+  }
+  // Each link is read again by its id before it is written.
+  for (const needed of [links.show, endpoints[operation]]) requireAccess(name, needed, call);
+  const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
+  if (sources.length !== 1) {
+    throw refuse(name, "rows", `${name} takes one of rows, csv and filters, and just one`);
+  }
+  return filters === undefined
+    ? readRowSource(operation, given)
+    : readFilterSource(operation, filters, given);
+}
+
+const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;
+
+function readRowSource(
+  operation: PlanOperation,
+  { rows, csv, changes }: PlanArguments,
+): PlanWanted {
+  if (changes !== undefined) {
+    throw refuse(name, "changes", "changes go with filters; a row has its own fields");
+  }
+  return { operation, source: csv === undefined ? { rows } : { csv } };
+}
+
+function readFilterSource(
+  operation: PlanOperation,
+  filters: readonly FilterInput[],
+  { changes }: PlanArguments,
+): PlanWanted {
+  if (filters.length === 0) {
+    throw refuse(name, "filters", "an empty list would mean every link; give at least one filter");
+  }
+  if (operation === "upsert") {
+    throw refuse(name, "operation", "filters go with update or delete; upsert takes rows or csv");
+  }
+  const isEmpty = changes === undefined || Object.keys(changes).length === 0;
+  if (isEmpty !== (operation === "delete")) {
+    throw refuse(name, "changes", "update by filters needs changes, and delete takes none");
+  }
+  return { operation, filters, changes: changes ?? {} };
+}

@@ -1,0 +1,131 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { makeInert } from "../../text/show-hidden.ts";
+import { PersonAsked, type Person } from "../approval/ask-person.ts";
+import type { Gate } from "../approval/require-approval.ts";
+import { describeFault } from "../protocol/hide-errors.ts";
+import { findKind } from "../resource-kind.ts";
+import { advise } from "../results/advice.ts";
+import type { Task } from "../results/job-task.ts";
+import { explainEnd, refuseDenied, ToolFailure, type Failure } from "../results/tool-failure.ts";
+import { viewData } from "./templates/view.ts";
+import type { Picture, Progress, Surface, Tool } from "./tool.ts";
+
+export type CallContext = {
+  readonly surface: Surface;
+  readonly gate: Gate;
+  readonly person: Omit<Person, "token">;
+  readonly signal: AbortSignal;
+  /** Whether the client has room for the view of a tool. */
+  readonly showsViews?: boolean;
+  /** Where the client takes a task for an answer: told of what goes on after the call. */
+  readonly goOn?: ((task: Task) => unknown) | undefined;
+  readonly tellProgress?: (progress: Progress) => unknown;
+  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  readonly report: (error: unknown) => string;
+};
+
+/** What is shown beside a result. */
+type Extras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
+
+/**
+ * One call of a tool, from what the client sent to what it gets. Nothing leaves but a result, or
+ * the question that a person has to answer first.
+ */
+export async function callTool(
+  tool: Tool,
+  given: unknown,
+  context: CallContext,
+): Promise<CallToolResult> {
+  try {
+    const denied = tool.readAccess(context.surface.access);
+    if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
+    const args = tool.check(given);
+    const extras: Extras = { pictures: [], views: [] };
+    return present(await runTool(tool, args, context, extras), extras);
+  } catch (error) {
+    if (error instanceof PersonAsked) throw error;
+    if (error instanceof ToolFailure) return fail(error.failure);
+    return fail(explainInternal(tool, describeFault(context.report(error))));
+  }
+}
+
+function runTool(
+  tool: Tool,
+  args: JsonObject,
+  context: CallContext,
+  { pictures, views }: Extras,
+): Promise<JsonObject> {
+  const { surface, gate, signal, showsViews = false } = context;
+  const token = args["approval"];
+  const person = { ...context.person, token: typeof token === "string" ? token : undefined };
+  return tool.run(args, {
+    surface,
+    signal,
+    ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
+    approve: (act) => gate.pass(act, surface.key_print, person),
+    attach: (picture) => pictures.push(picture),
+    showsViews,
+    attachView: (data) => views.push(data),
+    tellProgress: (progress) => context.tellProgress?.(progress),
+    takesTasks: context.goOn !== undefined,
+    goOn: (task) => context.goOn?.(task),
+  });
+}
+
+async function ask<E extends Endpoint>(
+  tool: string,
+  endpoint: E,
+  input: Input<E>,
+  { surface, signal }: CallContext,
+): Promise<Output<E>> {
+  const isListed = surface.access.read(findKind(endpoint).index).state !== "denied";
+  try {
+    return await surface.call(endpoint, input, signal);
+  } catch (error) {
+    throw explainEnd({ tool, endpoint, isListed }, error);
+  }
+}
+
+/** Where nobody knows how far a call came, a second one could do it twice. */
+function explainInternal({ name, effect, annotations }: Tool, message: string): Failure {
+  const isRead = effect === "read";
+  const facts = {
+    effect: isRead ? "none" : "unknown",
+    retry: isRead || annotations.idempotentHint ? "now" : "never",
+  } as const;
+  return {
+    code: "internal",
+    message,
+    ...facts,
+    next: advise("internal", { tool: name, ...facts }),
+  };
+}
+
+function fail(error: Failure): CallToolResult {
+  return { ...present({ error }), isError: true };
+}
+
+const noExtras: Extras = { pictures: [], views: [] };
+
+/** The same JSON twice: some clients show their model only the one, some only the other. */
+export function present(
+  result: JsonObject,
+  { pictures, views }: Extras = noExtras,
+): CallToolResult {
+  // What goes in as an object comes out as one.
+  const structuredContent = makeInert(result) as Record<string, unknown>;
+  const [view] = views;
+  return {
+    // What only the view gets, which shows it to a person: no model reads it.
+    ...(view !== undefined && { _meta: { [viewData]: view } }),
+    structuredContent,
+    content: [
+      { type: "text", text: JSON.stringify(structuredContent) },
+      ...pictures.map(({ data, mimeType }) => {
+        return { type: "image" as const, data: Buffer.from(data).toString("base64"), mimeType };
+      }),
+    ],
+  };
+}

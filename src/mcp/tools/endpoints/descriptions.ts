@@ -1,0 +1,47 @@
+import type { Contract } from "../../../contract/index.ts";
+
+/** For the model that chooses: what a tool does, when to use it and when not. */
+
+type ToolOf<Group> = {
+  [Name in keyof Group]: Group[Name] extends { readonly tool: infer Tool extends string }
+    ? Tool
+    : never;
+}[keyof Group];
+
+/** Every tool of the contract: one without a text does not compile. */
+export type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
+
+export const descriptions: Readonly<Record<EndpointTool, string>> = {
+  list_links: "List links, filtered, sorted and paged. For one known link use get_link.",
+  get_link: "Read one link.",
+  create_link: "Create a link. A taken path is refused; upsert_link overwrites.",
+  upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
+  update_link:
+    "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
+  delete_link: "Delete a link for ever. To send its visitors elsewhere use update_link.",
+  shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
+  resolve_short_link: "Find the link behind a shortened address. Needs no key.",
+  list_ios_apps: "List the iOS apps that links can open.",
+  get_ios_app: "Read one iOS app.",
+  register_ios_app: "Register an iOS app, so that links can open it.",
+  update_ios_app: "Change fields of an iOS app. A changed bundle or team id needs approval.",
+  delete_ios_app: "Delete an iOS app. Its links stay but stop opening it.",
+  list_android_apps: "List the Android apps that links can open.",
+  get_android_app: "Read one Android app.",
+  register_android_app: "Register an Android app, so that links can open it.",
+  update_android_app:
+    "Change fields of an Android app. Changed package or fingerprints need approval.",
+  delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
+  list_projects: "List the projects. Master key.",
+  get_project: "Read one project. Master key.",
+  create_project: "Create a project with its own link host. Master key.",
+  update_project: "Change fields of a project. A changed domain needs approval. Master key.",
+  delete_project: "Delete a project with its links, apps and keys, for ever. Master key.",
+  save_template: "Save the draft of the links' page. No visitor sees it before it is published.",
+  publish_template: "Show the draft on all links' pages. body and css, if given, are saved first.",
+  unpublish_template: "Give all links their default page back. Draft and versions stay.",
+  list_template_versions: "List the published versions of the links' page, newest first.",
+  get_template_version: "Read one published version with its body and css.",
+  restore_template_version: "Replace the draft with a published version. Publishes nothing.",
+  preview_template: "Show a link's page as HTML, from body and css or the draft. Saves nothing.",
+};

@@ -1,0 +1,87 @@
+import * as z from "zod";
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract, listEndpoints } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { Mode } from "../../approval/mode.ts";
+import { findKind, nameResult, type ResourceKind } from "../../resource-kind.ts";
+import { checkArguments } from "../../schemas/check-arguments.ts";
+import { buildInput, listFields, publishBoth, type Fields } from "../../schemas/input-schema.ts";
+import { once } from "../../schemas/once.ts";
+import { publishOutput, publishPage } from "../../schemas/output-schema.ts";
+import { isOfTemplate } from "../templates/preview-publication.ts";
+import { runTemplate } from "../templates/run-template.ts";
+import { templateView } from "../templates/view.ts";
+import { annotate, type Likeness, type Tool } from "../tool.ts";
+import { descriptions, type EndpointTool } from "./descriptions.ts";
+import { runGetLink } from "./get-link.ts";
+import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
+
+/** The tools that are the contract's entries, one each. */
+export function deriveTools(mode: Mode): readonly Tool[] {
+  return listEndpoints().map((endpoint) => deriveTool(endpoint, mode));
+}
+
+function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
+  const { tool: name, title, effect } = endpoint;
+  const kind = findKind(endpoint);
+  const fields = once(() => listOwnFields(endpoint, kind, mode));
+  const schema = once(() => buildInput(fields()));
+  const ownFields = Object.keys(endpoint.body?.shape ?? {});
+  return {
+    name,
+    title,
+    // Every tool of the contract has its text: the table is typed by the contract.
+    description: descriptions[name as EndpointTool],
+    group: kind.group,
+    effect,
+    annotations: annotate(endpoint),
+    like: findFieldTexts(endpoint),
+    inputSchema: publishBoth(fields, ownFields),
+    outputSchema: once(() => publishResult(endpoint, kind)),
+    readAccess: (access) => access.read(endpoint),
+    check: (given) => checkArguments(name, schema(), given, ownFields),
+    run: (args, call) => chooseRun(endpoint)(endpoint, args, call),
+    view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
+  };
+}
+
+function chooseRun(endpoint: Endpoint): typeof runEndpoint {
+  if (isOfTemplate(endpoint)) return runTemplate;
+  return takesQr(endpoint) ? runGetLink : runEndpoint;
+}
+
+function takesQr(endpoint: Endpoint): boolean {
+  return endpoint === contract.links.show;
+}
+
+/** Fields are explained once, by the first tool that takes them. */
+function findFieldTexts({ tool, body }: Endpoint): Likeness | undefined {
+  const first = listEndpoints().find((endpoint) => body !== undefined && endpoint.body === body);
+  return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
+}
+
+function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fields {
+  return listFields(endpoint, {
+    idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
+    takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
+    takesQr: takesQr(endpoint),
+  });
+}
+
+function publishResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
+  const { response, list, method } = endpoint;
+  if (method === "DELETE") return publishOutput({ deleted });
+  if (response === null) return publishOutput({});
+  const name = nameResult(endpoint, kind);
+  // An envelope without a name around it is the result itself.
+  if (name === undefined) return publishOutput((response as z.ZodObject).shape);
+  if (list === undefined) return publishOutput({ [name]: response });
+  // A list's response is the envelope itself: its rows and `meta`.
+  const { [list.name]: rows, meta } = (response as z.ZodObject).shape;
+  const { element } = rows as z.ZodArray;
+  // zod types an element as its core's schema, of which every schema here is one.
+  return publishPage(list.name, element as z.ZodType, { meta: meta as z.ZodType, next });
+}
+
+const deleted = z.looseObject({ id: z.string() });
+const next = z.string();

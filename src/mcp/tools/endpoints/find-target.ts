@@ -1,0 +1,117 @@
+import { uuidPattern } from "../../../contract/fields.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { normalizeForSearch } from "../../../contract/link-path.ts";
+import { fold } from "../../../contract/text.ts";
+import { readUrl } from "../../../contract/web-address.ts";
+import { quote, readShown } from "../../../text/show-hidden.ts";
+import type { ResourceKind } from "../../resource-kind.ts";
+import { advise } from "../../results/advice.ts";
+import type { CallProblem } from "../../results/call-problem.ts";
+import { readRows } from "../../results/present-body.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+
+/** How many are offered where none was meant exactly. */
+const mostCandidates = 5;
+
+/**
+ * The UUID that an `id` argument means: itself, or whatever is looked up by path, bundle id or
+ * package name. Not exactly one match is none.
+ */
+export async function findTarget(
+  kind: ResourceKind,
+  given: string,
+  { ask, surface }: Pick<Call, "ask" | "surface">,
+): Promise<string> {
+  if (uuidPattern.test(given)) return given.toLowerCase();
+  const { key } = kind;
+  const read = kind.name === "link" ? (text: string) => readPath(text, surface.linkHost) : trim;
+  const value = read(given);
+  // A blank filter would be ignored, and everything found.
+  if (key === undefined || value.trim() === "") throw notFound(kind, given, []);
+  const search = { kind, key, value, ask };
+  // A deployment that ignores filters would have us take the first that comes.
+  const found = await list(search, "eq");
+  const exact = found.filter((row) => read(readText(row, key)) === value);
+  const [only] = exact;
+  if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
+  // What was copied from a result has its hidden characters by their numbers.
+  const meant = readShown(given);
+  if (meant !== given) return findTarget(kind, meant, { ask, surface });
+  throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
+}
+
+function trim(text: string): string {
+  return text.trim();
+}
+
+/** A path, or the whole address of one of the project's links. */
+function readPath(given: string, linkHost: string | undefined): string {
+  const address = readUrl(given);
+  const isOurs = linkHost !== undefined && address?.origin === new URL(linkHost).origin;
+  return normalizeForSearch(isOurs ? address.pathname : given);
+}
+
+async function listNear(search: Search): Promise<readonly JsonObject[]> {
+  const wanted = fold(search.value);
+  const found = await list(search, "cont");
+  return found.filter((row) => fold(readText(row, search.key)).includes(wanted));
+}
+
+type Search = {
+  readonly kind: ResourceKind;
+  readonly key: string;
+  readonly value: string;
+  readonly ask: Call["ask"];
+};
+
+async function list(
+  { kind, key, value, ask }: Search,
+  condition: "eq" | "cont",
+): Promise<readonly JsonObject[]> {
+  const { index, label } = kind;
+  try {
+    const filters = [{ field: key, condition, value }];
+    const page: unknown = await ask(index, { filters, limit: mostCandidates });
+    // Every list's body is an object with its rows under the list's name; the client parsed it.
+    return readRows(index, page as JsonObject);
+  } catch (error) {
+    if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
+    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
+    throw new ToolFailure({ ...error.failure, next });
+  }
+}
+
+function notFound(
+  kind: ResourceKind,
+  given: string,
+  candidates: readonly JsonObject[],
+): ToolFailure {
+  const { label, show, key } = kind;
+  const by = key === undefined ? "UUID" : `UUID or ${key}`;
+  const isNear = candidates.length > 0;
+  return new ToolFailure({
+    code: "not_found",
+    message: `No ${label} has the ${by} ${quote(given)}.`,
+    ...(isNear && { problems: candidates.map((row) => describeCandidate(kind, row)) }),
+    effect: "none",
+    retry: "never",
+    next: isNear
+      ? "Ask the user which of the candidates is meant, and call again with its id."
+      : advise("not_found", { tool: show.tool, endpoint: show }),
+  });
+}
+
+function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProblem {
+  const said = names
+    .filter((name) => readText(row, name) !== "")
+    .map((name) => `${name} ${quote(readText(row, name))}`);
+  const fix = `Use id ${quote(readText(row, "id"))}.`;
+  return { field: "id", message: `near: ${said.join(", ")}`, fix };
+}
+
+/** A text of a row, or an empty one for what is not set. */
+function readText(row: JsonObject, field: string): string {
+  const value = row[field];
+  return typeof value === "string" ? value : "";
+}

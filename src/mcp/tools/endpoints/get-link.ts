@@ -1,0 +1,29 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { drawPng } from "../../../qr/draw-qr.ts";
+import { refuseArguments } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+import { runEndpoint } from "./run-endpoint.ts";
+
+/** As every endpoint's tool, and with `qr` the picture of the link's address beside it. */
+export async function runGetLink(
+  endpoint: Endpoint,
+  { qr, ...args }: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  if (qr === true && call.surface.linkHost === undefined) {
+    throw refuse(endpoint, "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN");
+  }
+  const result = await runEndpoint(endpoint, args, call);
+  if (qr !== true) return result;
+  // Where the links live is known, so the link has its address.
+  const { address } = result["link"] as { readonly address: string };
+  const picture = await drawPng(address);
+  if (picture === undefined) throw refuse(endpoint, "the address is too long for a picture");
+  call.attach({ data: picture, mimeType: "image/png" });
+  return result;
+}
+
+function refuse({ tool }: Endpoint, message: string) {
+  return refuseArguments(tool, [{ field: "qr", message }]);
+}

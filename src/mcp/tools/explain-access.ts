@@ -1,0 +1,54 @@
+import * as z from "zod";
+import type { JsonObject } from "../../contract/json.ts";
+import { checkArguments } from "../schemas/check-arguments.ts";
+import { publishBoth } from "../schemas/input-schema.ts";
+import { once } from "../schemas/once.ts";
+import { publishOutput } from "../schemas/output-schema.ts";
+import { annotate, type Surface, type Tool } from "./tool.ts";
+
+const input = z.strictObject({});
+
+const result = {
+  access: z.looseObject({
+    kind: z.enum(["project", "master", "none"]),
+    tools: z.array(
+      z.looseObject({
+        tool: z.string(),
+        state: z.enum(["granted", "denied", "unknown"]),
+        reason: z.string().optional(),
+      }),
+    ),
+  }),
+};
+
+/** The tool that answers "why can't I do this?". */
+export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
+  const name = "explain_access";
+  return {
+    name,
+    title: "Explain access",
+    description: "What this API key may do, tool by tool, and why not. Changes nothing.",
+    group: undefined,
+    effect: "read",
+    annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
+    inputSchema: publishBoth(() => ({}), []),
+    outputSchema: once(() => publishOutput(result)),
+    readAccess: () => ({ state: "granted" }),
+    check: (given) => checkArguments(name, input, given),
+    run: async (_, { surface }) => {
+      await surface.explore();
+      return { access: describeAccess(surface, listTools()) };
+    },
+  };
+}
+
+export function describeAccess({ access }: Surface, tools: readonly Tool[]): JsonObject {
+  return {
+    kind: access.readKind(),
+    tools: tools.map((tool) => {
+      const reading = tool.readAccess(access);
+      const reason = "reason" in reading ? reading.reason : undefined;
+      return { tool: tool.name, state: reading.state, ...(reason !== undefined && { reason }) };
+    }),
+  };
+}

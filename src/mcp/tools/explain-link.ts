@@ -1,0 +1,125 @@
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { writeAddress } from "../../contract/link-address.ts";
+import { explainVisits, explanation } from "../../contract/link-explanation.ts";
+import { normalizePath } from "../../contract/link-path.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import { isBlank } from "../../contract/text.ts";
+import type { VisitedApps, VisitedLink } from "../../contract/visit.ts";
+import type { Access, Reading } from "../access/key-access.ts";
+import { findKind } from "../resource-kind.ts";
+import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
+import { checkArguments } from "../schemas/check-arguments.ts";
+import { buildInput, listFields, publishBoth, type Fields } from "../schemas/input-schema.ts";
+import { once } from "../schemas/once.ts";
+import { publishOutput } from "../schemas/output-schema.ts";
+import { findTarget } from "./endpoints/find-target.ts";
+import { annotate, type Call, type Tool } from "./tool.ts";
+
+const { links, iosApps, androidApps } = contract;
+const name = "explain_link";
+
+/** The tool that tells what a link's visitors meet, before there is a link or after. */
+export function createExplainLink(): Tool {
+  const fields = once(listOwnFields);
+  const schema = once(() => buildInput(fields()));
+  return {
+    name,
+    title: "Explain a link",
+    description: [
+      "What visitors meet on iOS, Android and desktop, and what is wrong:",
+      "of a link by id, or of fields before you save them.",
+    ].join(" "),
+    group: "links",
+    effect: "read",
+    annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
+    like: { what: "Fields", tool: links.create.tool },
+    inputSchema: publishBoth(fields, Object.keys(links.create.body.shape)),
+    outputSchema: once(() => publishOutput(explanation.shape)),
+    readAccess,
+    check: (given) => checkArguments(name, schema(), given),
+    run: async (args, call) => {
+      const { link, apps } = await readSubject(args, call);
+      const { linkHost, hasSecondHost, linkInReferrer } = call.surface;
+      const path = link.path ?? "";
+      const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
+      return explainVisits(link, apps, {
+        link_in_referrer: linkInReferrer,
+        second_host: hasSecondHost,
+        address: isAddressed ? writeAddress(linkHost, path) : undefined,
+      });
+    },
+  };
+}
+
+function listOwnFields(): Fields {
+  const options = { idText: "UUID or path", takesApproval: false };
+  const { id } = listFields(links.show, options);
+  return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
+}
+
+/** For whoever has to do with links; a draft is explained without asking anybody. */
+function readAccess(access: Access): Reading {
+  const readings = [links.show, links.create, links.update].map((entry) => access.read(entry));
+  const best = (["granted", "unknown"] as const).find((state) =>
+    readings.some((reading) => reading.state === state),
+  );
+  return best === undefined ? access.read(links.show) : { state: best };
+}
+
+type Subject = { readonly link: VisitedLink; readonly apps: VisitedApps };
+
+async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
+  const { id, ...fields } = args;
+  const isById = typeof id === "string";
+  if (isById === Object.keys(fields).length > 0) {
+    const message = "explain_link takes either id, or the fields of a link that is not saved";
+    throw refuseArguments(name, [{ field: "id", message }]);
+  }
+  if (!isById) return { link: fields, apps: await readDraftApps(fields, call) };
+  const link = await call.ask(links.show, {
+    id: await findTarget(findKind(links.show), id, call),
+  });
+  const { ios_app_id, android_app_id } = link;
+  return { link, apps: await readApps({ id: ios_app_id }, { id: android_app_id }, call) };
+}
+
+/** An app that is registered counts as it is; the draft itself says what it would make. */
+function readDraftApps({ ios_app, android_app }: LinkFields, call: Call): Promise<VisitedApps> {
+  const ios = { id: ios_app?.id, name: ios_app?.bundle_id };
+  const android = { id: android_app?.id, name: android_app?.package_name };
+  return readApps(ios, android, call);
+}
+
+/** An app by its UUID, or else by its bundle id or package name. */
+type Wanted = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
+
+async function readApps(ios: Wanted, android: Wanted, call: Call): Promise<VisitedApps> {
+  return {
+    ios_app: await readApp(ios, iosApps.show, call, (id) => call.ask(iosApps.show, { id })),
+    android_app: await readApp(android, androidApps.show, call, (id) =>
+      call.ask(androidApps.show, { id }),
+    ),
+  };
+}
+
+/** The app's record; one that is not there, or that the key may not read, is not known. */
+async function readApp<App>(
+  { id, name: identifier }: Wanted,
+  show: Endpoint,
+  call: Call,
+  read: (id: string) => Promise<App>,
+): Promise<App | undefined> {
+  if (isBlank(id) && isBlank(identifier)) return undefined;
+  try {
+    const isNamed = isBlank(id);
+    return await read(isNamed ? await findTarget(findKind(show), identifier ?? "", call) : `${id}`);
+  } catch (error) {
+    const isUnknown =
+      error instanceof ToolFailure &&
+      (error.failure.code === "not_found" || error.failure.status === 401);
+    if (isUnknown) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,166 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { WholeTemplateVersion } from "../../../contract/page-template.ts";
+import { compareLines, type Change } from "../../../text/compare-lines.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { look, ToolFailure } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+
+/** What a person reads before all links' pages change, or the draft is lost. */
+
+export type TemplateText = { readonly body: string; readonly css: string };
+
+/** The template as it is, as far as the key may know. */
+export type Known = {
+  /** Null where links show their default page, undefined where the key may not look. */
+  readonly live: WholeTemplateVersion | null | undefined;
+  readonly draft: TemplateText | undefined;
+};
+
+type Asking = Pick<Call, "ask" | "surface">;
+
+const { pageTemplate, links } = contract;
+const nothing: TemplateText = { body: "", css: "" };
+/** Where more places change than anybody compares, the new text is shown as a whole. */
+const mostPlaces = 100;
+
+export async function readKnown(call: Asking, needsDraft: boolean): Promise<Known> {
+  const { ask } = call;
+  const found = await look(() => ask(pageTemplate.versions, {}));
+  if (found === undefined) return { live: undefined, draft: undefined };
+  const version = found.versions.find(({ live }) => live);
+  const live = version === undefined ? null : await ask(pageTemplate.version, { id: version.id });
+  return { live, draft: needsDraft ? await readDraft(call) : undefined };
+}
+
+/**
+ * The API shows the draft to those alone who save it, and to save nothing changes nothing. It is
+ * only asked for where there is a template: else that would be its first save. Nobody's wish
+ * depends on it, so that whatever keeps it from being read only leaves it unknown.
+ */
+async function readDraft({ ask, surface }: Asking): Promise<TemplateText | undefined> {
+  if (!surface.mayAsk(pageTemplate.save)) return undefined;
+  try {
+    const { body, css } = await ask(pageTemplate.save, {});
+    return { body, css };
+  } catch (error) {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  }
+}
+
+export async function previewPublication(
+  given: JsonObject,
+  { live, draft }: Known,
+  call: Asking,
+): Promise<Preview> {
+  const fresh = { ...draft, ...pickText(given) };
+  return {
+    title: "Show this page on all links of the project",
+    facts: [
+      await countLinks(call),
+      { name: "live now", text: describeLive(live) },
+      ...describeChanges(live, fresh),
+    ],
+  };
+}
+
+export async function previewUnpublication({ live }: Known, call: Asking): Promise<Preview> {
+  return {
+    title: "Take the project's page down: all links show their default page",
+    facts: [await countLinks(call), { name: "live now", text: describeLive(live) }],
+  };
+}
+
+export async function previewRestoration(
+  id: string,
+  { draft }: Known,
+  { ask }: Asking,
+): Promise<Preview> {
+  const version = await look(() => ask(pageTemplate.version, { id }));
+  return {
+    title: "Replace the draft of the page with an older version",
+    facts: [
+      { name: "version", text: version === undefined ? quote(id) : describeLive(version) },
+      { name: "links", text: "none changes: nothing is published" },
+      ...describeChanges(draft, version ?? {}),
+    ],
+  };
+}
+
+/** As `readKnown`, where the first template is about to be made. */
+export function readKnownOrNone(call: Asking, needsDraft: boolean): Promise<Known> {
+  return readKnown(call, needsDraft).catch(describeNone);
+}
+
+/** A project without any template has no versions to be listed. */
+function describeNone(error: unknown): Known {
+  if (!(error instanceof ToolFailure) || error.failure.code !== "not_found") throw error;
+  return { live: null, draft: nothing };
+}
+
+export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
+  return {
+    ...(typeof body === "string" && { body }),
+    ...(typeof css === "string" && { css }),
+  };
+}
+
+function describeLive(live: Known["live"]): string {
+  if (live === undefined) return "this API key may not read it";
+  if (live === null) return "nothing: links show their default page";
+  return `version ${quote(live.id)} of ${quote(live.published_at)}`;
+}
+
+/** The lines that go and come, of both texts; where nothing is live, all of them come. */
+export function describeChanges(
+  before: TemplateText | null | undefined,
+  after: Partial<TemplateText>,
+): readonly Fact[] {
+  return (["body", "css"] as const).flatMap((field) => {
+    const text = after[field];
+    if (text === undefined) {
+      return [{ name: field, text: "the draft's, which this API key may not read" }];
+    }
+    const old = before?.[field];
+    const changes = compareLines(old ?? "", text);
+    if (old !== undefined && changes.length === 0) return [{ name: field, text: "stays as it is" }];
+    const places = groupLines(changes);
+    if (places.length <= mostPlaces) return places.map((place) => describePlace(field, place));
+    const whole = groupLines(compareLines("", text));
+    return whole.map((place) => describePlace(`${field}, as it will be`, place));
+  });
+}
+
+/** Neighbours of one kind are one place. */
+function groupLines(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const places: Change[][] = [];
+  for (const change of changes) {
+    const last = places.at(-1)?.at(-1);
+    const isNext = last?.kind === change.kind && last.line + 1 === change.line;
+    if (isNext) places.at(-1)?.push(change);
+    else places.push([change]);
+  }
+  return places;
+}
+
+/** Every line is in quotes: whatever is written in it is nothing that we say. */
+function describePlace(field: string, place: readonly Change[]): Fact {
+  const lines = place.map(({ kind, text }) => {
+    return `${kind === "added" ? "+" : "−"} ${quote(text, text.length)}`;
+  });
+  return { name: `${field}, line ${place[0]?.line}`, text: lines.join("\n") };
+}
+
+async function countLinks({ ask }: Asking): Promise<Fact> {
+  const page = await look(() => ask(links.index, { limit: 1 }));
+  const count = page?.meta.count ?? "all; they could not be counted";
+  return { name: "links that change", text: String(count) };
+}
+
+/** Whether an endpoint is one of the page template's. */
+export function isOfTemplate({ feature }: Endpoint): boolean {
+  return feature === "page_templates";
+}

@@ -1,0 +1,101 @@
+import { findNearest } from "../../text/nearest-name.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { Mode } from "../approval/mode.ts";
+import { takePublished } from "./built-schemas.ts";
+import { createExportLinks } from "./bulk/export-links.ts";
+import { createJobTools } from "./bulk/jobs.ts";
+import { createPlanLinks } from "./bulk/plan-links.ts";
+import { deriveTools } from "./endpoints/endpoint-tools.ts";
+import { createExplainAccess } from "./explain-access.ts";
+import { createExplainLink } from "./explain-link.ts";
+import { groups, type Surface, type Tool } from "./tool.ts";
+
+/** The tools of one configuration, for every key alike. */
+export type Toolbox = {
+  readonly tools: readonly Tool[];
+  readonly find: (name: string) => Tool | undefined;
+  /** The name of a tool that was most likely meant. */
+  readonly suggest: (name: string) => string | undefined;
+};
+
+export type ToolboxOptions = {
+  readonly mode: Mode;
+  /** Groups and names as the operator wrote them; nothing is everything. */
+  readonly selection: readonly string[];
+};
+
+/** A selection that names what is not there; the message is for the operator. */
+export class UnknownTool extends Error {
+  override readonly name = "UnknownTool";
+}
+
+export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
+  const made: readonly Tool[] = [
+    ...deriveTools(mode),
+    createPlanLinks(),
+    ...createJobTools(mode),
+    createExportLinks(),
+    createExplainLink(),
+    createExplainAccess(() => tools),
+  ];
+  const all = takePublished(made, mode);
+  const isChosen = readSelection(selection, all);
+  const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return {
+    tools,
+    find: (name) => byName.get(name),
+    suggest: (name) => findNearest(name, byName.keys()),
+  };
+}
+
+/** What a key sees of them: a tool that it may never use is not there. */
+export function listVisible({ tools }: Toolbox, { access }: Surface): readonly Tool[] {
+  return tools.filter((tool) => tool.readAccess(access).state !== "denied");
+}
+
+/**
+ * Tells of tools that come or go. What is learned of a key mostly changes nothing that can be
+ * seen, and a client that is told of a change reads the whole list again.
+ */
+export function watchVisible(toolbox: Toolbox, surface: Surface, notify: () => void): () => void {
+  const list = () =>
+    listVisible(toolbox, surface)
+      .map(({ name }) => name)
+      .join();
+  let last = list();
+  return () => {
+    const current = list();
+    if (current === last) return;
+    last = current;
+    notify();
+  };
+}
+
+function isAllowed({ effect, preparesWriting = false }: Tool, mode: Mode): boolean {
+  return mode !== "read-only" || (effect === "read" && !preparesWriting);
+}
+
+/** `links,shorten_link,-delete_link`: groups and names to show, and names to take away. */
+function readSelection(
+  selection: readonly string[],
+  tools: readonly Tool[],
+): (tool: Tool) => boolean {
+  const names = [...groups, ...tools.map((tool) => tool.name)];
+  for (const word of selection) {
+    const name = word.replace(/^-/, "");
+    if (names.includes(name)) continue;
+    const nearest = findNearest(name, names);
+    const hint =
+      nearest === undefined ? `known are ${names.join(", ")}` : `did you mean ${nearest}`;
+    throw new UnknownTool(`there is no tool or group ${quote(name)}; ${hint}`);
+  }
+  const taken = new Set(selection.filter((word) => !word.startsWith("-")));
+  const left = new Set(selection.flatMap((word) => (word.startsWith("-") ? [word.slice(1)] : [])));
+  return ({ name, group }) => {
+    if (left.has(name) || (group !== undefined && left.has(group) && !taken.has(name))) {
+      return false;
+    }
+    return taken.size === 0 || group === undefined || taken.has(name) || taken.has(group);
+  };
+}

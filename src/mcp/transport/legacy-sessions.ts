@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import {
+  WebStandardStreamableHTTPServerTransport,
+  type Server,
+} from "@modelcontextprotocol/server";
+import type { Clock } from "../../contract/world.ts";
+import { watchEnd } from "./response-end.ts";
+
+/**
+ * Sessions of the protocol's earlier revisions, all of one key: whoever shows another key does
+ * not find them here.
+ */
+export type Sessions = {
+  /** The body is read and parsed already; undefined where the request has none. */
+  readonly fetch: (request: Request, body: unknown) => Promise<Response>;
+  /** Tells every client that the list of tools is another one. */
+  readonly notifyToolsChanged: () => void;
+  readonly count: () => number;
+  readonly close: () => Promise<void>;
+};
+
+type Session = {
+  readonly server: Server;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  usedAt: number;
+  /** Answers that are not over: a client that listens, or waits for a call, is there. */
+  open: number;
+};
+
+const mostSessions = 100;
+const idle_ms = 30 * 60_000;
+const header = "mcp-session-id";
+
+export function createSessions(
+  createServer: () => Server,
+  { monotonic }: Pick<Clock, "monotonic">,
+): Sessions {
+  const sessions = new Map<string, Session>();
+
+  return {
+    fetch: async (request, body) => {
+      sweep();
+      const id = request.headers.get(header);
+      if (id === null) return open(request, body);
+      const session = sessions.get(id);
+      if (session === undefined) return refuseUnknown();
+      return handle(session, request, body, monotonic);
+    },
+    notifyToolsChanged: () => {
+      for (const { server } of sessions.values()) {
+        // A client that went away without a word is swept out later.
+        server.sendToolListChanged().catch(() => undefined);
+      }
+    },
+    count: () => {
+      sweep();
+      return sessions.size;
+    },
+    close: async () => {
+      await Promise.all([...sessions.keys()].map(end));
+    },
+  };
+
+  /** Only a handshake opens a session; the transport refuses everything else by itself. */
+  async function open(request: Request, body: unknown): Promise<Response> {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        makeRoom();
+        sessions.set(id, session);
+      },
+      onsessionclosed: (id) => void end(id),
+    });
+    const server = createServer();
+    const session: Session = { server, transport, usedAt: monotonic(), open: 0 };
+    await server.connect(transport);
+    const response = await handle(session, request, body, monotonic);
+    if (transport.sessionId === undefined) await server.close();
+    return response;
+  }
+
+  function sweep(): void {
+    const now = monotonic();
+    for (const [id, { usedAt, open }] of sessions) {
+      if (open === 0 && now - usedAt > idle_ms) void end(id);
+    }
+  }
+
+  function makeRoom(): void {
+    const quietest = sessions.size < mostSessions ? undefined : findQuietest(sessions);
+    if (quietest !== undefined) void end(quietest);
+  }
+
+  async function end(id: string): Promise<void> {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    await session?.server.close();
+  }
+}
+
+async function handle(
+  session: Session,
+  request: Request,
+  body: unknown,
+  monotonic: Clock["monotonic"],
+): Promise<Response> {
+  session.usedAt = monotonic();
+  session.open += 1;
+  const close = () => {
+    session.usedAt = monotonic();
+    session.open -= 1;
+  };
+  try {
+    return watchEnd(await session.transport.handleRequest(request, { parsedBody: body }), close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** One whose client seems to be gone, else the one that was not used for the longest time. */
+function findQuietest(sessions: ReadonlyMap<string, Session>): string | undefined {
+  const [quietest] = [...sessions].toSorted(
+    ([, one], [, other]) =>
+      Math.sign(one.open) - Math.sign(other.open) || one.usedAt - other.usedAt,
+  );
+  return quietest?.[0];
+}
+
+/** The status by which a client knows that it has to begin anew. */
+function refuseUnknown(): Response {
+  const error = { code: -32001, message: "Session not found" };
+  return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
+}

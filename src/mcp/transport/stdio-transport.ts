@@ -1,0 +1,151 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  parseJSONRPCMessage,
+  serializeMessage,
+  type JSONRPCMessage,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { createLineWriter } from "../write-lines.ts";
+import { createRunning } from "./in-flight.ts";
+import { readLines, type LineEnds } from "./lines.ts";
+import { messageBytes } from "./message-size.ts";
+
+/**
+ * JSON-RPC over lines. The SDK's own transport drops what it cannot read in silence, ends at a
+ * line that is too long, and lets the answers go that are under way when the input ends
+ * (security-reliability.md §0).
+ */
+export type StdioTransport = Transport & {
+  /** Resolves when no more input comes: at its end, or when the output has nobody to read it. */
+  readonly ended: Promise<void>;
+  /** Resolves when every request that came in is answered, or the patience is over. */
+  readonly settle: (patience_ms: number) => Promise<void>;
+};
+
+type StdioOptions = {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** A line that was refused, for the operator's log. */
+  readonly onRefused: (reason: string) => void;
+};
+
+type Id = string | number;
+type Refusal = { readonly code: number; readonly message: string };
+
+const notJson: Refusal = { code: PARSE_ERROR, message: "The line is not JSON." };
+const notRpc: Refusal = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
+const tooLong: Refusal = {
+  code: INVALID_REQUEST,
+  message:
+    "The message is longer than 4 MiB. Send fewer rows at a time, " +
+    "or have a file imported with `waypost import FILE`.",
+};
+
+export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
+  const running = createRunning<Id>();
+  const writeLine = createLineWriter(output);
+  let finish: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => (finish = resolve));
+  const onEnd = () => finish?.();
+  let isClosed = false;
+
+  const transport: StdioTransport = {
+    start: () => {
+      readLines(input, messageBytes, { onLine: receive, onTooLong: refuseLong, onEnd });
+      // Whoever read our answers is gone; there is nobody left to tell.
+      output.on("error", onEnd);
+      return Promise.resolve();
+    },
+    send: async (message) => {
+      await write(message);
+      if (!("method" in message) && message.id !== undefined) running.end(message.id);
+    },
+    close: () => {
+      const wasClosed = isClosed;
+      isClosed = true;
+      if (!wasClosed) transport.onclose?.();
+      return Promise.resolve();
+    },
+    ended,
+    settle: running.settle,
+  };
+  return transport;
+
+  function receive(line: string): void {
+    let given: unknown;
+    try {
+      given = JSON.parse(line);
+    } catch {
+      return refuse(notJson);
+    }
+    const message = readMessage(given);
+    if (message === undefined) return refuse(notRpc, findId(given));
+    note(message);
+    transport.onmessage?.(message);
+  }
+
+  function note(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
+    // A subscription has no answer before the end, so that waiting for it would be in vain.
+    if ("id" in message && message.method !== "subscriptions/listen") running.begin(message.id);
+    if (message.method === "notifications/cancelled") {
+      const { requestId } = message.params ?? {};
+      if (isId(requestId)) running.end(requestId);
+    }
+  }
+
+  function refuseLong(ends: LineEnds): void {
+    refuse(tooLong, findIdAtEnds(ends));
+  }
+
+  function refuse({ code, message }: Refusal, id: Id | null = null): void {
+    onRefused(message);
+    void write({ jsonrpc: "2.0", id, error: { code, message } });
+  }
+
+  function write(message: object): Promise<void> {
+    // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
+    return isClosed ? Promise.resolve() : writeLine(serializeMessage(message as JSONRPCMessage));
+  }
+}
+
+function readMessage(given: unknown): JSONRPCMessage | undefined {
+  try {
+    return parseJSONRPCMessage(given);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whoever waits for an answer is told by its id. JSON-RPC 2.0 wants null where there is none, and
+ * what has no method may be an answer to us, whose id means another request of theirs.
+ */
+function findId(given: unknown): Id | null {
+  if (typeof given !== "object" || given === null) return null;
+  if (!("id" in given) || !("method" in given)) return null;
+  return isId(given.id) ? given.id : null;
+}
+
+/** No escape, no letter beyond ASCII and no leading zero, so that it is JSON in any case. */
+const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
+const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
+const idThenMethod = new RegExp(
+  String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
+);
+const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
+/** Only what belongs to the message itself ends with its one brace. */
+const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
+
+/** The id of a request that is too long to be parsed, where the official SDKs write it. */
+function findIdAtEnds({ head, tail }: LineEnds): Id | null {
+  const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
+  // By its pattern it is a text or a number.
+  return found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id);
+}
+
+function isId(value: unknown): value is Id {
+  return typeof value === "string" || typeof value === "number";
+}
