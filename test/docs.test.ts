@@ -8,11 +8,11 @@ import { listEndpoints } from "../src/contract/index.ts";
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
 import { renderManifest } from "./tools/manifest.js";
-import { spacings_ms } from "../src/bulk/pace.ts";
-import { bitly } from "../src/bulk/formats/bitly.ts";
-import { branch } from "../src/bulk/formats/branch.ts";
-import { firebase } from "../src/bulk/formats/firebase.ts";
-import { shortIo } from "../src/bulk/formats/short-io.ts";
+import { spacings_ms } from "../src/bulk/apply/write-spacing.ts";
+import { bitly } from "../src/bulk/files/foreign/bitly.ts";
+import { branch } from "../src/bulk/files/foreign/branch.ts";
+import { firebase } from "../src/bulk/files/foreign/firebase.ts";
+import { shortIo } from "../src/bulk/files/foreign/short-io.ts";
 import { createToolbox } from "../src/mcp/tools/toolbox.ts";
 import { groups } from "../src/mcp/tools/tool.ts";
 import { bundle, createFolder, startServe } from "./support/command.ts";

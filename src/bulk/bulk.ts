@@ -5,11 +5,11 @@ import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/journal.ts";
 import type { Plan, PlanRow, RowPage } from "../state/plans.ts";
-import { countEach, writePages, type ExportFormat } from "./export-links.ts";
+import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
+import { countEach, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
-import { makePlan, type MadePlan, type PlanWanted } from "./planner.ts";
-import { createRunner, type Runner, type RunnerOptions } from "./runner.ts";
-import { selectParts } from "./select-links.ts";
+import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { selectParts } from "./select/select-links.ts";
 
 /** Many calls as one act: planned, approved of, applied at the budget's pace, and resumed. */
 

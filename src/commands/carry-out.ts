@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { MadePlan } from "../bulk/planner.ts";
+import type { MadePlan } from "../bulk/plan/make-plan.ts";
 import { UsageFault } from "../config.ts";
 import { presentPlan, previewPlan } from "../mcp/tools/bulk/show-job.ts";
 import { countActs, isFaulty, type Plan } from "../state/plans.ts";

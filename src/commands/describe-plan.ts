@@ -1,6 +1,6 @@
+import { estimateSeconds } from "../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../bulk/bulk.ts";
-import { estimateSeconds } from "../bulk/pace.ts";
-import type { MadePlan } from "../bulk/planner.ts";
+import type { MadePlan } from "../bulk/plan/make-plan.ts";
 import { isBlank } from "../contract/text.ts";
 import { listChanges } from "../mcp/tools/bulk/show-job.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../state/plans.ts";

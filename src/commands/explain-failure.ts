@@ -1,5 +1,5 @@
-import { Unsteady } from "../bulk/read-list.ts";
-import { OtherProject, PlanExpired } from "../bulk/refusals.ts";
+import { OtherProject, PlanExpired } from "../bulk/bulk-errors.ts";
+import { Unsteady } from "../bulk/select/read-whole-list.ts";
 import { CallFailure, type FailureCode } from "../client/failure.ts";
 import { Problem } from "../contract/problem.ts";
 import { showHidden } from "../text/show-hidden.ts";

@@ -3,8 +3,13 @@ import { createWriteStream } from "node:fs";
 import { link, rename, rm, stat } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { countEach, exportFormats, writeWhole, type ExportFormat } from "../bulk/export-links.ts";
-import { selectParts } from "../bulk/select-links.ts";
+import {
+  countEach,
+  exportFormats,
+  writeWhole,
+  type ExportFormat,
+} from "../bulk/files/write-links.ts";
+import { selectParts } from "../bulk/select/select-links.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
 import { makeInert, quote } from "../text/show-hidden.ts";

@@ -1,6 +1,6 @@
-import { operations } from "../bulk/check-rows.ts";
-import type { PlanOperation } from "../state/plans.ts";
+import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
+import type { PlanOperation } from "../state/plans.ts";
 import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk-desk.ts";
 import { carryOut } from "./carry-out.ts";
 import { openRows } from "./open-rows.ts";

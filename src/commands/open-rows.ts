@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
-import type { RowSource } from "../bulk/read-rows.ts";
-import { findEncoding } from "../bulk/read-text.ts";
+import { findEncoding } from "../bulk/files/read-text.ts";
+import type { RowSource } from "../bulk/rows/read-rows.ts";
 import { UsageFault } from "../config.ts";
 import { quote } from "../text/show-hidden.ts";
 import { readCode } from "./data-folder.ts";

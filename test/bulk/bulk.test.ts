@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OtherProject } from "../../src/bulk/bulk-errors.ts";
 import type { Bulk } from "../../src/bulk/bulk.ts";
-import { OtherProject } from "../../src/bulk/refusals.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { checkRow, operations, startSeen, type CheckedRow } from "../../src/bulk/check-rows.ts";
-import type { PlanOperation } from "../../src/state/plans.ts";
+import {
+  checkRow,
+  operations,
+  startSeen,
+  type CheckedRow,
+} from "../../src/bulk/rows/check-rows.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
+import type { PlanOperation } from "../../src/state/plans.ts";
 import { sha256 } from "../contract/sample-link.ts";
 
 /** The rules of a row and of rows beside each other, found without asking anybody. */

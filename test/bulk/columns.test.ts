@@ -1,9 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { listExportColumns, readCells, readHeader, writeLink } from "../../src/bulk/columns.ts";
-import { readCsv, writeRecord } from "../../src/bulk/csv.ts";
+import {
+  listExportColumns,
+  readCells,
+  readHeader,
+  writeLink,
+} from "../../src/bulk/files/columns.ts";
+import { readCsv, writeRecord } from "../../src/bulk/files/csv.ts";
 import { defuse, readDefused } from "../../src/bulk/formula.ts";
-import { readObject } from "../../src/bulk/row-object.ts";
+import { readObject } from "../../src/bulk/rows/row-object.ts";
 import { link } from "../contract/sample-link.ts";
 import { anyLink, fieldsOf } from "./sample-links.ts";
 import { drain } from "./streams.ts";

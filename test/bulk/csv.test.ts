@@ -6,8 +6,8 @@ import {
   writeRecord,
   type CsvFault,
   type CsvRecord,
-} from "../../src/bulk/csv.ts";
-import type { TextSource } from "../../src/bulk/read-text.ts";
+} from "../../src/bulk/files/csv.ts";
+import type { TextSource } from "../../src/bulk/files/read-text.ts";
 import { cut, drain, pour } from "./streams.ts";
 
 /** Reading and writing CSV: RFC 4180, and what spreadsheets and people make of it. */

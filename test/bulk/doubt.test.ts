@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import type { PlanWanted } from "../../src/bulk/planner.ts";
+import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import type { Client } from "../../src/client/client.ts";
 import { CallFailure } from "../../src/client/failure.ts";
 import { Problem } from "../../src/contract/problem.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { writePages, writeWhole, type ExportFormat } from "../../src/bulk/export-links.ts";
-import { readRows, type RowSource } from "../../src/bulk/read-rows.ts";
+import { writePages, writeWhole, type ExportFormat } from "../../src/bulk/files/write-links.ts";
+import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import { anyLink } from "./sample-links.ts";
 import { drain, pour } from "./streams.ts";
 

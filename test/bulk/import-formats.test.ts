@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listExportColumns } from "../../src/bulk/columns.ts";
-import { readRows } from "../../src/bulk/read-rows.ts";
+import { listExportColumns } from "../../src/bulk/files/columns.ts";
+import { readRows } from "../../src/bulk/rows/read-rows.ts";
 import { readSource } from "./read-source.ts";
 import { drain } from "./streams.ts";
 

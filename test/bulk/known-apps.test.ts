@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startApps } from "../../src/bulk/known-apps.ts";
+import { startApps } from "../../src/bulk/plan/known-apps.ts";
 import type { Client } from "../../src/client/client.ts";
 import { CallFailure } from "../../src/client/failure.ts";
 import { androidApps } from "../../src/contract/apps.ts";

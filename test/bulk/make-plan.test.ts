@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { PlanWanted } from "../../src/bulk/planner.ts";
-import type { PlanOperation } from "../../src/state/plans.ts";
+import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
+import type { PlanOperation } from "../../src/state/plans.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openPlanner, type Planner } from "./planner.ts";

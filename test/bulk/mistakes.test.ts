@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FaultyPlan } from "../../src/bulk/refusals.ts";
-import { writeRecord } from "../../src/bulk/csv.ts";
+import { FaultyPlan } from "../../src/bulk/bulk-errors.ts";
+import { writeRecord } from "../../src/bulk/files/csv.ts";
 import { openPlanner, type Planner } from "./planner.ts";
 
 /** A file with every mistake that a person could make: each is told, and nothing is written. */

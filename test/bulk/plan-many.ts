@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { PlanWanted } from "../../src/bulk/planner.ts";
+import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/output.ts";
 import { openDesk } from "./unpaced-desk.ts";
 

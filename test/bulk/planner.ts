@@ -1,6 +1,6 @@
 import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import type { PlanWanted } from "../../src/bulk/planner.ts";
+import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import type { Link } from "../../src/contract/links.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanRow } from "../../src/state/plans.ts";

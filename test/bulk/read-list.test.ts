@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readList, type PageAsked } from "../../src/bulk/read-list.ts";
+import { readList, type PageAsked } from "../../src/bulk/select/read-whole-list.ts";
 
 /** What it costs to read a whole list, for a deployment far away takes its time for each page. */
 

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { listExportColumns, writeLink } from "../../src/bulk/columns.ts";
-import { writeRecord } from "../../src/bulk/csv.ts";
-import { readRows, type RowSource } from "../../src/bulk/read-rows.ts";
+import { listExportColumns, writeLink } from "../../src/bulk/files/columns.ts";
+import { writeRecord } from "../../src/bulk/files/csv.ts";
+import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import { link } from "../contract/sample-link.ts";
 import { readSource } from "./read-source.ts";
 

@@ -1,5 +1,5 @@
+import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import type { PlanOperation } from "../../src/state/plans.ts";
-import { readRows, type RowSource } from "../../src/bulk/read-rows.ts";
 import { drain } from "./streams.ts";
 
 /** A whole source at once: its rows, and what was found out about it. */

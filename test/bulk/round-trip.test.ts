@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { exportFormats, writePages, type ExportFormat } from "../../src/bulk/export-links.ts";
-import type { RowSource } from "../../src/bulk/read-rows.ts";
-import { selectLinks } from "../../src/bulk/select-links.ts";
+import { exportFormats, writePages, type ExportFormat } from "../../src/bulk/files/write-links.ts";
+import type { RowSource } from "../../src/bulk/rows/read-rows.ts";
+import { selectLinks } from "../../src/bulk/select/select-links.ts";
 import { checkLink } from "../../src/contract/link-rules.ts";
 import type { Link, LinkFields } from "../../src/contract/links.ts";
 import { createTraveller } from "../client/traveller.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Unsteady } from "../../src/bulk/read-list.ts";
-import { selectLinks, selectParts, type Asking } from "../../src/bulk/select-links.ts";
+import { Unsteady } from "../../src/bulk/select/read-whole-list.ts";
+import { selectLinks, selectParts, type Asking } from "../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../src/contract/filters.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { openPlanner, type Planner } from "./planner.ts";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { selectLinks, type Asking } from "../../src/bulk/select-links.ts";
+import { createMatcher } from "../../src/bulk/select/match-filter.ts";
+import { selectLinks, type Asking } from "../../src/bulk/select/select-links.ts";
 import {
   conditions,
   linkFilters,
@@ -10,7 +11,6 @@ import {
   type ListInput,
 } from "../../src/contract/filters.ts";
 import { links, type Link } from "../../src/contract/links.ts";
-import { createMatcher } from "../../src/contract/match-filter.ts";
 import { findFilterFault } from "../../src/mcp/schemas/check-filters.ts";
 import { day, plantLinks, type Seed } from "../support/planting.ts";
 import { openPlanner, type Planner } from "./planner.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OtherProject, PlanExpired } from "../../src/bulk/bulk-errors.ts";
 import type { Bulk } from "../../src/bulk/bulk.ts";
-import { OtherProject, PlanExpired } from "../../src/bulk/refusals.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanOperation } from "../../src/state/plans.ts";

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const bulk: readonly Mutation[] = [
   {
     id: "E1",
-    file: "src/bulk/run-job.ts",
+    file: "src/bulk/apply/apply-rows.ts",
     what: "drift of a row tried before is rejected without looking for its own work",
     find: `return isRepeat ? findEarlierWork(running, planned, end) : end;
   }`,
@@ -14,7 +14,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E2",
-    file: "src/bulk/run-job.ts",
+    file: "src/bulk/apply/apply-rows.ts",
     what: "row is sent though the job was cancelled or lost",
     find: `  if (!(await jobs.noteSent(run, planned.position))) return undefined;
 `,
@@ -67,7 +67,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E7",
-    file: "src/bulk/run-job.ts",
+    file: "src/bulk/apply/apply-rows.ts",
     what: "rows go on behind a moved path of which nobody knows",
     find: `    if (isAlone && (await lane)?.status === "unknown") break;
 `,
@@ -88,7 +88,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E9",
-    file: "src/bulk/run-job.ts",
+    file: "src/bulk/apply/apply-rows.ts",
     what: "a new app's rows do not go alone",
     find: "return isNew || movesPath(row);",
     replace: "return (isNew && names.length > 9) || movesPath(row);",
@@ -96,7 +96,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E10",
-    file: "src/bulk/runner.ts",
+    file: "src/bulk/apply/job-runner.ts",
     what: "undo does not cancel the job that it undoes",
     find: `  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
 `,

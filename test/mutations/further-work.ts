@@ -29,7 +29,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N19",
-    file: "src/bulk/runner.ts",
+    file: "src/bulk/apply/job-runner.ts",
     what: "a cancelled job goes on for whoever has seen an earlier state of it",
     find: ` || seen.updated_at !== job.updated_at) return job;`,
     replace: ") return job;",
@@ -37,7 +37,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N20",
-    file: "src/bulk/undo-job.ts",
+    file: "src/bulk/plan/plan-undo.ts",
     what: "an undo says nothing of rows that were on the way when their runner went",
     find: `return status === "sent" || status === "unknown";`,
     replace: `return status === "unknown";`,
@@ -125,7 +125,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N30",
-    file: "src/bulk/export-links.ts",
+    file: "src/bulk/files/write-links.ts",
     what: "a page of an export is measured in characters, not in bytes",
     find: "const size = Buffer.byteLength(item) + 4;",
     replace: "const size = item.length + 4;",

@@ -1,4 +1,4 @@
-import { OtherProject } from "../../../src/bulk/refusals.ts";
+import { OtherProject } from "../../../src/bulk/bulk-errors.ts";
 import { CallFailure } from "../../../src/client/failure.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";

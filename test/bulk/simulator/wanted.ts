@@ -1,4 +1,4 @@
-import type { PlanWanted } from "../../../src/bulk/planner.ts";
+import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
 import type { Link, LinkFields } from "../../../src/contract/links.ts";
 import type { PlanAction } from "../../../src/state/plans.ts";
 import type { Chance } from "./chance.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Unsteady } from "../../../bulk/read-list.ts";
-import { OtherProject, PlanExpired } from "../../../bulk/refusals.ts";
+import { OtherProject, PlanExpired } from "../../../bulk/bulk-errors.ts";
+import { Unsteady } from "../../../bulk/select/read-whole-list.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { exportFormats } from "../../../bulk/export-links.ts";
+import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";

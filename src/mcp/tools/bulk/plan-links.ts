@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { operations } from "../../../bulk/check-rows.ts";
-import type { PlanWanted } from "../../../bulk/planner.ts";
+import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
+import { operations } from "../../../bulk/rows/check-rows.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { estimatePart, estimateSeconds } from "../../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../../bulk/bulk.ts";
-import { estimatePart, estimateSeconds } from "../../../bulk/pace.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/policy.ts";
 import type { Job } from "../../../state/jobs.ts";

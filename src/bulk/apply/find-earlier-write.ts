@@ -1,7 +1,7 @@
-import { readBacks } from "../client/read-back.ts";
-import { links, type Link, type LinkFields } from "../contract/links.ts";
-import type { PlanAction, PlanRow } from "../state/plans.ts";
-import type { Asking } from "./select-links.ts";
+import { readBacks } from "../../client/read-back.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import type { PlanAction, PlanRow } from "../../state/plans.ts";
+import type { Asking } from "../select/select-links.ts";
 
 /**
  * Whether a row that was sent before came through, and to which link; the client knows how to look.

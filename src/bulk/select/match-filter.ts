@@ -1,8 +1,8 @@
-import type { Condition, FieldKind, FilterFields, FilterInput } from "./filters.ts";
-import type { JsonObject } from "./json.ts";
-import { normalizeForSearch } from "./link-path.ts";
-import { parseTime } from "./parse-time.ts";
-import { fold } from "./text.ts";
+import type { Condition, FieldKind, FilterFields, FilterInput } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { normalizeForSearch } from "../../contract/link-path.ts";
+import { parseTime } from "../../contract/parse-time.ts";
+import { fold } from "../../contract/text.ts";
 
 /** Undefined where the record does not tell. */
 export type Matcher = (record: JsonObject) => boolean | undefined;

@@ -1,10 +1,10 @@
-import { links } from "../contract/links.ts";
-import type { Job } from "../state/jobs.ts";
-import type { Plan } from "../state/plans.ts";
-import type { State } from "../state/state.ts";
-import { findById } from "./find-links.ts";
-import { OtherProject } from "./refusals.ts";
-import type { Asking } from "./select-links.ts";
+import { links } from "../../contract/links.ts";
+import type { Job } from "../../state/jobs.ts";
+import type { Plan } from "../../state/plans.ts";
+import type { State } from "../../state/state.ts";
+import { OtherProject } from "../bulk-errors.ts";
+import { findById } from "../select/find-links.ts";
+import type { Asking } from "../select/select-links.ts";
 
 /** Links that are looked at. */
 const mostProofs = 10;

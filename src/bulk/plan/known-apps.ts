@@ -1,10 +1,10 @@
-import { checkAndroidApp, checkIosApp } from "../contract/app-rules.ts";
-import { androidApps, iosApps } from "../contract/apps.ts";
-import type { LinkFields } from "../contract/links.ts";
-import { Problem, toSentence, type FieldProblem } from "../contract/problem.ts";
-import { isBlank } from "../contract/text.ts";
-import { readList } from "./read-list.ts";
-import type { Asking } from "./select-links.ts";
+import { checkAndroidApp, checkIosApp } from "../../contract/app-rules.ts";
+import { androidApps, iosApps } from "../../contract/apps.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { isBlank } from "../../contract/text.ts";
+import { readList } from "../select/read-whole-list.ts";
+import type { Asking } from "../select/select-links.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
 

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { JsonObject } from "../contract/json.ts";
-import { links, type Link, type LinkFields } from "../contract/links.ts";
-import { faultOf, type FieldProblem } from "../contract/problem.ts";
-import { isBlank, quoteLine } from "../contract/text.ts";
-import { unwrap } from "../contract/unwrap.ts";
-import { findNearest } from "../text/nearest-name.ts";
-import { defuse, readDefused } from "./formula.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { faultOf, type FieldProblem } from "../../contract/problem.ts";
+import { isBlank, quoteLine } from "../../contract/text.ts";
+import { unwrap } from "../../contract/unwrap.ts";
+import { findNearest } from "../../text/nearest-name.ts";
+import { defuse, readDefused } from "../formula.ts";
 
 /**
  * The columns of a file of links, as the contract has the fields of a link: a plain field by its

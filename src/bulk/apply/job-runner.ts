@@ -1,15 +1,15 @@
-import { CallFailure } from "../client/failure.ts";
-import { Problem } from "../contract/problem.ts";
-import type { Clock, Random } from "../contract/world.ts";
-import type { Job, Jobs } from "../state/jobs.ts";
-import { lease_ms, type Run } from "../state/leases.ts";
-import { isFaulty, type Plan, type PlanAction } from "../state/plans.ts";
-import type { State } from "../state/state.ts";
-import type { Owner } from "./owner.ts";
-import { spacings_ms } from "./pace.ts";
-import { proveProject } from "./prove-project.ts";
-import { FaultyPlan, OtherProject, PlanExpired } from "./refusals.ts";
-import { runJob } from "./run-job.ts";
+import { CallFailure } from "../../client/failure.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { Clock, Random } from "../../contract/world.ts";
+import type { Job, Jobs } from "../../state/jobs.ts";
+import { lease_ms, type Run } from "../../state/leases.ts";
+import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
+import type { State } from "../../state/state.ts";
+import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
+import type { Owner } from "../owner.ts";
+import { runJob } from "./apply-rows.ts";
+import { proveProject } from "./check-project.ts";
+import { spacings_ms } from "./write-spacing.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
 

@@ -1,6 +1,5 @@
-import { quoteLine } from "../contract/text.ts";
-import { checkRow, startSeen, type CheckedRow, type Seen } from "./check-rows.ts";
-import type { PlanOperation, PlanProblem } from "../state/plans.ts";
+import { quoteLine } from "../../contract/text.ts";
+import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
 import {
   readCells,
   readHeader,
@@ -8,18 +7,19 @@ import {
   type Column,
   type GivenRow,
   type Header,
-} from "./columns.ts";
-import { openCsv, type CsvFault, type CsvRecord } from "./csv.ts";
-import { startNotes, type Findings, type Notes } from "./findings.ts";
-import type { Format } from "./formats/format.ts";
+} from "../files/columns.ts";
+import { openCsv, type CsvFault, type CsvRecord } from "../files/csv.ts";
 import {
   convertLink,
   detectFormat,
   readForeignCells,
   readForeignObject,
-} from "./import-formats.ts";
-import { listItems } from "./list-items.ts";
-import type { TextSource } from "./read-text.ts";
+} from "../files/foreign/detect.ts";
+import type { Format } from "../files/foreign/format.ts";
+import type { TextSource } from "../files/read-text.ts";
+import { listItems } from "../list-items.ts";
+import { checkRow, startSeen, type CheckedRow, type Seen } from "./check-rows.ts";
+import { startNotes, type Findings, type Notes } from "./reading-notes.ts";
 import { readObject } from "./row-object.ts";
 
 /** From what somebody brought to checked rows: one way in for every source. */

@@ -1,11 +1,11 @@
-import { uuidPattern } from "../contract/fields.ts";
-import { checkLink, type LinkValues } from "../contract/link-rules.ts";
-import type { LinkFields } from "../contract/links.ts";
-import type { FieldProblem } from "../contract/problem.ts";
-import type { PlanOperation, PlanProblem } from "../state/plans.ts";
-import { checkApps } from "./check-apps.ts";
-import type { GivenRow } from "./columns.ts";
-import { addHint } from "./hints.ts";
+import { uuidPattern } from "../../contract/fields.ts";
+import { checkLink, type LinkValues } from "../../contract/link-rules.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import type { FieldProblem } from "../../contract/problem.ts";
+import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
+import { checkApps } from "../check-apps.ts";
+import type { GivenRow } from "../files/columns.ts";
+import { addHint } from "../hints.ts";
 
 /** The rules of one row and of the rows beside each other, before anything is read or sent. */
 

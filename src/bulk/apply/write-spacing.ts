@@ -1,4 +1,4 @@
-import { countActs, type Plan } from "../state/plans.ts";
+import { countActs, type Plan } from "../../state/plans.ts";
 
 /** How fast rows are done: evenly, and just under six hundred writes a minute. */
 export const spacings_ms = {

@@ -1,13 +1,13 @@
-import type { FilterInput } from "../contract/filters.ts";
-import { checkLink } from "../contract/link-rules.ts";
-import type { Link, LinkFields } from "../contract/links.ts";
-import { Problem, toSentence, type FieldProblem } from "../contract/problem.ts";
-import type { PlanAction, PlanOperation, PlanRow } from "../state/plans.ts";
-import { checkChanges, type CheckedRow } from "./check-rows.ts";
+import type { FilterInput } from "../../contract/filters.ts";
+import { checkLink } from "../../contract/link-rules.ts";
+import type { Link, LinkFields } from "../../contract/links.ts";
+import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
+import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
+import { findLinks, gatherRows, type Known } from "../select/find-links.ts";
+import { selectParts, type Asking } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
-import { findLinks, gatherRows, type Known } from "./find-links.ts";
 import { findAppFault, noApps, startApps, type KnownApps } from "./known-apps.ts";
-import { selectParts, type Asking } from "./select-links.ts";
 
 /** What a bulk act would do, row by row: everything is read, and nothing is written. */
 

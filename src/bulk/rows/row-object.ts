@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { links } from "../contract/links.ts";
-import type { FieldProblem } from "../contract/problem.ts";
-import { explainUnknown, type GivenRow } from "./columns.ts";
+import { links } from "../../contract/links.ts";
+import type { FieldProblem } from "../../contract/problem.ts";
+import { explainUnknown, type GivenRow } from "../files/columns.ts";
 
 /** A row that came as JSON: the fields of a link, and what an answer has beside them. */
 

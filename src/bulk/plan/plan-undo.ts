@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { JsonObject } from "../contract/json.ts";
-import { checkLink } from "../contract/link-rules.ts";
-import { links, type Link, type LinkFields } from "../contract/links.ts";
-import type { Job, Jobs } from "../state/jobs.ts";
-import type { Receipt } from "../state/journal.ts";
-import type { PlanRow } from "../state/plans.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { checkLink } from "../../contract/link-rules.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import type { Job, Jobs } from "../../state/jobs.ts";
+import type { Receipt } from "../../state/journal.ts";
+import type { PlanRow } from "../../state/plans.ts";
+import { findAtPath, findById } from "../select/find-links.ts";
+import type { Asking } from "../select/select-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
-import { findAtPath, findById } from "./find-links.ts";
 import { startApps, type KnownApps } from "./known-apps.ts";
-import type { Asking } from "./select-links.ts";
 
 /** The plan that puts back what a job replaced, as far as that can be. */
 

@@ -1,14 +1,14 @@
-import type { FilterInput } from "../contract/filters.ts";
-import type { LinkFields } from "../contract/links.ts";
-import type { Random } from "../contract/world.ts";
-import type { Job } from "../state/jobs.ts";
-import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../state/plans.ts";
-import type { State } from "../state/state.ts";
-import type { Findings } from "./findings.ts";
-import { planFilters, planRows, type Planning } from "./make-plan.ts";
-import type { Owner } from "./owner.ts";
-import { readRows, type RowSource } from "./read-rows.ts";
-import { planUndo } from "./undo-job.ts";
+import type { FilterInput } from "../../contract/filters.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import type { Random } from "../../contract/world.ts";
+import type { Job } from "../../state/jobs.ts";
+import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
+import type { State } from "../../state/state.ts";
+import type { Owner } from "../owner.ts";
+import { readRows, type RowSource } from "../rows/read-rows.ts";
+import type { Findings } from "../rows/reading-notes.ts";
+import { planFilters, planRows, type Planning } from "./plan-rows.ts";
+import { planUndo } from "./plan-undo.ts";
 
 /** From what somebody wants to a plan that is kept. */
 

@@ -1,4 +1,4 @@
-import type { Link } from "../contract/links.ts";
+import type { Link } from "../../contract/links.ts";
 import { listExportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 

@@ -1,10 +1,10 @@
-import { quoteLine } from "../contract/text.ts";
-import type { GivenRow } from "./columns.ts";
-import { bitly } from "./formats/bitly.ts";
-import { branch } from "./formats/branch.ts";
-import { firebase } from "./formats/firebase.ts";
-import { simplifyName, type ForeignLink, type Format } from "./formats/format.ts";
-import { shortIo } from "./formats/short-io.ts";
+import { quoteLine } from "../../../contract/text.ts";
+import type { GivenRow } from "../columns.ts";
+import { bitly } from "./bitly.ts";
+import { branch } from "./branch.ts";
+import { firebase } from "./firebase.ts";
+import { simplifyName, type ForeignLink, type Format } from "./format.ts";
+import { shortIo } from "./short-io.ts";
 
 /** What people bring from other services, and what of it has no place here. */
 

@@ -1,6 +1,6 @@
-import type { PlanProblem } from "../state/plans.ts";
-import type { Format } from "./formats/format.ts";
-import type { Unmapped } from "./import-formats.ts";
+import type { PlanProblem } from "../../state/plans.ts";
+import type { Unmapped } from "../files/foreign/detect.ts";
+import type { Format } from "../files/foreign/format.ts";
 
 /** What is found out about a source while its rows are read. */
 

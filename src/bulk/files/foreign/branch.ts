@@ -1,4 +1,4 @@
-import type { LinkFields } from "../../contract/links.ts";
+import type { LinkFields } from "../../../contract/links.ts";
 import {
   createTaker,
   keepGiven,

@@ -1,7 +1,7 @@
-import type { LinkValues } from "../contract/link-rules.ts";
-import type { JsonObject } from "../contract/json.ts";
-import { links, type Link, type LinkFields } from "../contract/links.ts";
-import { isBlank } from "../contract/text.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { LinkValues } from "../../contract/link-rules.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { isBlank } from "../../contract/text.ts";
 import type { KnownApps } from "./known-apps.ts";
 
 /** What a row would change of a link, field by field. */

@@ -1,16 +1,16 @@
-import { CallFailure } from "../client/failure.ts";
-import { readCause } from "../contract/access.ts";
-import { links, type Link, type LinkFields } from "../contract/links.ts";
-import { Problem } from "../contract/problem.ts";
-import { isBlank } from "../contract/text.ts";
-import type { Job, Jobs } from "../state/jobs.ts";
-import type { Receipt, RowEnd } from "../state/journal.ts";
-import type { Run } from "../state/leases.ts";
-import type { PlanRow } from "../state/plans.ts";
-import { listEdits } from "./compare-link.ts";
-import { findAtPath, findById } from "./find-links.ts";
-import { readBack } from "./read-back.ts";
-import type { Asking } from "./select-links.ts";
+import { CallFailure } from "../../client/failure.ts";
+import { readCause } from "../../contract/access.ts";
+import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { Problem } from "../../contract/problem.ts";
+import { isBlank } from "../../contract/text.ts";
+import type { Job, Jobs } from "../../state/jobs.ts";
+import type { Receipt, RowEnd } from "../../state/journal.ts";
+import type { Run } from "../../state/leases.ts";
+import type { PlanRow } from "../../state/plans.ts";
+import { listEdits } from "../plan/compare-link.ts";
+import { findAtPath, findById } from "../select/find-links.ts";
+import type { Asking } from "../select/select-links.ts";
+import { readBack } from "./find-earlier-write.ts";
 
 /**
  * Applies a plan: what is about to happen is written down before a request leaves, and how it ended

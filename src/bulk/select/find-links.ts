@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { links, type Link } from "../contract/links.ts";
-import { paging } from "../contract/policy.ts";
-import { Problem } from "../contract/problem.ts";
-import { isFindable, type CheckedRow } from "./check-rows.ts";
-import type { PlanOperation } from "../state/plans.ts";
+import { links, type Link } from "../../contract/links.ts";
+import { paging } from "../../contract/policy.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { PlanOperation } from "../../state/plans.ts";
+import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
 import { selectLinks, type Asking } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */

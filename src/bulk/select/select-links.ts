@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Client } from "../client/client.ts";
-import type { FilterInput } from "../contract/filters.ts";
-import { links, type Link } from "../contract/links.ts";
-import { parseTime } from "../contract/parse-time.ts";
-import { readList, type PageAsked } from "./read-list.ts";
-import { startTrust, type Trust } from "./trust-filters.ts";
+import type { Client } from "../../client/client.ts";
+import type { FilterInput } from "../../contract/filters.ts";
+import { links, type Link } from "../../contract/links.ts";
+import { parseTime } from "../../contract/parse-time.ts";
+import { readList, type PageAsked } from "./read-whole-list.ts";
+import { startTrust, type Trust } from "./verify-filters.ts";
 
 /** Every link that filters name, read while others may write. */
 
