@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
-import { Interrupted } from "./commands/bulk-desk.ts";
+import { Interrupted } from "./commands/bulk/with-bulk.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
 import { help } from "./commands/help.ts";
 import { importFlags, runImport } from "./commands/import.ts";
 import { jobFlags, runJobs } from "./commands/jobs.ts";
 import { keyFlags, runKeys } from "./commands/keys.ts";
-import { print, say } from "./commands/output.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
+import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";

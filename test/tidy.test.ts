@@ -78,7 +78,7 @@ describe("the house", () => {
     const speakers = sources
       .filter(({ text }) => /process\.stdout|console\.|process\.stderr/.test(text))
       .map(({ path }) => path);
-    expect(speakers).toEqual(["src/commands/output.ts"]);
+    expect(speakers).toEqual(["src/commands/terminal/output.ts"]);
   });
 
   test("only the composition reads the environment and the process's words", () => {

@@ -1,18 +1,18 @@
 import { createClient } from "../client/client.ts";
 import { CallFailure } from "../client/failure.ts";
+import { describeLinkOrigin } from "../compose/addresses.ts";
+import { chooseTools, prepareState } from "../compose/assistant.ts";
+import { openDeployment, type Deployment } from "../compose/deployment.ts";
+import { clock, random } from "../compose/embedded.ts";
+import { inspectTools } from "../compose/inspect-tools.ts";
+import { createLog, createReport } from "../compose/log.ts";
+import { checkPinFile } from "../compose/pin-file.ts";
+import { readApiKey, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
 import { StoreUnusable } from "../sql/faults.ts";
-import { chooseTools, prepareState } from "./assistant.ts";
-import { openDeployment, type Deployment } from "./deployment.ts";
-import { clock, random } from "./embedded.ts";
-import { inspectTools } from "./inspect.ts";
-import { createLog, createReport } from "./log.ts";
-import { print } from "./output.ts";
-import { checkPinFile } from "./pin-file.ts";
-import { describeLinkOrigin } from "./places.ts";
-import { readApiKey, readGivenToken } from "./secrets.ts";
+import { print } from "./terminal/output.ts";
 
 /** Looks at everything that has to be right, says a line about each, and what to do about it. */
 

@@ -10,13 +10,13 @@ import {
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
+import { readCode } from "../compose/data-folder.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
 import { makeInert, quote } from "../text/show-hidden.ts";
-import { withKnownDesk, type DeskOptions } from "./bulk-desk.ts";
-import { readCode } from "./data-folder.ts";
-import { claimStdout, printJson, say } from "./output.ts";
-import { readFilters } from "./read-filters.ts";
+import { readFilters } from "./bulk/read-filters.ts";
+import { withKnownDesk, type DeskOptions } from "./bulk/with-bulk.ts";
+import { claimStdout, printJson, say } from "./terminal/output.ts";
 
 export const exportFlags = {
   format: { type: "string" },

@@ -1,10 +1,10 @@
 import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
 import type { PlanOperation } from "../state/plans.ts";
-import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk-desk.ts";
-import { carryOut } from "./carry-out.ts";
-import { openRows } from "./open-rows.ts";
-import { say } from "./output.ts";
+import { carryOut } from "./bulk/confirm-and-apply.ts";
+import { openRows } from "./bulk/open-rows.ts";
+import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk/with-bulk.ts";
+import { say } from "./terminal/output.ts";
 
 export const importFlags = {
   operation: { type: "string" },

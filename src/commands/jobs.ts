@@ -1,17 +1,17 @@
+import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
 import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
 import { quote } from "../text/show-hidden.ts";
-import { refuseReadOnly, withKnownDesk, type Desk, type DeskOptions } from "./bulk-desk.ts";
-import { carryOut } from "./carry-out.ts";
-import { showLine } from "./describe-plan.ts";
-import { describeSeconds } from "./describe-time.ts";
-import { clock } from "./embedded.ts";
-import { followJob } from "./follow-job.ts";
-import { formatTable, openScreen, print, printJson, say } from "./output.ts";
-import { sumUp } from "./progress-bar.ts";
-import { describeJob, presentOne, reportJob } from "./report-job.ts";
+import { carryOut } from "./bulk/confirm-and-apply.ts";
+import { showLine } from "./bulk/describe-plan.ts";
+import { followJob } from "./bulk/follow-job.ts";
+import { describeJob, presentOne, reportJob } from "./bulk/report-job.ts";
+import { refuseReadOnly, withKnownDesk, type Desk, type DeskOptions } from "./bulk/with-bulk.ts";
+import { describeSeconds } from "./terminal/describe-time.ts";
+import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
+import { sumUp } from "./terminal/progress-bar.ts";
 
 export const jobFlags = {
   page: { type: "string" },

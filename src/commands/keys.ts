@@ -1,11 +1,11 @@
+import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { roles, scopes, type Role, type Scope } from "../contract/policy.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
-import { clock, random, withEmbedded, withKnownEmbedded } from "./embedded.ts";
-import { formatTable, print, say } from "./output.ts";
 import { requireProject } from "./find-project.ts";
+import { formatTable, print, say } from "./terminal/output.ts";
 
 export const keyFlags = {
   project: { type: "string" },

@@ -1,3 +1,4 @@
+import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { paging, plans } from "../contract/policy.ts";
 import type { ProjectFields } from "../contract/projects.ts";
@@ -5,9 +6,8 @@ import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
-import { clock, random, withEmbedded, withKnownEmbedded } from "./embedded.ts";
 import { requireProject } from "./find-project.ts";
-import { formatTable, print, say } from "./output.ts";
+import { formatTable, print, say } from "./terminal/output.ts";
 
 export const projectFlags = {
   name: { type: "string" },

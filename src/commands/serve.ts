@@ -2,13 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { UsageFault, type Config } from "../config.ts";
-import { createHost } from "../host/host.ts";
-import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
-import type { Toolbox } from "../mcp/tools/toolbox.ts";
-import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
-import type { Caller } from "../mcp/transport/key-connections.ts";
-import { createToken } from "../service/ids.ts";
+import { describePlaces, listHostnames, type Places } from "../compose/addresses.ts";
 import {
   chooseTools,
   createAssistant,
@@ -16,16 +10,22 @@ import {
   prepareState,
   type Assistant,
   type LazyState,
-} from "./assistant.ts";
-import { findHttpTokenFile, prepareDataFolder } from "./data-folder.ts";
-import { openDeployment, type Deployment } from "./deployment.ts";
-import { clock, random } from "./embedded.ts";
-import { attachFront, createHttpServer } from "./front.ts";
-import { createLog, createReport, type Log } from "./log.ts";
-import { claimStdout, print, say } from "./output.ts";
-import { openPin } from "./pin-file.ts";
-import { describePlaces, listHostnames, type Places } from "./places.ts";
-import { readApiKey, readHttpToken } from "./secrets.ts";
+} from "../compose/assistant.ts";
+import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
+import { openDeployment, type Deployment } from "../compose/deployment.ts";
+import { clock, random } from "../compose/embedded.ts";
+import { attachFront, createHttpServer } from "../compose/http-front.ts";
+import { createLog, createReport, type Log } from "../compose/log.ts";
+import { openPin } from "../compose/pin-file.ts";
+import { readApiKey, readHttpToken } from "../compose/secrets.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { createHost } from "../host/host.ts";
+import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import type { Toolbox } from "../mcp/tools/toolbox.ts";
+import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
+import type { Caller } from "../mcp/transport/key-connections.ts";
+import { createToken } from "../service/ids.ts";
+import { claimStdout, print, say } from "./terminal/output.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
 const patience_ms = 1500;

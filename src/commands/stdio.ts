@@ -1,23 +1,23 @@
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
-import type { Config } from "../config.ts";
-import { createListener, type Listener } from "../mcp/approval/page-server.ts";
-import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
-import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
-import { serveOverStdio } from "../mcp/transport/stdio.ts";
+import { describeLinkOrigin } from "../compose/addresses.ts";
 import {
   chooseTools,
   createAssistant,
   learnKey,
   prepareState,
   type LazyState,
-} from "./assistant.ts";
-import { openDeployment, type Deployment } from "./deployment.ts";
-import { createLog, createReport, type Log } from "./log.ts";
-import { claimStdout } from "./output.ts";
-import { openPin } from "./pin-file.ts";
-import { describeLinkOrigin } from "./places.ts";
-import { readApiKey } from "./secrets.ts";
+} from "../compose/assistant.ts";
+import { openDeployment, type Deployment } from "../compose/deployment.ts";
+import { createLog, createReport, type Log } from "../compose/log.ts";
+import { openPin } from "../compose/pin-file.ts";
+import { readApiKey } from "../compose/secrets.ts";
+import type { Config } from "../config.ts";
+import { createListener, type Listener } from "../mcp/approval/page-server.ts";
+import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { serveOverStdio } from "../mcp/transport/stdio.ts";
+import { claimStdout } from "./terminal/output.ts";
 
 type StdioOptions = {
   readonly config: Config;

@@ -1,14 +1,14 @@
+import { describeLinkOrigin } from "../compose/addresses.ts";
+import { openDeployment } from "../compose/deployment.ts";
+import { inspectTools } from "../compose/inspect-tools.ts";
+import { createLog, createReport } from "../compose/log.ts";
+import { readApiKey } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Reading } from "../mcp/access/key-access.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import type { Surface } from "../mcp/tools/tool.ts";
 import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
-import { openDeployment } from "./deployment.ts";
-import { inspectTools } from "./inspect.ts";
-import { createLog, createReport } from "./log.ts";
-import { formatTable, print, say } from "./output.ts";
-import { describeLinkOrigin } from "./places.ts";
-import { readApiKey } from "./secrets.ts";
+import { formatTable, print, say } from "./terminal/output.ts";
 
 type ToolsOptions = {
   readonly config: Config;

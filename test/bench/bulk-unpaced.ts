@@ -4,7 +4,7 @@ import { createBulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { sendWithin } from "../../src/client/within.ts";
-import { clock, openEmbedded, random, setAlarm } from "../../src/commands/embedded.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedded.ts";
 import { links } from "../../src/contract/links.ts";
 import { createService } from "../../src/service/service.ts";
 import { openState } from "../../src/state/state.ts";

@@ -1,4 +1,4 @@
-import { formatTable } from "../../src/commands/output.ts";
+import { formatTable } from "../../src/commands/terminal/output.ts";
 
 /** One number, and what it may be at most. */
 export type Finding = {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { clock, openEmbedded, random } from "../../src/commands/embedded.ts";
+import { clock, openEmbedded, random } from "../../src/compose/embedded.ts";
 import { createId } from "../../src/service/ids.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { makeProject } from "../../src/service/write-project.ts";

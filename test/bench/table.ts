@@ -1,4 +1,4 @@
-import { formatTable } from "../../src/commands/output.ts";
+import { formatTable } from "../../src/commands/terminal/output.ts";
 import type { Figures } from "./measure.ts";
 
 /** One thing that was measured, and what it had to reach. */

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { print } from "../../src/commands/output.ts";
+import { print } from "../../src/commands/terminal/output.ts";
 import { openDesk } from "./unpaced-desk.ts";
 
 /** Applies a plan in a process of its own, for a test that kills it, and says when it begins. */

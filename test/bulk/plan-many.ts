@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
-import { print } from "../../src/commands/output.ts";
+import { print } from "../../src/commands/terminal/output.ts";
 import { openDesk } from "./unpaced-desk.ts";
 
 /** Plans very many links in a process of its own, and prints how many: its memory is the test. */

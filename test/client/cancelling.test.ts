@@ -1,11 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemote } from "../../src/client/remote.ts";
-import { sleep } from "../../src/commands/open-client.ts";
+import { sleep } from "../../src/compose/open-client.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/by-fetch.ts";
 import type { Misdeed } from "../support/hostile.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Desk } from "../../src/commands/bulk-desk.ts";
-import { carryOut } from "../../src/commands/carry-out.ts";
+import { carryOut } from "../../src/commands/bulk/confirm-and-apply.ts";
+import type { Desk } from "../../src/commands/bulk/with-bulk.ts";
 import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { askToGoOn } from "../../src/commands/ask.ts";
-import { describeSeconds } from "../../src/commands/describe-time.ts";
-import { startProgress, type Screen } from "../../src/commands/progress-bar.ts";
+import { askToGoOn } from "../../src/commands/terminal/ask-to-go-on.ts";
+import { describeSeconds } from "../../src/commands/terminal/describe-time.ts";
+import { startProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
 
 /** What a terminal shows while links change, and how it asks before they do. */
 

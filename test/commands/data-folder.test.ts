@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { keepToken, prepareDataFolder } from "../../src/commands/data-folder.ts";
+import { keepToken, prepareDataFolder } from "../../src/compose/data-folder.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 
 /** The folder that everything lives in: whose it is, and who else may look into it. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { shareLedger } from "../../src/commands/shared-ledger.ts";
+import { shareLedger } from "../../src/compose/shared-rate-limit.ts";
 import { budgets } from "../../src/contract/policy.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createFolder, type Folder } from "../support/command.ts";

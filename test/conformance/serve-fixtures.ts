@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { chooseTools, createAssistant, prepareState } from "../../src/commands/assistant.ts";
-import { openDeployment } from "../../src/commands/deployment.ts";
-import { clock } from "../../src/commands/embedded.ts";
-import { attachFront, createHttpServer } from "../../src/commands/front.ts";
+import { chooseTools, createAssistant, prepareState } from "../../src/compose/assistant.ts";
+import { openDeployment } from "../../src/compose/deployment.ts";
+import { clock } from "../../src/compose/embedded.ts";
+import { attachFront, createHttpServer } from "../../src/compose/http-front.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";

@@ -20,7 +20,7 @@ export const files: readonly Mutation[] = [
   },
   {
     id: "L1",
-    file: "src/commands/data-folder.ts",
+    file: "src/compose/data-folder.ts",
     what: "a folder open to its group alone is left open",
     find: "& 0o077) !== 0",
     replace: "& 0o007) !== 0",
@@ -28,7 +28,7 @@ export const files: readonly Mutation[] = [
   },
   {
     id: "L2",
-    file: "src/commands/data-folder.ts",
+    file: "src/compose/data-folder.ts",
     what: "key files readable by all",
     find: "writeFileSync(draft, `${token}\\n`, { mode: 0o600, flag",
     replace: "writeFileSync(draft, `${token}\\n`, { mode: 0o644, flag",
@@ -36,7 +36,7 @@ export const files: readonly Mutation[] = [
   },
   {
     id: "L3",
-    file: "src/commands/pin-file.ts",
+    file: "src/compose/pin-file.ts",
     what: "the PIN file stays as open as it was",
     find: `    chmodSync(path, 0o600);
 `,
@@ -45,7 +45,7 @@ export const files: readonly Mutation[] = [
   },
   {
     id: "L4",
-    file: "src/commands/data-folder.ts",
+    file: "src/compose/data-folder.ts",
     what: "someone else's open folder is closed instead of refused",
     find: "const isOurs = names.length === 0 || ours.some((name) => names.includes(name));",
     replace: "const isOurs = names.length >= 0 || ours.some((name) => names.includes(name));",

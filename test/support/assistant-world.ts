@@ -10,7 +10,7 @@ import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Send } from "../../src/client/attempt.ts";
 import { createClient } from "../../src/client/client.ts";
 import { sendWithin } from "../../src/client/within.ts";
-import { openPin } from "../../src/commands/pin-file.ts";
+import { openPin } from "../../src/compose/pin-file.ts";
 import { createSurface } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";

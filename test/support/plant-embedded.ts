@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
-import { clock, openEmbedded, random, setAlarm } from "../../src/commands/embedded.ts";
-import { budgets } from "../../src/contract/policy.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedded.ts";
 import { links, type Link } from "../../src/contract/links.ts";
-import { createService } from "../../src/service/service.ts";
+import { budgets } from "../../src/contract/policy.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
+import { createService } from "../../src/service/service.ts";
 
 const linkOrigin = "http://{subdomain}.localhost";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../contract/world.ts";
-import type { JobCounts } from "../state/jobs.ts";
+import type { Clock } from "../../contract/world.ts";
+import type { JobCounts } from "../../state/jobs.ts";
 import { describeSeconds } from "./describe-time.ts";
 
 /** How far a job is: one line that a terminal draws again, and a line now and then elsewhere. */

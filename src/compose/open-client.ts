@@ -4,7 +4,7 @@ import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
-import { shareLedger } from "./shared-ledger.ts";
+import { shareLedger } from "./shared-rate-limit.ts";
 
 /** The way of one key's calls to a deployment. */
 

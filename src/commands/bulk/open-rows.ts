@@ -1,10 +1,10 @@
 import { open } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
-import { findEncoding } from "../bulk/files/read-text.ts";
-import type { RowSource } from "../bulk/rows/read-rows.ts";
-import { UsageFault } from "../config.ts";
-import { quote } from "../text/show-hidden.ts";
-import { readCode } from "./data-folder.ts";
+import { findEncoding } from "../../bulk/files/read-text.ts";
+import type { RowSource } from "../../bulk/rows/read-rows.ts";
+import { readCode } from "../../compose/data-folder.ts";
+import { UsageFault } from "../../config.ts";
+import { quote } from "../../text/show-hidden.ts";
 
 /** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
 

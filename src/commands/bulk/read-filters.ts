@@ -1,9 +1,9 @@
-import { UsageFault } from "../config.ts";
-import { conditions, linkFilters, type FilterInput } from "../contract/filters.ts";
-import { paging } from "../contract/policy.ts";
-import { decodeFilter, findFilterFault, findRepeated } from "../mcp/schemas/check-filters.ts";
-import { findNearest } from "../text/nearest-name.ts";
-import { quote } from "../text/show-hidden.ts";
+import { UsageFault } from "../../config.ts";
+import { conditions, linkFilters, type FilterInput } from "../../contract/filters.ts";
+import { paging } from "../../contract/policy.ts";
+import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/check-filters.ts";
+import { findNearest } from "../../text/nearest-name.ts";
+import { quote } from "../../text/show-hidden.ts";
 
 /** `name_cont=spring` as a filter. The API would ignore what it cannot read, so we refuse it. */
 export function readFilters(texts: readonly string[]): readonly FilterInput[] {

@@ -1,8 +1,8 @@
-import type { Job } from "../state/jobs.ts";
-import type { Plan } from "../state/plans.ts";
-import type { Desk } from "./bulk-desk.ts";
-import { clock } from "./embedded.ts";
-import { startProgress, type Screen } from "./progress-bar.ts";
+import { clock } from "../../compose/embedded.ts";
+import type { Job } from "../../state/jobs.ts";
+import type { Plan } from "../../state/plans.ts";
+import { startProgress, type Screen } from "../terminal/progress-bar.ts";
+import type { Desk } from "./with-bulk.ts";
 
 /** Longer than any job; whoever wants to stop says so. */
 const patience_ms = 24 * 60 * 60_000;

@@ -1,15 +1,15 @@
-import { createBulk, type Bulk } from "../bulk/bulk.ts";
-import type { Owner } from "../bulk/owner.ts";
-import { UsageFault, type Config } from "../config.ts";
-import { printKey } from "../mcp/access/key-context.ts";
-import { prepareState } from "./assistant.ts";
-import { openDeployment } from "./deployment.ts";
-import { clock, random, requireData } from "./embedded.ts";
+import { createBulk, type Bulk } from "../../bulk/bulk.ts";
+import type { Owner } from "../../bulk/owner.ts";
+import { describeLinkOrigin } from "../../compose/addresses.ts";
+import { prepareState } from "../../compose/assistant.ts";
+import { openDeployment } from "../../compose/deployment.ts";
+import { clock, random, requireData } from "../../compose/embedded.ts";
+import { createLog, createReport } from "../../compose/log.ts";
+import { openClient, sleep } from "../../compose/open-client.ts";
+import { readApiKey } from "../../compose/secrets.ts";
+import { UsageFault, type Config } from "../../config.ts";
+import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { createLog, createReport } from "./log.ts";
-import { openClient, sleep } from "./open-client.ts";
-import { describeLinkOrigin } from "./places.ts";
-import { readApiKey } from "./secrets.ts";
 
 /** What bulk work at a terminal stands on: the deployment, the configured key, plans and jobs. */
 export type Desk = {

@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
-import type { MadePlan } from "../bulk/plan/make-plan.ts";
-import { UsageFault } from "../config.ts";
-import { presentPlan, previewPlan } from "../mcp/tools/bulk/show-job.ts";
-import { countActs, isFaulty, type Plan } from "../state/plans.ts";
-import { askToGoOn } from "./ask.ts";
-import { Interrupted, type Desk } from "./bulk-desk.ts";
+import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import { UsageFault } from "../../config.ts";
+import { presentPlan, previewPlan } from "../../mcp/tools/bulk/show-job.ts";
+import { countActs, isFaulty, type Plan } from "../../state/plans.ts";
+import { askToGoOn } from "../terminal/ask-to-go-on.ts";
+import { openScreen, print, printJson, say } from "../terminal/output.ts";
 import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
-import { openScreen, print, printJson, say } from "./output.ts";
 import { reportJob } from "./report-job.ts";
+import { Interrupted, type Desk } from "./with-bulk.ts";
 
 /** From a plan to its receipt: shown, confirmed at the prompt, applied. */
 

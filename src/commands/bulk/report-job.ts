@@ -1,13 +1,13 @@
-import type { Bulk } from "../bulk/bulk.ts";
-import type { JsonObject } from "../contract/json.ts";
-import { presentJob, presentReceipt } from "../mcp/tools/bulk/show-job.ts";
-import type { Job } from "../state/jobs.ts";
-import type { Receipt } from "../state/journal.ts";
-import { quote } from "../text/show-hidden.ts";
-import { Interrupted, type Desk } from "./bulk-desk.ts";
+import type { Bulk } from "../../bulk/bulk.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { presentJob, presentReceipt } from "../../mcp/tools/bulk/show-job.ts";
+import type { Job } from "../../state/jobs.ts";
+import type { Receipt } from "../../state/journal.ts";
+import { quote } from "../../text/show-hidden.ts";
+import { print, printJson, say } from "../terminal/output.ts";
+import { sumUp } from "../terminal/progress-bar.ts";
 import { showLine, type Unit } from "./describe-plan.ts";
-import { print, printJson, say } from "./output.ts";
-import { sumUp } from "./progress-bar.ts";
+import { Interrupted, type Desk } from "./with-bulk.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
 

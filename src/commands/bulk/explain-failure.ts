@@ -1,8 +1,8 @@
-import { OtherProject, PlanExpired } from "../bulk/bulk-errors.ts";
-import { Unsteady } from "../bulk/select/read-whole-list.ts";
-import { CallFailure, type FailureCode } from "../client/failure.ts";
-import { Problem } from "../contract/problem.ts";
-import { showHidden } from "../text/show-hidden.ts";
+import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
+import { Unsteady } from "../../bulk/select/read-whole-list.ts";
+import { CallFailure, type FailureCode } from "../../client/failure.ts";
+import { Problem } from "../../contract/problem.ts";
+import { showHidden } from "../../text/show-hidden.ts";
 
 /** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
 export function explainFailure(error: unknown): string | undefined {
