@@ -1,7 +1,7 @@
-import { checkAndroidApp, checkIosApp } from "../contract/app-rules.ts";
 import { uuidPattern } from "../contract/fields.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
-import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
 import type { Patience } from "./patience.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
 import type { Skew } from "./skew.ts";

@@ -1,11 +1,11 @@
+import type { Clock, Random } from "../contract/clock.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Clock, Random } from "../contract/world.ts";
 import { createAllowance, type Allowance } from "./allowance.ts";
 import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
 import { createLedger, createPacer, type Ledger, type Pacer } from "./pace.ts";
-import type { Ask } from "./read-back.ts";
 import { createPatience } from "./patience.ts";
+import type { Ask } from "./read-back.ts";
 import { buildRequest, type Target } from "./request.ts";
 import { settle } from "./settle.ts";
 import { createSkew, type Skew } from "./skew.ts";

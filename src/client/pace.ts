@@ -1,5 +1,5 @@
+import type { Clock } from "../contract/clock.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
-import type { Clock } from "../contract/world.ts";
 
 /** Holds calls back so that a key never earns a 429 by its own haste. */
 export type Pacer = {

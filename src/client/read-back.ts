@@ -1,16 +1,16 @@
-import { checkAndroidApp, checkIosApp } from "../contract/app-rules.ts";
 import type { AndroidApp, AndroidAppFields, IosApp, IosAppFields } from "../contract/apps.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
-import { normalizePath } from "../contract/link-path.ts";
-import { checkLink } from "../contract/link-rules.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { Problem } from "../contract/problem.ts";
-import { checkProject } from "../contract/project-rules.ts";
 import type { Project, ProjectFields } from "../contract/projects.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { normalizePath } from "../contract/rules/link-path.ts";
+import { checkLink } from "../contract/rules/link-rules.ts";
+import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
-import type { JsonObject } from "../contract/json.ts";
 
 /**
  * How to look for the work of a call whose end we did not see (security-reliability.md §3). Only

@@ -1,5 +1,5 @@
+import type { ApiRequest } from "../contract/api-message.ts";
 import { idParameter, type Endpoint } from "../contract/endpoint.ts";
-import type { ApiRequest } from "../contract/exchange.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 
 /** Whether the deployment's clock can be told from ours, as far as its replies show. */
 export type Skew = {

@@ -1,4 +1,4 @@
-import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
+import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Send } from "./attempt.ts";
 
 /** The way to a service in this process: its replies are there at once, and whole. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
-import type { Clock, Random, SetAlarm } from "../contract/world.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { createToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { makeProject } from "../service/write-project.ts";

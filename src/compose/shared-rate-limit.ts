@@ -1,5 +1,5 @@
 import { createLedger, type Ledger } from "../client/pace.ts";
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 
 type Sharing = {

@@ -1,8 +1,8 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
-import { reservedFolders } from "../contract/link-path.ts";
-import { canAndroidOpen, canIosOpen, selectAppLinkFingerprints } from "../contract/visit.ts";
+import { reservedFolders } from "../contract/rules/link-path.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import type { Tenant } from "../store/tenant.ts";
+import { canAndroidOpen, canIosOpen, selectAppLinkFingerprints } from "../visit/decide-visit.ts";
 import type { Answer } from "./answer.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
 import type { Site } from "./sites.ts";

@@ -1,4 +1,4 @@
-import type { SetAlarm } from "../contract/world.ts";
+import type { SetAlarm } from "../contract/clock.ts";
 import { addClicks } from "../store/clicks.ts";
 import type { Store } from "../store/store.ts";
 

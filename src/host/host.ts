@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { findPathFault, normalizePath } from "../contract/link-path.ts";
-import type { Random } from "../contract/world.ts";
+import type { Random } from "../contract/clock.ts";
+import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/make-page.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./answer.ts";

@@ -1,14 +1,14 @@
-import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/link-address.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { Clock } from "../contract/clock.ts";
+import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/link-address.ts";
 import type { Link } from "../contract/links.ts";
-import type { Platform } from "../contract/visit.ts";
-import type { Clock } from "../contract/world.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { watchChanges } from "../store/changes.ts";
 import { findLinkAt } from "../store/links.ts";
 import { findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
+import type { Platform } from "../visit/decide-visit.ts";
 import type { Answer } from "./answer.ts";
 import { createKept } from "./kept.ts";
 

@@ -1,9 +1,9 @@
+import type { Clock } from "../contract/clock.ts";
 import { writeAddress } from "../contract/link-address.ts";
-import { listPageButtons } from "../contract/page-buttons.ts";
-import { decideVisit, type Platform, type Visit } from "../contract/visit.ts";
-import type { Clock } from "../contract/world.ts";
 import type { PageInput } from "../template/link-page.ts";
 import type { MakePage } from "../template/make-page.ts";
+import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
+import { listPageButtons } from "../visit/page-buttons.ts";
 import { makeAnswer, type Answer } from "./answer.ts";
 import type { TemplateFinder } from "./live-template.ts";
 import type { HostedLink, Site } from "./sites.ts";

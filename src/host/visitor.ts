@@ -1,7 +1,7 @@
-import { isbot, isbotPatterns } from "isbot";
 import type { IncomingHttpHeaders } from "node:http";
-import { readPlatform } from "../contract/platform.ts";
-import type { Visitor } from "../contract/visit.ts";
+import { isbot, isbotPatterns } from "isbot";
+import type { Visitor } from "../visit/decide-visit.ts";
+import { readPlatform } from "../visit/platform.ts";
 import { createKept } from "./kept.ts";
 
 /** Who visits, as far as a request tells. */

@@ -1,6 +1,6 @@
+import type { Clock } from "../contract/clock.ts";
 import { budgets, type BudgetName } from "../contract/policy.ts";
 import { rateLimited } from "../contract/problem.ts";
-import type { Clock } from "../contract/world.ts";
 
 /** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */
 export type BudgetBook = {

@@ -1,7 +1,7 @@
+import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
-import type { Clock, Random, Waiter } from "../contract/world.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Caller } from "./access.ts";

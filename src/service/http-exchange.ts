@@ -1,4 +1,4 @@
-import type { ApiReply, ApiRequest } from "../contract/exchange.ts";
+import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import { limits } from "../contract/policy.ts";
 import { badRequest, Problem } from "../contract/problem.ts";

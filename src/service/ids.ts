@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock, Random } from "../contract/world.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 
 /** What is made up rather than given: ids, generated paths, tokens. */
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 import { watchChanges } from "../store/changes.ts";
 import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";

@@ -10,11 +10,11 @@ import {
   type TestValue,
 } from "../contract/filters.ts";
 import { messages } from "../contract/messages.ts";
-import { normalizeForSearch } from "../contract/link-path.ts";
+import { parseTime } from "../contract/parse-time.ts";
 import { paging } from "../contract/policy.ts";
 import { badRequest } from "../contract/problem.ts";
+import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { isStorable } from "../contract/text.ts";
-import { parseTime } from "../contract/parse-time.ts";
 
 /**
  * The query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, read as Ransack and pagy

@@ -1,7 +1,7 @@
-import type { ApiReply } from "../contract/exchange.ts";
+import type { ApiReply } from "../contract/api-message.ts";
+import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
-import type { Waiter } from "../contract/world.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";

@@ -3,22 +3,22 @@ import type { Body } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
-import { listPageButtons, type PageWayOptions } from "../contract/page-buttons.ts";
 import type { pageTemplate } from "../contract/page-template.ts";
-import { readPlatform } from "../contract/platform.ts";
 import { notFound } from "../contract/problem.ts";
-import {
-  decideVisit,
-  type Platform,
-  type VisitedLink,
-  type VisitOptions,
-} from "../contract/visit.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { PageLink } from "../template/page-input.ts";
 import { longestPiece_ms } from "../template/take-turn.ts";
+import {
+  decideVisit,
+  type Platform,
+  type VisitedLink,
+  type VisitOptions,
+} from "../visit/decide-visit.ts";
+import { listPageButtons, type PageWayOptions } from "../visit/page-buttons.ts";
+import { readPlatform } from "../visit/platform.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireSound } from "./write-template.ts";
 

@@ -1,4 +1,4 @@
-import type { ApiReply } from "../contract/exchange.ts";
+import type { ApiReply } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import {
   overloaded,

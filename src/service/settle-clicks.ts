@@ -1,4 +1,4 @@
-import { findPathFault } from "../contract/link-path.ts";
+import { findPathFault } from "../contract/rules/link-path.ts";
 import { findLinkAt } from "../store/links.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 

@@ -1,5 +1,5 @@
+import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
-import type { Waiter } from "../contract/world.ts";
 import type { TakeTurn } from "../template/take-turn.ts";
 
 /** Who wants a template looked over, and whether they still wait for it. */

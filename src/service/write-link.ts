@@ -1,14 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import {
-  checkAndroidApp,
-  checkIosApp,
-  type AndroidAppValues,
-  type Checked,
-  type IosAppValues,
-} from "../contract/app-rules.ts";
 import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
-import { checkLink, findProFields } from "../contract/link-rules.ts";
 import { messages } from "../contract/messages.ts";
 import {
   takenFault,
@@ -16,6 +8,14 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
+import {
+  checkAndroidApp,
+  checkIosApp,
+  type AndroidAppValues,
+  type Checked,
+  type IosAppValues,
+} from "../contract/rules/app-rules.ts";
+import { checkLink, findProFields } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";

@@ -1,6 +1,6 @@
 import { takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
-import { checkProject, type ProjectValues } from "../contract/project-rules.ts";
+import { checkProject, type ProjectValues } from "../contract/rules/project-rules.ts";
 import {
   findProject,
   findProjectNamed,

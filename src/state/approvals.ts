@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Clock, Random } from "../contract/world.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createLifetimes } from "./lifetimes.ts";
 import type { StateTables } from "./tables.ts";

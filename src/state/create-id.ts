@@ -1,4 +1,4 @@
-import type { Random } from "../contract/world.ts";
+import type { Random } from "../contract/clock.ts";
 
 const idBytes = 16;
 

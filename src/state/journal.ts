@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
+import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Clock } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import { keepLease, type Run } from "./leases.ts";
 import { acts, readRow, type PlanRow } from "./plans.ts";

@@ -1,5 +1,5 @@
 import { sql as raw, type Kysely } from "kysely";
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
 

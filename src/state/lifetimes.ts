@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 
 /**
  * How long things last, by both clocks: the time of day can be set back, and the one that cannot

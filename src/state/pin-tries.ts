@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
 

@@ -1,7 +1,7 @@
-import { sql as raw, type Kysely } from "kysely";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql as raw, type Kysely } from "kysely";
+import type { Clock, Random } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Clock, Random } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
 import type { StateTables } from "./tables.ts";

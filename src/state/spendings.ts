@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
+import type { Clock } from "../contract/clock.ts";
 import { readSpan, type BudgetName } from "../contract/policy.ts";
-import type { Clock } from "../contract/world.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
 

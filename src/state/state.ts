@@ -1,10 +1,10 @@
-import type { Clock, Random } from "../contract/world.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 import { migrate } from "../sql/migrate.ts";
-import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
+import { openSqlite } from "../sql/sqlite.ts";
+import { createApprovals, type Approvals } from "./approvals.ts";
 import { createExports, type Exports } from "./exports.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
-import { createApprovals, type Approvals } from "./approvals.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";

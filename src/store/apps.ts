@@ -1,12 +1,12 @@
 import { sql, type RawBuilder } from "kysely";
-import type { AndroidAppValues, IosAppValues } from "../contract/app-rules.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { ListQuery } from "../contract/filters.ts";
+import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import { fold } from "../contract/text.ts";
 import { detachBatch } from "./chores.ts";
-import { queueChore } from "./queue-chore.ts";
 import type { Columns } from "./filters.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
+import { queueChore } from "./queue-chore.ts";
 import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";

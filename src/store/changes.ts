@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/world.ts";
+import type { Clock } from "../contract/clock.ts";
 import type { Store } from "./store.ts";
 
 /** Tells whoever remembers rows when to look at them again. */

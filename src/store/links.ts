@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
-import type { LinkValues } from "../contract/link-rules.ts";
+import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { fold } from "../contract/text.ts";
 import {
   indexLink,
@@ -13,8 +13,8 @@ import {
 } from "./contains.ts";
 import type { Counts } from "./counts.ts";
 import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
-import { prepareQuery } from "./prepared.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
+import { prepareQuery } from "./prepared.ts";
 import type { LinkTable } from "./tables.ts";
 import { readTally, tallyWrite, type Tally } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";

@@ -1,9 +1,9 @@
 import { sql, type Selectable } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
-import type { ProjectValues } from "../contract/project-rules.ts";
-import { queueChore } from "./queue-chore.ts";
+import type { ProjectValues } from "../contract/rules/project-rules.ts";
 import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
+import { queueChore } from "./queue-chore.ts";
 import type { ProjectTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 

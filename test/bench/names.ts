@@ -1,4 +1,4 @@
-import type { Random } from "../../src/contract/world.ts";
+import type { Random } from "../../src/contract/clock.ts";
 
 /** Names such as people give their links, drawn from a seed: the same ones in every run. */
 

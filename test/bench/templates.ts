@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { encodePath } from "../../src/contract/link-path.ts";
+import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { checkTemplate } from "../../src/template/check-template.ts";
 import { starter } from "../../src/template/starter.ts";
 import { bombs } from "../template/bombs.ts";

@@ -1,4 +1,4 @@
-import { encodePath } from "../../src/contract/link-path.ts";
+import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { measureBeside } from "./beside.ts";
 import { visitedLinks, type Ground } from "./ground.ts";
 import { fire, type Question, type Server } from "./http.ts";

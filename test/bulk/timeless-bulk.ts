@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { Client } from "../../src/client/client.ts";
-import type { Clock } from "../../src/contract/world.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createTraveller } from "../client/traveller.ts";

@@ -8,7 +8,7 @@ import { createLog, createReport } from "../../src/compose/log.ts";
 import { openClient, sleep } from "../../src/compose/open-client.ts";
 import { readApiKey } from "../../src/compose/secrets.ts";
 import { readConfig } from "../../src/config.ts";
-import type { Clock } from "../../src/contract/world.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan } from "../../src/state/plans.ts";
 import { openState } from "../../src/state/state.ts";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/contract/visit.ts";
+import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
 
 /** Links and apps whose every text may be anything at all, half of them missing something. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AndroidApp, IosApp } from "../../src/contract/apps.ts";
-import { explainVisits } from "../../src/contract/link-explanation.ts";
-import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/contract/visit.ts";
+import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
+import { explainVisits } from "../../src/visit/explain-visits.ts";
 import { android_app, ios_app, link, sha1, sha256 } from "./sample-link.ts";
 
 /** What an assistant is told is amiss with a link and with its apps. */

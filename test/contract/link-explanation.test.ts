@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { explainVisits, explanation } from "../../src/contract/link-explanation.ts";
-import { decideVisit, type Visit } from "../../src/contract/visit.ts";
+import { decideVisit, type Visit } from "../../src/visit/decide-visit.ts";
+import { explainVisits, explanation } from "../../src/visit/explain-visits.ts";
 import { hostileApps, hostileLink, hostileOptions } from "./hostile-link.ts";
 import { android_app, appStore, ios_app, link, play, sha1, sha256 } from "./sample-link.ts";
 

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { uuidPattern } from "../../src/contract/fields.ts";
-import { encodePath, findPathFault, normalizePath } from "../../src/contract/link-path.ts";
 import { limits } from "../../src/contract/policy.ts";
 import { toSentence } from "../../src/contract/problem.ts";
+import { encodePath, findPathFault, normalizePath } from "../../src/contract/rules/link-path.ts";
+import { findWebAddressFault } from "../../src/contract/rules/web-address.ts";
 import { fold, humanize, isStorable } from "../../src/contract/text.ts";
-import { findWebAddressFault } from "../../src/contract/web-address.ts";
 import { createCode, createId, createToken, hashToken } from "../../src/service/ids.ts";
 
 /** The rules that need no service: paths, sentences, addresses, ids, codes. */

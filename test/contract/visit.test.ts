@@ -9,7 +9,7 @@ import {
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
-} from "../../src/contract/visit.ts";
+} from "../../src/visit/decide-visit.ts";
 import { hostileApps, hostileLink, hostileOptions } from "./hostile-link.ts";
 import { android_app, appStore, ios_app, play } from "./sample-link.ts";
 

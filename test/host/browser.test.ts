@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { explainVisits } from "../../src/contract/link-explanation.ts";
+import { explainVisits } from "../../src/visit/explain-visits.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { explainVisits } from "../../src/contract/link-explanation.ts";
+import { explainVisits } from "../../src/visit/explain-visits.ts";
 import type { Link } from "../../src/contract/links.ts";
-import { encodePath } from "../../src/contract/link-path.ts";
-import { listPageButtons } from "../../src/contract/page-buttons.ts";
-import { decideVisit, type Platform } from "../../src/contract/visit.ts";
+import { encodePath } from "../../src/contract/rules/link-path.ts";
+import { listPageButtons } from "../../src/visit/page-buttons.ts";
+import { decideVisit, type Platform } from "../../src/visit/decide-visit.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodePath } from "../../src/contract/link-path.ts";
+import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 
 /** A created path leads to its own link, and no other path does. */

@@ -45,7 +45,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N21",
-    file: "src/contract/link-path.ts",
+    file: "src/contract/rules/link-path.ts",
     what: "a path's slash is dropped after it was decoded, and not before",
     find: `  const relative = path.startsWith("/") ? path.slice(1) : path;
   try {

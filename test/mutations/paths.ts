@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const paths: readonly Mutation[] = [
   {
     id: "F1",
-    file: "src/contract/link-path.ts",
+    file: "src/contract/rules/link-path.ts",
     what: ".qr reserved only in small letters",
     find: `lower.endsWith(".qr")`,
     replace: `path.endsWith(".qr")`,
@@ -12,7 +12,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F2",
-    file: "src/contract/link-path.ts",
+    file: "src/contract/rules/link-path.ts",
     what: "a path's length counted in characters, not bytes",
     find: "new TextEncoder().encode(path).length > limits.path_bytes",
     replace: "path.length > limits.path_bytes",
@@ -20,7 +20,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F3",
-    file: "src/contract/web-address.ts",
+    file: "src/contract/rules/web-address.ts",
     what: "backslash in a web address is let in",
     find: String.raw`  if (address.includes("\\")) return "can't contain a backslash";
 `,
@@ -29,7 +29,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F4",
-    file: "src/contract/web-address.ts",
+    file: "src/contract/rules/web-address.ts",
     what: "an empty user name before @ is let in",
     find: String.raw`/^https?:\/\/[^/?#]*@/i.test(address)`,
     replace: String.raw`/^https?:\/\/[^/?#]+@/i.test(address)`,
@@ -37,7 +37,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F5",
-    file: "src/contract/app-rules.ts",
+    file: "src/contract/rules/app-rules.ts",
     what: "forbidden schemes compared with their case (JavaScript: passes)",
     find: "!forbiddenSchemes.has(value.toLowerCase())",
     replace: "!forbiddenSchemes.has(value)",
@@ -45,7 +45,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F6",
-    file: "src/contract/app-rules.ts",
+    file: "src/contract/rules/app-rules.ts",
     what: "only one team id dropped from a clip's bundle id",
     find: `    rest = rest.slice(teamIdLength + 1);
   }`,
@@ -56,7 +56,7 @@ export const paths: readonly Mutation[] = [
   },
   {
     id: "F7",
-    file: "src/contract/app-rules.ts",
+    file: "src/contract/rules/app-rules.ts",
     what: "app names with NUL or half a character pass",
     find: "value.length <= limits.name_characters && isStorable(value);",
     replace: "value.length <= limits.name_characters;",

@@ -1,4 +1,4 @@
-import type { Clock, SetAlarm } from "../../src/contract/world.ts";
+import type { Clock, SetAlarm } from "../../src/contract/clock.ts";
 
 /** Alarms that ring when the test has moved its clock so far, and never by themselves. */
 export type Alarms = {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { expect } from "vitest";
-import type { SetAlarm } from "../../src/contract/world.ts";
+import type { SetAlarm } from "../../src/contract/clock.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/contract/world.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 
 /** Time that passes when the test says so, for whoever looks at it and whoever sleeps by it. */
 export type TestClock = Clock & {

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
+import type { Clock, SetAlarm } from "../../src/contract/clock.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
-import type { ApiReply, ApiRequest } from "../../src/contract/exchange.ts";
-import type { Clock, SetAlarm } from "../../src/contract/world.ts";
+import type { Role, Scope } from "../../src/contract/policy.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
-import type { Role, Scope } from "../../src/contract/policy.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
 import { makeProject } from "../../src/service/write-project.ts";

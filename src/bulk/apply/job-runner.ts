@@ -1,6 +1,6 @@
 import { CallFailure } from "../../client/failure.ts";
+import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { Clock, Random } from "../../contract/world.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import { lease_ms, type Run } from "../../state/leases.ts";
 import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { LinkValues } from "../../contract/link-rules.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import type { LinkValues } from "../../contract/rules/link-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { KnownApps } from "./known-apps.ts";
 

@@ -1,7 +1,7 @@
-import { checkAndroidApp, checkIosApp } from "../../contract/app-rules.ts";
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import { readList } from "../select/read-whole-list.ts";
 import type { Asking } from "../select/select-links.ts";

@@ -1,6 +1,6 @@
+import type { Random } from "../../contract/clock.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import type { Random } from "../../contract/world.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";

@@ -1,7 +1,7 @@
 import type { FilterInput } from "../../contract/filters.ts";
-import { checkLink } from "../../contract/link-rules.ts";
 import type { Link, LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
 import { findLinks, gatherRows, type Known } from "../select/find-links.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../contract/json.ts";
-import { checkLink } from "../../contract/link-rules.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/journal.ts";
 import type { PlanRow } from "../../state/plans.ts";

@@ -1,7 +1,7 @@
 import { uuidPattern } from "../../contract/fields.ts";
-import { checkLink, type LinkValues } from "../../contract/link-rules.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
+import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
 import { checkApps } from "../check-apps.ts";
 import type { GivenRow } from "../files/columns.ts";

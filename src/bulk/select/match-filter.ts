@@ -1,7 +1,7 @@
 import type { Condition, FieldKind, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { normalizeForSearch } from "../../contract/link-path.ts";
 import { parseTime } from "../../contract/parse-time.ts";
+import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";
 
 /** Undefined where the record does not tell. */

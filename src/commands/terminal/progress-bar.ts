@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/world.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { JobCounts } from "../../state/jobs.ts";
 import { describeSeconds } from "./describe-time.ts";
 

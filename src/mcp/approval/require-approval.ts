@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/world.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 import { refuseDeclined, refuseUntilPage, refuseUntilToken } from "./approval-failures.ts";
 import { digestAct, fitsText, writePreview, type Act } from "./approval-request.ts";

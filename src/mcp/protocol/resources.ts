@@ -2,8 +2,8 @@ import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprot
 import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { budgets, limits, paging } from "../../contract/policy.ts";
+import { findKind } from "../../contract/resource-kind.ts";
 import { makeInert } from "../../text/show-hidden.ts";
-import { findKind } from "../resource-kind.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";

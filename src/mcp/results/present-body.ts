@@ -2,7 +2,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { meta, type Meta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { writeAddress } from "../../contract/link-address.ts";
-import { findKind, nameResult } from "../resource-kind.ts";
+import { findKind, nameResult } from "../../contract/resource-kind.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
 

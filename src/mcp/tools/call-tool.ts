@@ -1,11 +1,11 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { findKind } from "../../contract/resource-kind.ts";
 import { makeInert } from "../../text/show-hidden.ts";
 import { PersonAsked, type Person } from "../approval/ask-person.ts";
 import type { Gate } from "../approval/require-approval.ts";
 import { describeFault } from "../protocol/hide-errors.ts";
-import { findKind } from "../resource-kind.ts";
 import { advise } from "../results/advice.ts";
 import type { Task } from "../results/job-task.ts";
 import { explainEnd, refuseDenied, ToolFailure, type Failure } from "../results/tool-failure.ts";

@@ -1,5 +1,5 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
-import type { Clock } from "../../contract/world.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { printKey, type KnownKey } from "../access/key-context.ts";
 import type { Surface } from "../tools/tool.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";

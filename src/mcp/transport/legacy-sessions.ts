@@ -3,7 +3,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
   type Server,
 } from "@modelcontextprotocol/server";
-import type { Clock } from "../../contract/world.ts";
+import type { Clock } from "../../contract/clock.ts";
 import { watchEnd } from "./response-end.ts";
 
 /**

@@ -1,5 +1,4 @@
 import type { androidApps, iosApps } from "../../contract/apps.ts";
-import { checkAndroidApp, checkIosApp, type Checked } from "../../contract/app-rules.ts";
 import { messages } from "../../contract/messages.ts";
 import {
   notFound,
@@ -7,6 +6,7 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../../contract/problem.ts";
+import { checkAndroidApp, checkIosApp, type Checked } from "../../contract/rules/app-rules.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../../store/apps.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { readTenant, stamp, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";

@@ -1,7 +1,7 @@
-import { badRequest, notFound } from "../../contract/problem.ts";
-import { messages } from "../../contract/messages.ts";
 import { links } from "../../contract/links.ts";
-import { findPathFault, normalizePath } from "../../contract/link-path.ts";
+import { messages } from "../../contract/messages.ts";
+import { badRequest, notFound } from "../../contract/problem.ts";
+import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";

@@ -1,9 +1,9 @@
-import type { Link, shortLinks } from "../../contract/links.ts";
 import { matchLinkHost } from "../../contract/link-address.ts";
-import { findPathFault, normalizePath } from "../../contract/link-path.ts";
+import type { Link, shortLinks } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
-import { findWebAddressFault } from "../../contract/web-address.ts";
+import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";

@@ -1,5 +1,5 @@
 import type { Send } from "../../../src/client/attempt.ts";
-import type { ApiRequest } from "../../../src/contract/exchange.ts";
+import type { ApiRequest } from "../../../src/contract/api-message.ts";
 import { links, type Link } from "../../../src/contract/links.ts";
 import type { Fault } from "../../support/hostile.ts";
 import type { World } from "../../support/world.ts";

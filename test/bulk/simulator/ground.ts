@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { Clock } from "../../../src/contract/world.ts";
+import type { Clock } from "../../../src/contract/clock.ts";
 import { openState, type State } from "../../../src/state/state.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "./chance.ts";

@@ -1,4 +1,4 @@
-import type { ApiRequest } from "../../../src/contract/exchange.ts";
+import type { ApiRequest } from "../../../src/contract/api-message.ts";
 import { apiPrefix } from "../../../src/contract/index.ts";
 import type { Plan, PlanRow } from "../../../src/state/plans.ts";
 import type { RowName } from "./truth.ts";

@@ -1,5 +1,5 @@
 import type { LinkFields } from "../../../contract/links.ts";
-import { readUrl } from "../../../contract/web-address.ts";
+import { readUrl } from "../../../contract/rules/web-address.ts";
 
 /** What the exports of other services have in common, once they are taken apart. */
 

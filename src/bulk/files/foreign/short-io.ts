@@ -1,4 +1,4 @@
-import { readUrl } from "../../../contract/web-address.ts";
+import { readUrl } from "../../../contract/rules/web-address.ts";
 import {
   createTaker,
   keepGiven,

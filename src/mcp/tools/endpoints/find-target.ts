@@ -1,10 +1,10 @@
 import { uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { normalizeForSearch } from "../../../contract/link-path.ts";
+import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { readUrl } from "../../../contract/rules/web-address.ts";
 import { fold } from "../../../contract/text.ts";
-import { readUrl } from "../../../contract/web-address.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
-import type { ResourceKind } from "../../resource-kind.ts";
 import { advise } from "../../results/advice.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { readRows } from "../../results/present-body.ts";

@@ -2,10 +2,10 @@ import { uuidPattern } from "../../../contract/fields.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { writeAddress } from "../../../contract/link-address.ts";
+import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
-import type { ResourceKind } from "../../resource-kind.ts";
 import type { Call } from "../tool.ts";
 
 /** What a person reads before they approve: the target, and what else hangs on it. */

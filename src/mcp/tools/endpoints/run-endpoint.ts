@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Preview } from "../../approval/approval-request.ts";
-import { findKind, type ResourceKind } from "../../resource-kind.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { look } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";

@@ -1,12 +1,5 @@
 import * as z from "zod";
 import {
-  findLinkProblems,
-  linkProblem,
-  readSubject,
-  systemNames,
-  type Subject,
-} from "./link-check.ts";
-import {
   canAndroidOpen,
   canIosOpen,
   decideVisit,
@@ -16,7 +9,14 @@ import {
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
-} from "./visit.ts";
+} from "./decide-visit.ts";
+import {
+  findLinkProblems,
+  linkProblem,
+  readSubject,
+  systemNames,
+  type Subject,
+} from "./find-link-problems.ts";
 
 /** A link told to a model, before or after it is saved: what its visitors meet, what is amiss. */
 

@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { checkAndroidApp, checkIosApp } from "./app-rules.ts";
-import { androidApps, iosApps } from "./apps.ts";
-import { checkLink } from "./link-rules.ts";
-import { links } from "./links.ts";
-import type { FieldProblem } from "./problem.ts";
-import { isBlank } from "./text.ts";
+import { androidApps, iosApps } from "../contract/apps.ts";
+import { links } from "../contract/links.ts";
+import type { FieldProblem } from "../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { checkLink } from "../contract/rules/link-rules.ts";
+import { readUrl } from "../contract/rules/web-address.ts";
+import { isBlank } from "../contract/text.ts";
 import {
   decideVisit,
   selectAppLinkFingerprints,
@@ -14,8 +15,7 @@ import {
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
-} from "./visit.ts";
-import { readUrl } from "./web-address.ts";
+} from "./decide-visit.ts";
 
 /** What is missing in a link or contradicts itself, for whoever explains it. */
 

@@ -1,8 +1,8 @@
-import { checkAndroidApp, checkIosApp } from "./app-rules.ts";
-import type { AndroidAppFields, IosAppFields } from "./apps.ts";
-import type { LinkFields } from "./links.ts";
-import { isBlank } from "./text.ts";
-import { findWebAddressFault } from "./web-address.ts";
+import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
+import type { LinkFields } from "../contract/links.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { findWebAddressFault } from "../contract/rules/web-address.ts";
+import { isBlank } from "../contract/text.ts";
 
 /**
  * What a visitor of a link meets, decided in one place: the link host acts on it and the

@@ -1,7 +1,7 @@
-import type { ProjectFields } from "./projects.ts";
-import { limits } from "./policy.ts";
-import { faultOf, type FieldProblem } from "./problem.ts";
-import { isBlank, isStorable } from "./text.ts";
+import { limits } from "../policy.ts";
+import { faultOf, type FieldProblem } from "../problem.ts";
+import type { ProjectFields } from "../projects.ts";
+import { isBlank, isStorable } from "../text.ts";
 
 /** The rules of a project. That it needs a name and a subdomain is our reading of "not shown". */
 

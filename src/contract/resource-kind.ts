@@ -1,6 +1,6 @@
-import type { Endpoint } from "../contract/endpoint.ts";
-import { contract } from "../contract/index.ts";
-import type { Group } from "./tools/tool.ts";
+import type { Group } from "../mcp/tools/tool.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { contract } from "./index.ts";
 
 /** What an endpoint is about: the name of its result, its group, and how one of them is named. */
 export type ResourceKind = {

@@ -1,5 +1,5 @@
-import { limits } from "./policy.ts";
-import { hasControls, isStorable } from "./text.ts";
+import { limits } from "../policy.ts";
+import { hasControls, isStorable } from "../text.ts";
 
 /**
  * What is wrong with a web address that a visitor will be sent to, as the end of a sentence, or

@@ -1,5 +1,5 @@
-import { hasControls, isStorable } from "./text.ts";
-import { limits } from "./policy.ts";
+import { limits } from "../policy.ts";
+import { hasControls, isStorable } from "../text.ts";
 
 /**
  * Link paths and shortened paths: one form for each address, so that a path that was stored,

@@ -1,8 +1,8 @@
-import type { LinkFields } from "./links.ts";
+import type { LinkFields } from "../links.ts";
+import { limits, proLinkFields } from "../policy.ts";
+import { faultOf, type FieldProblem } from "../problem.ts";
+import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
-import { limits, proLinkFields } from "./policy.ts";
-import { faultOf, type FieldProblem } from "./problem.ts";
-import { humanize, isBlank, isStorable } from "./text.ts";
 import { findWebAddressFault } from "./web-address.ts";
 
 /** The rules of a link's own fields, for the service and for anyone who plans a write. */

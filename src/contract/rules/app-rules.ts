@@ -1,7 +1,7 @@
-import type { AndroidAppFields, IosAppFields } from "./apps.ts";
-import { limits } from "./policy.ts";
-import { faultOf, type FieldProblem } from "./problem.ts";
-import { isBlank, isStorable } from "./text.ts";
+import type { AndroidAppFields, IosAppFields } from "../apps.ts";
+import { limits } from "../policy.ts";
+import { faultOf, type FieldProblem } from "../problem.ts";
+import { isBlank, isStorable } from "../text.ts";
 
 /** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
 

@@ -1,4 +1,4 @@
-import type { Platform } from "./visit.ts";
+import type { Platform } from "./decide-visit.ts";
 
 /**
  * The system that a browser says it runs on. Safari on an iPad says that it is a Macintosh unless

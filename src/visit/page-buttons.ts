@@ -1,4 +1,4 @@
-import type { OpenButton, Platform, Visit, VisitedApps } from "./visit.ts";
+import type { OpenButton, Platform, Visit, VisitedApps } from "./decide-visit.ts";
 
 /**
  * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
