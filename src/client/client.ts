@@ -1,15 +1,15 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { createAllowance, type Allowance } from "./allowance.ts";
-import { attempt, type Doubt, type Outcome, type Send } from "./attempt.ts";
-import { createLedger, createPacer, type Ledger, type Pacer } from "./pace.ts";
-import { createPatience } from "./patience.ts";
-import type { Ask } from "./read-back.ts";
+import { createSkew, type Skew } from "./clock-skew.ts";
+import { failCancelled, failLimited, type End } from "./explain-end.ts";
+import type { Ask } from "./find-written.ts";
+import { settle } from "./next-step.ts";
+import { createLedger, createPacer, type Ledger, type Pacer } from "./rate-limit.ts";
 import { buildRequest, type Target } from "./request.ts";
-import { settle } from "./settle.ts";
-import { createSkew, type Skew } from "./skew.ts";
-import { failCancelled, failLimited, type End } from "./verdict.ts";
+import { createAllowance, type Allowance } from "./retry-allowance.ts";
+import { attempt, type Doubt, type Outcome, type Send } from "./send-once.ts";
+import { createPatience } from "./try-deadline.ts";
 
 /** HOW a call travels: one try after another, until its end is known or the time is up. */
 

@@ -1,5 +1,5 @@
+import { CallFailure } from "../client/call-failure.ts";
 import { createClient } from "../client/client.ts";
-import { CallFailure } from "../client/failure.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, prepareState } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";

@@ -1,6 +1,6 @@
-import type { Send } from "../client/attempt.ts";
-import { sendWithin } from "../client/within.ts";
-import { openRemote } from "../client/remote.ts";
+import { sendWithin } from "../client/send-embedded.ts";
+import type { Send } from "../client/send-once.ts";
+import { openRemote } from "../client/send-remote.ts";
 import type { Config } from "../config.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { createService, type Service } from "../service/service.ts";

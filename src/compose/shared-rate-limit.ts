@@ -1,4 +1,4 @@
-import { createLedger, type Ledger } from "../client/pace.ts";
+import { createLedger, type Ledger } from "../client/rate-limit.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 

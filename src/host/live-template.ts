@@ -2,7 +2,7 @@ import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
 import type { MakePage } from "../template/make-page.ts";
-import { createKept } from "./kept.ts";
+import { createKept } from "./recent.ts";
 import type { Site } from "./sites.ts";
 
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;

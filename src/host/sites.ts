@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Answer } from "./answer.ts";
-import { createKept } from "./kept.ts";
+import { createKept } from "./recent.ts";
 
 /** A project under its host name, as it is now: any change makes another site of it. */
 export type Site = {

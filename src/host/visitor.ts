@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
 import { readPlatform } from "../visit/platform.ts";
-import { createKept } from "./kept.ts";
+import { createKept } from "./recent.ts";
 
 /** Who visits, as far as a request tells. */
 export type Guest = Required<Visitor> & {

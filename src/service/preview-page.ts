@@ -9,8 +9,8 @@ import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
+import { longestPiece_ms } from "../template/check-queue.ts";
 import type { PageLink } from "../template/page-input.ts";
-import { longestPiece_ms } from "../template/take-turn.ts";
 import {
   decideVisit,
   type Platform,

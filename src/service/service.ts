@@ -8,7 +8,7 @@ import { messages } from "../contract/messages.ts";
 import { limits } from "../contract/policy.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { createTurns } from "../template/take-turn.ts";
+import { createTurns } from "../template/check-queue.ts";
 import { describeKey } from "./access.ts";
 import { createBudgetBook } from "./budgets.ts";
 import type { Handlers, Services } from "./handler.ts";

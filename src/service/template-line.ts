@@ -1,6 +1,6 @@
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
-import type { TakeTurn } from "../template/take-turn.ts";
+import type { TakeTurn } from "../template/check-queue.ts";
 
 /** Who wants a template looked over, and whether they still wait for it. */
 type Asker = {

@@ -9,7 +9,7 @@ import {
 } from "kysely";
 import type { Database, SqlValue, Statement } from "./engine.ts";
 import { isBusy, translateFault } from "./faults.ts";
-import { retryWhileBusy } from "./turns.ts";
+import { retryWhileBusy } from "./write-queue.ts";
 
 /**
  * Kysely over one synchronous connection. Transactions are the opener's business (`sqlite.ts`):

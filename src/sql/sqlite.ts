@@ -4,7 +4,7 @@ import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import type { Sql, Waiter } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
-import { createTurns, retryWhileBusy } from "./turns.ts";
+import { createTurns, retryWhileBusy } from "./write-queue.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say whose file it is. */

@@ -3,15 +3,15 @@ import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
+import { createSpendings, type Spendings } from "./budget-ledger.ts";
 import { createExports, type Exports } from "./exports.ts";
+import { createTurns, type Turns } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
-import { createSpendings, type Spendings } from "./spendings.ts";
 import type { StateTables } from "./tables.ts";
-import { createTurns, type Turns } from "./turns.ts";
 
 /** What Waypost itself remembers, in embedded and remote mode alike. */
 export type State = {

@@ -1,10 +1,10 @@
 import { checkCss } from "./check-css.ts";
 import { checkHtml } from "./check-html.ts";
 import { checkLiquid } from "./check-liquid.ts";
+import type { TakeTurn } from "./check-queue.ts";
 import { createLocator } from "./locate.ts";
 import type { TemplateProblem, TemplateSource } from "./page-input.ts";
 import { samples } from "./samples.ts";
-import type { TakeTurn } from "./take-turn.ts";
 import { prepareTrial, type Trial } from "./try-out.ts";
 
 /** When it is done, and by whose clock what takes too long is stopped. */

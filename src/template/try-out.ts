@@ -1,14 +1,14 @@
 import type { Template } from "liquidjs";
 import { unseenButtons } from "./check-html.ts";
+import { longestPiece_ms } from "./check-queue.ts";
 import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
 import { explainLiquid } from "./explain-liquid.ts";
-import { LiquidStopped, parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import type { Fault } from "./liquid-shape.ts";
+import { LiquidStopped, parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import type { PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./samples.ts";
 import { renderButtons } from "./store-buttons.ts";
 import { traceWrites, type Trace } from "./trace-liquid.ts";
-import { longestPiece_ms } from "./take-turn.ts";
 import { buildVariables } from "./variables.ts";
 
 /** Liquid can make of sound pieces what no page may have: a body is rendered to see what comes. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startApps } from "../../src/bulk/plan/known-apps.ts";
+import { CallFailure } from "../../src/client/call-failure.ts";
 import type { Client } from "../../src/client/client.ts";
-import { CallFailure } from "../../src/client/failure.ts";
 import { androidApps } from "../../src/contract/apps.ts";
 import { createTraveller } from "../client/traveller.ts";
 import { createGate } from "../support/gate.ts";

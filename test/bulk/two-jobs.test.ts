@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Send } from "../../src/client/attempt.ts";
+import type { Send } from "../../src/client/send-once.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan } from "../../src/state/plans.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CallFailure } from "../../src/client/failure.ts";
+import { CallFailure } from "../../src/client/call-failure.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";

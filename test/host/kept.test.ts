@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKept } from "../../src/host/kept.ts";
+import { createKept } from "../../src/host/recent.ts";
 
 /** What was used lately, in bounded memory. */
 

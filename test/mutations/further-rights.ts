@@ -111,7 +111,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N13",
-    file: "src/state/spendings.ts",
+    file: "src/state/budget-ledger.ts",
     what: "two keys on one machine spend one budget",
     find: `
     .where("key_print", "=", key_print)`,

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const furtherWork: readonly Mutation[] = [
   {
     id: "N16",
-    file: "src/client/verdict.ts",
+    file: "src/client/explain-end.ts",
     what: "a 429 after a doubtful try says that nothing has changed",
     find: `
   if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(end, doubt, {});`,
@@ -13,7 +13,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N17",
-    file: "src/client/read-back.ts",
+    file: "src/client/find-written.ts",
     what: "what cannot be read back counts as deleted",
     find: "if (error instanceof Problem && error.status === 404) return undefined;",
     replace: "if (error instanceof Problem) return undefined;",

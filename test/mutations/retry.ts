@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const retry: readonly Mutation[] = [
   {
     id: "D1",
-    file: "src/client/settle.ts",
+    file: "src/client/next-step.ts",
     what: "an accepted call whose answer was lost is sent again before a look",
     find: `(repeat === "safe" && outcome.reason !== "reply_lost")`,
     replace: `repeat === "safe"`,
@@ -12,7 +12,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D2",
-    file: "src/client/repeat.ts",
+    file: "src/client/retry-policy.ts",
     what: "an upsert that shortens may be repeated",
     find: `  if (tool === links.upsert.tool && isShortening) return "never";
 `,
@@ -22,7 +22,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D3",
-    file: "src/client/read-back.ts",
+    file: "src/client/find-written.ts",
     what: "of several young links to the address the first is claimed",
     find: "if (first !== undefined && found.length === 1)",
     replace: "if (first !== undefined)",
@@ -30,7 +30,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D4",
-    file: "src/client/read-back.ts",
+    file: "src/client/find-written.ts",
     what: "an android app that differs is not noticed",
     find: `    (android_app === undefined ||
       (await isApp(`,
@@ -40,7 +40,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D5",
-    file: "src/client/attempt.ts",
+    file: "src/client/send-once.ts",
     what: "key hidden only after the words were cut",
     find: "return hide(words, secret).slice(0, wordsLength);",
     replace: "return hide(words.slice(0, wordsLength), secret);",
@@ -64,7 +64,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D8",
-    file: "src/client/settle.ts",
+    file: "src/client/next-step.ts",
     what: "a refusal after doubt is final even where the look is unclear",
     find: `finding.kind === "undone" ? over :`,
     replace: `finding.kind !== "done" ? over :`,

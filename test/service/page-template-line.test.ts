@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createTemplateLine } from "../../src/service/template-line.ts";
-import { createTurns } from "../../src/template/take-turn.ts";
+import { createTurns } from "../../src/template/check-queue.ts";
 
 /** Who is looked after next, when many want a template looked over. */
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
-import { createTurns, retryWhileBusy } from "../../src/sql/turns.ts";
+import { createTurns, retryWhileBusy } from "../../src/sql/write-queue.ts";
 
 /** Who may write next, and how long one waits for it. */
 

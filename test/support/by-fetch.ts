@@ -1,5 +1,5 @@
-import type { Send } from "../../src/client/attempt.ts";
 import { readContent } from "../../src/client/read-reply.ts";
+import type { Send } from "../../src/client/send-once.ts";
 
 /** A deployment that a test writes as a function of the platform's own Request and Response. */
 export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;

@@ -1,6 +1,6 @@
+import type { TakeTurn } from "../../src/template/check-queue.ts";
 import { checkTemplate } from "../../src/template/check-template.ts";
 import type { TemplateSource } from "../../src/template/page-input.ts";
-import type { TakeTurn } from "../../src/template/take-turn.ts";
 
 const atOnce: TakeTurn = (work) => Promise.resolve().then(work);
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createTurns } from "../../src/template/check-queue.ts";
 import { createPageMaker } from "../../src/template/make-page.ts";
-import { createTurns } from "../../src/template/take-turn.ts";
 
 /** Who has the event loop while templates are looked over and pages made, by a clock of our own. */
 

@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/failure.ts";
+import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";

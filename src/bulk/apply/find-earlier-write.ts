@@ -1,4 +1,4 @@
-import { readBacks } from "../../client/read-back.ts";
+import { readBacks } from "../../client/find-written.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../select/select-links.ts";

@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/failure.ts";
+import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";

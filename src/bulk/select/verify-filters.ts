@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/failure.ts";
+import { CallFailure } from "../../client/call-failure.ts";
 import { linkFilters, type Condition, type FilterInput } from "../../contract/filters.ts";
 import { links, type Link } from "../../contract/links.ts";
 import { createMatcher } from "./match-filter.ts";

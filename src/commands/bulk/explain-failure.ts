@@ -1,6 +1,6 @@
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import { Unsteady } from "../../bulk/select/read-whole-list.ts";
-import { CallFailure, type FailureCode } from "../../client/failure.ts";
+import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { Problem } from "../../contract/problem.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { CallFailure } from "../../client/call-failure.ts";
 import type { Client } from "../../client/client.ts";
-import { CallFailure } from "../../client/failure.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract, listEndpoints } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";

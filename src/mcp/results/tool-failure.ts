@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CallFailure } from "../../client/failure.ts";
+import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem, unauthorized } from "../../contract/problem.ts";

@@ -1,4 +1,4 @@
-import type { Send } from "../../../src/client/attempt.ts";
+import type { Send } from "../../../src/client/send-once.ts";
 import type { ApiRequest } from "../../../src/contract/api-message.ts";
 import { links, type Link } from "../../../src/contract/links.ts";
 import type { Fault } from "../../support/hostile.ts";

@@ -1,9 +1,9 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { Problem } from "../contract/problem.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { describeCode, type Doubt, type Outcome } from "./attempt.ts";
-import { CallFailure } from "./failure.ts";
-import { readRepeat } from "./repeat.ts";
+import type { Problem } from "../contract/problem.ts";
+import { CallFailure } from "./call-failure.ts";
+import { readRepeat } from "./retry-policy.ts";
+import { describeCode, type Doubt, type Outcome } from "./send-once.ts";
 
 /** What a call that came to no good end is called, and what may be said of its effect. */
 

@@ -1,6 +1,6 @@
 import { Agent, buildConnector } from "undici";
-import { NotSent, type Send } from "./attempt.ts";
 import { readContent, readStream } from "./read-reply.ts";
+import { NotSent, type Send } from "./send-once.ts";
 
 /** The way to a deployment elsewhere. Its connections stay open between calls. */
 export type Remote = {

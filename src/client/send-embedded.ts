@@ -1,5 +1,5 @@
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
-import type { Send } from "./attempt.ts";
+import type { Send } from "./send-once.ts";
 
 /** The way to a service in this process: its replies are there at once, and whole. */
 export function sendWithin(answer: (request: ApiRequest) => Promise<ApiReply>): Send {

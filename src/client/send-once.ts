@@ -3,9 +3,9 @@ import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
-import type { Patience } from "./patience.ts";
+import type { Skew } from "./clock-skew.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
-import type { Skew } from "./skew.ts";
+import type { Patience } from "./try-deadline.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 

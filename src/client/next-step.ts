@@ -1,8 +1,8 @@
-import type { Doubt, Outcome } from "./attempt.ts";
-import { readBacks, type Ask, type Finding } from "./read-back.ts";
-import { readRepeat } from "./repeat.ts";
+import { describeFailure, failCancelled, type End } from "./explain-end.ts";
+import { readBacks, type Ask, type Finding } from "./find-written.ts";
 import { pickFields } from "./request.ts";
-import { describeFailure, failCancelled, type End } from "./verdict.ts";
+import { readRepeat } from "./retry-policy.ts";
+import type { Doubt, Outcome } from "./send-once.ts";
 
 /** What follows from how a try ended: the call is done, is tried again, or is over. */
 export type Next =
