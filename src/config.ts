@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/link-address.ts";
 import { scopes, type Scope } from "./contract/policy.ts";
+import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
 import { readUrl } from "./contract/rules/web-address.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
 

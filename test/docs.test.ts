@@ -14,7 +14,7 @@ import { branch } from "../src/bulk/files/foreign/branch.ts";
 import { firebase } from "../src/bulk/files/foreign/firebase.ts";
 import { shortIo } from "../src/bulk/files/foreign/short-io.ts";
 import { createToolbox } from "../src/mcp/tools/toolbox.ts";
-import { groups } from "../src/mcp/tools/tool.ts";
+import { groups } from "../src/contract/resource-kind.ts";
 import { bundle, createFolder, startServe } from "./support/command.ts";
 import { answering, openStage, ownerFacts } from "./support/stage.ts";
 

@@ -8,7 +8,13 @@ export type Owner = {
   readonly call: Client["call"];
 };
 
-/** Whoever shows another key is told nothing, not even that there is something. */
+/** How something is asked for an owner, until nobody wants it any more. */
+export type Asking = {
+  readonly call: Client["call"];
+  readonly signal: AbortSignal;
+};
+
+/** Another key is told nothing, not even that there is something. */
 export function onlyOwn<Kept extends { readonly key_print: string }>(
   kept: Kept | undefined,
   { key_print }: Owner,

@@ -5,8 +5,8 @@ import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Reading } from "../mcp/access/key-access.ts";
+import type { Surface } from "../mcp/access/key-context.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
-import type { Surface } from "../mcp/tools/tool.ts";
 import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { apiPrefix } from "../contract/index.ts";
-import { writeLocalOrigin } from "../contract/link-address.ts";
+import { writeLocalOrigin } from "../contract/rules/link-address.ts";
 
 /** The addresses of a process that serves. */
 export type Places = {

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { Surface } from "../mcp/tools/tool.ts";
+import type { Surface } from "../mcp/access/key-context.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { chooseTools, createAssistant, learnKey, prepareState } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";

@@ -1,6 +1,9 @@
-import type { Group } from "../mcp/tools/tool.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
+
+/** The groups by which an operator chooses tools. */
+export const groups = ["links", "short_links", "apps", "projects", "templates", "bulk"] as const;
+export type Group = (typeof groups)[number];
 
 /** What an endpoint is about: the name of its result, its group, and how one of them is named. */
 export type ResourceKind = {

@@ -28,9 +28,3 @@ export function isBlank(value: unknown): boolean {
 export function hasControls(text: string): boolean {
   return /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);
 }
-
-/** Somebody's text inside one of our sentences: quoted, on one line and not endless. */
-export function quoteLine(text: string, most = 60): string {
-  const line = text.replace(/\s+/g, " ");
-  return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);
-}

@@ -1,4 +1,4 @@
-import { writeAddress } from "../contract/link-address.ts";
+import { writeAddress } from "../contract/rules/link-address.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import type { Answer } from "./answer.ts";
 import { answerFile, makeTag } from "./cached-file.ts";

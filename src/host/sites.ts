@@ -1,7 +1,7 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Clock } from "../contract/clock.ts";
-import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/link-address.ts";
 import type { Link } from "../contract/links.ts";
+import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { watchChanges } from "../store/changes.ts";
 import { findLinkAt } from "../store/links.ts";

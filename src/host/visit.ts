@@ -1,5 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
-import { writeAddress } from "../contract/link-address.ts";
+import { writeAddress } from "../contract/rules/link-address.ts";
 import type { PageInput } from "../template/link-page.ts";
 import type { MakePage } from "../template/make-page.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";

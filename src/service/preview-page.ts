@@ -1,10 +1,10 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Body } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
-import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/link-address.ts";
 import { messages } from "../contract/messages.ts";
 import type { pageTemplate } from "../contract/page-template.ts";
 import { notFound } from "../contract/problem.ts";
+import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/rules/link-address.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";

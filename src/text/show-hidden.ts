@@ -1,5 +1,3 @@
-import { quoteLine } from "../contract/text.ts";
-
 /**
  * Text of strangers, made harmless to read (security-reliability.md §1, 13): what a person could
  * not see, or would see in another order than a machine reads it, is shown by its number.
@@ -75,7 +73,8 @@ function copyInert(value: unknown, levels: number): unknown {
   );
 }
 
-/** A stranger's text inside one of our sentences, with nothing hidden in it. */
+/** A stranger's text inside one of our sentences: nothing hidden, quoted, on one line, not endless. */
 export function quote(text: string, most = 80): string {
-  return quoteLine(showHidden(text), most);
+  const line = showHidden(text).replace(/\s+/g, " ");
+  return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);
 }

@@ -1,13 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  defuse,
   listExportColumns,
   readCells,
+  readDefused,
   readHeader,
   writeLink,
 } from "../../src/bulk/files/columns.ts";
 import { readCsv, writeRecord } from "../../src/bulk/files/csv.ts";
-import { defuse, readDefused } from "../../src/bulk/formula.ts";
 import { readObject } from "../../src/bulk/rows/row-object.ts";
 import { link } from "../contract/sample-link.ts";
 import { anyLink, fieldsOf } from "./sample-links.ts";

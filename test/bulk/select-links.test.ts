@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Asking } from "../../src/bulk/owner.ts";
 import { Unsteady } from "../../src/bulk/select/read-whole-list.ts";
-import { selectLinks, selectParts, type Asking } from "../../src/bulk/select/select-links.ts";
+import { selectLinks, selectParts } from "../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../src/contract/filters.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { openPlanner, type Planner } from "./planner.ts";

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Asking } from "../../src/bulk/owner.ts";
 import { createMatcher } from "../../src/bulk/select/match-filter.ts";
-import { selectLinks, type Asking } from "../../src/bulk/select/select-links.ts";
+import { selectLinks } from "../../src/bulk/select/select-links.ts";
 import {
   conditions,
   linkFilters,

@@ -5,7 +5,7 @@ import type {
   Server,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Surface } from "../../src/mcp/tools/tool.ts";
+import type { Surface } from "../../src/mcp/access/key-context.ts";
 import type { Given } from "./fixture.ts";
 import { prompts } from "./prompts.ts";
 import { readFixture, resources, templates } from "./resources.ts";

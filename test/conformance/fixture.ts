@@ -5,7 +5,7 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
-import type { Surface } from "../../src/mcp/tools/tool.ts";
+import type { Surface } from "../../src/mcp/access/key-context.ts";
 
 /** What the conformance suite asks a server to have, beside what it is for. */
 

@@ -4,7 +4,7 @@ import {
   haveCommonHosts,
   matchLinkHost,
   writeAddress,
-} from "../../src/contract/link-address.ts";
+} from "../../src/contract/rules/link-address.ts";
 
 /** Which host names are a link origin's, and where a project's links live. */
 

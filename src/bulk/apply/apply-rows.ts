@@ -7,9 +7,9 @@ import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt, RowEnd } from "../../state/journal.ts";
 import type { Run } from "../../state/leases.ts";
 import type { PlanRow } from "../../state/plans.ts";
+import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
 import { findAtPath, findById } from "../select/find-links.ts";
-import type { Asking } from "../select/select-links.ts";
 import { readBack } from "./find-earlier-write.ts";
 
 /**

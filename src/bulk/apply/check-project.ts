@@ -3,8 +3,8 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { OtherProject } from "../bulk-errors.ts";
+import type { Asking } from "../owner.ts";
 import { findById } from "../select/find-links.ts";
-import type { Asking } from "../select/select-links.ts";
 
 /** Links that are looked at. */
 const mostProofs = 10;

@@ -1,7 +1,7 @@
 import { readBacks } from "../../client/find-written.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
-import type { Asking } from "../select/select-links.ts";
+import type { Asking } from "../owner.ts";
 
 /**
  * Whether a row that was sent before came through, and to which link; the client knows how to look.

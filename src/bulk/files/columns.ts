@@ -2,10 +2,10 @@ import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
-import { isBlank, quoteLine } from "../../contract/text.ts";
+import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap.ts";
 import { findNearest } from "../../text/nearest-name.ts";
-import { defuse, readDefused } from "../formula.ts";
+import { quote } from "../../text/show-hidden.ts";
 
 /**
  * The columns of a file of links, as the contract has the fields of a link: a plain field by its
@@ -132,7 +132,7 @@ export function explainUnknown(name: string, index?: number): FieldProblem {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
   const what = index === undefined ? "field" : "column";
-  return { field: name, message: `There is no ${what} ${quoteLine(name)}${hint}` };
+  return { field: name, message: `There is no ${what} ${quote(name, 60)}${hint}` };
 }
 
 function findMeant(name: string): string | undefined {
@@ -189,7 +189,7 @@ function readValue(kind: Kind, cell: string): unknown {
 }
 
 function explainFlag(name: string, cell: string): FieldProblem {
-  const message = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
+  const message = `must be true or false (or 1, 0, yes, no), not ${quote(cell, 60)}`;
   return { ...faultOf(name, message), field: name };
 }
 
@@ -218,4 +218,22 @@ function settleApp(fields: Record<string, unknown>, app: "ios_app" | "android_ap
   if (filled.length > 0) fields[app] = Object.fromEntries(filled);
   else if (canName) fields[app] = null;
   else delete fields[app];
+}
+
+/**
+ * A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which
+ * the spreadsheet takes for "this is text", and reading takes it away again. Apostrophes that were
+ * there before such a beginning count as part of it, so that every text comes back as it was.
+ */
+
+const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
+const runs = new RegExp(`^'*${beginning}`);
+const defused = new RegExp(`^'+${beginning}`);
+
+export function defuse(text: string): string {
+  return runs.test(text) ? `'${text}` : text;
+}
+
+export function readDefused(cell: string): string {
+  return defused.test(cell) ? cell.slice(1) : cell;
 }

@@ -3,8 +3,8 @@ import type { LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
+import type { Asking } from "../owner.ts";
 import { readList } from "../select/read-whole-list.ts";
-import type { Asking } from "../select/select-links.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
 

@@ -3,9 +3,10 @@ import type { Link, LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
+import type { Asking } from "../owner.ts";
 import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
 import { findLinks, gatherRows, type Known } from "../select/find-links.ts";
-import { selectParts, type Asking } from "../select/select-links.ts";
+import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import { findAppFault, noApps, startApps, type KnownApps } from "./known-apps.ts";
 

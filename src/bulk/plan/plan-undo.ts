@@ -5,8 +5,8 @@ import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/journal.ts";
 import type { PlanRow } from "../../state/plans.ts";
+import type { Asking } from "../owner.ts";
 import { findAtPath, findById } from "../select/find-links.ts";
-import type { Asking } from "../select/select-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
 import { startApps, type KnownApps } from "./known-apps.ts";
 

@@ -1,11 +1,11 @@
 import { uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
+import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
-import { checkApps } from "../check-apps.ts";
 import type { GivenRow } from "../files/columns.ts";
-import { addHint } from "../hints.ts";
 
 /** The rules of one row and of the rows beside each other, before anything is read or sent. */
 
@@ -183,4 +183,55 @@ function findDuplicates(
 /** What was cut out of a chunk of a file keeps the whole chunk in memory; a copy does not. */
 function copyText(text: string): string {
   return Buffer.from(text).toString();
+}
+
+/**
+ * What is given of an app is checked by the app's own rules. What is left out is not missed: the
+ * app may be registered already.
+ */
+function checkApps({ ios_app, android_app }: LinkFields): readonly FieldProblem[] {
+  return [
+    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems) : []),
+    ...(android_app
+      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems)
+      : []),
+  ];
+}
+
+function findFaults(
+  app: "ios_app" | "android_app",
+  given: NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]>,
+  problems: readonly FieldProblem[],
+): readonly FieldProblem[] {
+  const sent = Object.entries(given).filter(([, value]) => !isBlank(value));
+  const isSent = (field: string) => sent.some(([name]) => name === field);
+  const faults = problems
+    .filter(({ field }) => isSent(field))
+    .map(({ field, message }) => ({ field: `${app}.${field}`, message }));
+  const isIdFaulty =
+    typeof given.id === "string" && !isBlank(given.id) && !uuidPattern.test(given.id);
+  if (isIdFaulty) faults.push({ field: `${app}.id`, message: `The id of ${app} is not a UUID` });
+  return faults;
+}
+
+/** How to mend what the API's own sentences only name, by how they end. */
+const hints: readonly (readonly [ending: string, hint: string])[] = [
+  ["must be an http or https address", "write it whole, such as https://shop.example/spring"],
+  ["Bundle is invalid", "it has letters, digits and hyphens with dots between them"],
+  ["Package name is invalid", "it has two parts or more, and each begins with a letter, as a.b"],
+  ["Fingerprints is invalid", "each has pairs of hexadecimal digits with colons between, as AB:CD"],
+  [
+    "Path is not a valid percent-encoding",
+    "write the letters themselves, without any percent sign",
+  ],
+  ["Path is reserved", "the link host answers it by itself; choose another"],
+  ["Path can't be blank", "leave the path out where the link is to keep it"],
+  ["contains control characters", "take away line breaks and characters that cannot be seen"],
+  ["is not a UUID", "copy it from an export, or leave it out"],
+];
+
+/** The sentence, with what to do where it does not say so by itself. */
+function addHint(message: string): string {
+  const hint = hints.find(([ending]) => message.endsWith(ending))?.[1];
+  return hint === undefined ? message : `${message}: ${hint}`;
 }

@@ -1,5 +1,5 @@
-import { quoteLine } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
+import { quote } from "../../text/show-hidden.ts";
 import {
   readCells,
   readHeader,
@@ -17,7 +17,6 @@ import {
 } from "../files/foreign/detect.ts";
 import type { Format } from "../files/foreign/format.ts";
 import type { TextSource } from "../files/read-text.ts";
-import { listItems } from "../list-items.ts";
 import { checkRow, startSeen, type CheckedRow, type Seen } from "./check-rows.ts";
 import { startNotes, type Findings, type Notes } from "./reading-notes.ts";
 import { readObject } from "./row-object.ts";
@@ -118,7 +117,7 @@ function noteLeft({ unmapped }: Notes, field: string, value: unknown): void {
   if (text === "" || text === '""') return;
   const { count, example } = unmapped.get(field) ?? {
     count: 0,
-    example: quoteLine(text).slice(1, -1),
+    example: quote(text, 60).slice(1, -1),
   };
   unmapped.set(field, { field, count: count + 1, example });
 }
@@ -198,4 +197,19 @@ function listNames(item: object): readonly string[] {
 
 function isObject(item: unknown): item is object {
   return typeof item === "object" && item !== null;
+}
+
+/** The rows of a JSON file: the list itself, or the one list of objects inside an answer. */
+function listItems(given: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(given)) return given;
+  if (typeof given !== "object" || given === null) return undefined;
+  // `links` is what we, Bitly and Short.io call it, whatever else is beside it.
+  if ("links" in given && Array.isArray(given.links)) return given.links;
+  const lists = Object.values(given).filter(isListOfObjects);
+  return lists.length === 1 ? lists[0] : undefined;
+}
+
+function isListOfObjects(value: unknown): value is readonly object[] {
+  const isList = Array.isArray(value) && value.length > 0;
+  return isList && value.every((item) => typeof item === "object" && item !== null);
 }

@@ -3,8 +3,9 @@ import { links, type Link } from "../../contract/links.ts";
 import { paging } from "../../contract/policy.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { PlanOperation } from "../../state/plans.ts";
+import type { Asking } from "../owner.ts";
 import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
-import { selectLinks, type Asking } from "./select-links.ts";
+import { selectLinks } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
 

@@ -1,17 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Client } from "../../client/client.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { links, type Link } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
+import type { Asking } from "../owner.ts";
 import { readList, type PageAsked } from "./read-whole-list.ts";
 import { startTrust, type Trust } from "./verify-filters.ts";
 
 /** Every link that filters name, read while others may write. */
-
-export type Asking = {
-  readonly call: Client["call"];
-  readonly signal: AbortSignal;
-};
 
 type Filters = readonly FilterInput[];
 

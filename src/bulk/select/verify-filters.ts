@@ -1,8 +1,8 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { linkFilters, type Condition, type FilterInput } from "../../contract/filters.ts";
 import { links, type Link } from "../../contract/links.ts";
+import type { Asking } from "../owner.ts";
 import { createMatcher } from "./match-filter.ts";
-import type { Asking } from "./select-links.ts";
 
 /** A deployment answers a filter that it does not know with everything: nobody's word is taken. */
 

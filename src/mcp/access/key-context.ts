@@ -5,7 +5,6 @@ import type { KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { Scope } from "../../contract/policy.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { Surface } from "../tools/tool.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { probe } from "./probe.ts";
 
@@ -93,3 +92,27 @@ export function printKey(key: string | undefined): string {
     .update(`key ${key ?? ""}`)
     .digest("base64url");
 }
+/** What one key sees and how its calls travel: shared by every call that shows the key. */
+export type Surface = {
+  readonly access: Access;
+  /** Asks the deployment, and learns from every answer what the key may do. */
+  readonly call: Client["call"];
+  /** Plans and jobs of all keys; each is shown its own. */
+  readonly bulk: Bulk;
+  /** The deployment's address. */
+  readonly origin: string;
+  /** Tells keys apart without naming them. */
+  readonly key_print: string;
+  /** Where this key's links live, when that is known: `https://spring.links.example`. */
+  readonly linkHost: string | undefined;
+  /** Whether a page's button leads by a second host name. */
+  readonly hasSecondHost: boolean;
+  /** The project's setting, as far as it is known (link-services.md §3). */
+  readonly linkInReferrer: boolean;
+  /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
+  readonly mayAsk: (endpoint: Endpoint) => boolean;
+  /** Finds out what is not known of the access yet; once, however often it is asked for. */
+  readonly explore: () => Promise<void>;
+  /** Takes over what the embedded service knows of the key by now. */
+  readonly renew: () => Promise<void>;
+};

@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { describeFault } from "../results/tool-failure.ts";
 
 /** Wraps what answers a client, so that nothing of an unexpected error reaches it. */
 export type Guard = <Args extends readonly unknown[], Result>(
@@ -17,9 +18,4 @@ export function createGuard(report: (error: unknown) => string): Guard {
         throw new ProtocolError(ProtocolErrorCode.InternalError, describeFault(report(error)));
       }
     };
-}
-
-/** All that a client may learn of an unexpected error. */
-export function describeFault(reference: string): string {
-  return `Something went wrong inside Waypost (reference ${reference}).`;
 }

@@ -1,5 +1,5 @@
+import type { Surface } from "../access/key-context.ts";
 import type { Gate } from "../approval/require-approval.ts";
-import type { Surface } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 
 /** What an assistant is connected to: one key's tools, resources and prompts. */

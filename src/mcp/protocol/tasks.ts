@@ -7,8 +7,8 @@ import {
 import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
 import { describeTask } from "../results/job-task.ts";
+import { present } from "../results/tool-result.ts";
 import { presentJobPage } from "../tools/bulk/show-job.ts";
-import { present } from "../tools/call-tool.ts";
 import type { Guard } from "./hide-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 

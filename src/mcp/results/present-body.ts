@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { meta, type Meta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { writeAddress } from "../../contract/link-address.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
 

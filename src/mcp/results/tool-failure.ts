@@ -2,8 +2,7 @@ import * as z from "zod";
 import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { Problem, unauthorized } from "../../contract/problem.ts";
-import type { Reading } from "../access/key-access.ts";
+import { Problem } from "../../contract/problem.ts";
 import { advise } from "./advice.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
 import { codes, type Code } from "./codes.ts";
@@ -74,31 +73,12 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
 }
 
 /** The tool that was called, and the endpoint that was asked for it, if one was. */
-type Asked = {
+export type Asked = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
   /** Whether the key may list what the endpoint is about. */
   readonly isListed?: boolean;
 };
-
-/** Nobody was asked: it is known what the deployment would say. */
-export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): ToolFailure {
-  if (isDeclared === true) return refuseUndeclared(reason);
-  return new ToolFailure(explainProblem(asked, unauthorized(reason)));
-}
-
-type Denied = Reading & { readonly state: "denied" };
-
-/** Nobody was asked: the operator's `WAYPOST_SCOPES` are the refusal. */
-function refuseUndeclared(message: string): ToolFailure {
-  return new ToolFailure({
-    code: "scope_missing",
-    message,
-    effect: "none",
-    retry: "never",
-    next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
-  });
-}
 
 /** What the deployment said, or what went wrong on the way to it; other errors stay as they are. */
 export function explainEnd(asked: Asked, error: unknown): unknown {
@@ -138,4 +118,9 @@ function readCode(status: number, message: string): Code {
     default:
       return "bad_response";
   }
+}
+/** All that a client may learn of an unexpected error. */
+
+export function describeFault(reference: string): string {
+  return `Something went wrong inside Waypost (reference ${reference}).`;
 }

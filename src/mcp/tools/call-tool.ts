@@ -2,15 +2,15 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { makeInert } from "../../text/show-hidden.ts";
+import type { Surface } from "../access/key-context.ts";
+import { refuseDenied } from "../access/refuse-denied.ts";
 import { PersonAsked, type Person } from "../approval/ask-person.ts";
 import type { Gate } from "../approval/require-approval.ts";
-import { describeFault } from "../protocol/hide-errors.ts";
 import { advise } from "../results/advice.ts";
 import type { Task } from "../results/job-task.ts";
-import { explainEnd, refuseDenied, ToolFailure, type Failure } from "../results/tool-failure.ts";
-import { viewData } from "./templates/view.ts";
-import type { Picture, Progress, Surface, Tool } from "./tool.ts";
+import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
+import { present, type Extras } from "../results/tool-result.ts";
+import type { Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
   readonly surface: Surface;
@@ -25,9 +25,6 @@ export type CallContext = {
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
 };
-
-/** What is shown beside a result. */
-type Extras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
 
 /**
  * One call of a tool, from what the client sent to what it gets. Nothing leaves but a result, or
@@ -105,27 +102,4 @@ function explainInternal({ name, effect, annotations }: Tool, message: string): 
 
 function fail(error: Failure): CallToolResult {
   return { ...present({ error }), isError: true };
-}
-
-const noExtras: Extras = { pictures: [], views: [] };
-
-/** The same JSON twice: some clients show their model only the one, some only the other. */
-export function present(
-  result: JsonObject,
-  { pictures, views }: Extras = noExtras,
-): CallToolResult {
-  // What goes in as an object comes out as one.
-  const structuredContent = makeInert(result) as Record<string, unknown>;
-  const [view] = views;
-  return {
-    // What only the view gets, which shows it to a person: no model reads it.
-    ...(view !== undefined && { _meta: { [viewData]: view } }),
-    structuredContent,
-    content: [
-      { type: "text", text: JSON.stringify(structuredContent) },
-      ...pictures.map(({ data, mimeType }) => {
-        return { type: "image" as const, data: Buffer.from(data).toString("base64"), mimeType };
-      }),
-    ],
-  };
 }

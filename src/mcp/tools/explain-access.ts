@@ -1,10 +1,11 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Surface } from "../access/key-context.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { publishBoth } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { publishOutput } from "../schemas/output-schema.ts";
-import { annotate, type Surface, type Tool } from "./tool.ts";
+import { annotate, type Tool } from "./tool.ts";
 
 const input = z.strictObject({});
 

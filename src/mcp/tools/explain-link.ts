@@ -1,9 +1,9 @@
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { writeAddress } from "../../contract/link-address.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { findKind } from "../../contract/resource-kind.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 import { normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";

@@ -1,16 +1,13 @@
-import type { Bulk } from "../../bulk/bulk.ts";
-import type { Client } from "../../client/client.ts";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Group } from "../../contract/resource-kind.ts";
 import type { Access, Reading } from "../access/key-access.ts";
+import type { Surface } from "../access/key-context.ts";
 import type { Act } from "../approval/approval-request.ts";
 import type { Task } from "../results/job-task.ts";
+import type { Picture } from "../results/tool-result.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
-
-export const groups = ["links", "short_links", "apps", "projects", "templates", "bulk"] as const;
-export type Group = (typeof groups)[number];
-
 export type Tool = {
   readonly name: string;
   readonly title: string;
@@ -44,39 +41,12 @@ export type Annotations = {
   readonly openWorldHint: boolean;
 };
 
-/** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type Surface = {
-  readonly access: Access;
-  /** Asks the deployment, and learns from every answer what the key may do. */
-  readonly call: Client["call"];
-  /** Plans and jobs of all keys; each is shown its own. */
-  readonly bulk: Bulk;
-  /** The deployment's address. */
-  readonly origin: string;
-  /** Tells keys apart without naming them. */
-  readonly key_print: string;
-  /** Where this key's links live, when that is known: `https://spring.links.example`. */
-  readonly linkHost: string | undefined;
-  /** Whether a page's button leads by a second host name. */
-  readonly hasSecondHost: boolean;
-  /** The project's setting, as far as it is known (link-services.md §3). */
-  readonly linkInReferrer: boolean;
-  /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
-  readonly mayAsk: (endpoint: Endpoint) => boolean;
-  /** Finds out what is not known of the access yet; once, however often it is asked for. */
-  readonly explore: () => Promise<void>;
-  /** Takes over what the embedded service knows of the key by now. */
-  readonly renew: () => Promise<void>;
-};
-
 /** How far a long call is, for a client that asked to be told. */
 export type Progress = {
   readonly progress: number;
   readonly total: number;
   readonly message: string;
 };
-
-export type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
 
 /** One call of a tool. */
 export type Call = {

@@ -1,5 +1,7 @@
+import { groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
+import type { Surface } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
 import { takePublished } from "./built-schemas.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
@@ -8,7 +10,7 @@ import { createPlanLinks } from "./bulk/plan-links.ts";
 import { deriveTools } from "./endpoints/endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
-import { groups, type Surface, type Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
 export type Toolbox = {

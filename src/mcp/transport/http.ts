@@ -7,7 +7,7 @@ import {
   PARSE_ERROR,
   readRequestBody,
 } from "@modelcontextprotocol/server";
-import { describeFault } from "../protocol/hide-errors.ts";
+import { describeFault } from "../results/tool-failure.ts";
 import type { Running } from "./in-flight.ts";
 import { createDoors, type Caller, type Door, type DoorOptions } from "./key-connections.ts";
 import { messageBytes } from "./message-size.ts";

@@ -1,7 +1,6 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { printKey, type KnownKey } from "../access/key-context.ts";
-import type { Surface } from "../tools/tool.ts";
+import { printKey, type KnownKey, type Surface } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createRunning, type Running } from "./in-flight.ts";
 import { createSessions, type Sessions } from "./legacy-sessions.ts";

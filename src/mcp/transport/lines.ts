@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 export type LineReading = {
   readonly onLine: (line: string) => void;
@@ -64,4 +64,25 @@ export function readLines(
 
   // A terminal that hangs up is an error on its stream, and the end of it all the same.
   input.on("data", take).once("end", finish).once("close", onEnd).on("error", onEnd);
+}
+
+/** Writes lines, those that are ready together at once: each write on its own is a system call. */
+export function createLineWriter(output: Writable): (line: string) => Promise<void> {
+  let lines: string[] = [];
+  let written: Promise<void> | undefined;
+
+  function flush(resolve: () => void): void {
+    const text = lines.join("");
+    lines = [];
+    written = undefined;
+    // Whoever read our answers may be gone, and then nobody waits for them.
+    if (output.destroyed || output.writableEnded) return resolve();
+    output.write(text, () => resolve());
+  }
+
+  return (line) => {
+    lines.push(line);
+    written ??= new Promise((resolve) => process.nextTick(flush, resolve));
+    return written;
+  };
 }

@@ -7,9 +7,8 @@ import {
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { createLineWriter } from "../write-lines.ts";
 import { createRunning } from "./in-flight.ts";
-import { readLines, type LineEnds } from "./lines.ts";
+import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 
 /**

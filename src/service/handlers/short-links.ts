@@ -1,7 +1,7 @@
-import { matchLinkHost } from "../../contract/link-address.ts";
 import type { Link, shortLinks } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
+import { matchLinkHost } from "../../contract/rules/link-address.ts";
 import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, findLinkAt, updateLink } from "../../store/links.ts";

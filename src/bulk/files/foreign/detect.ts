@@ -1,4 +1,4 @@
-import { quoteLine } from "../../../contract/text.ts";
+import { quote } from "../../../text/show-hidden.ts";
 import type { GivenRow } from "../columns.ts";
 import { bitly } from "./bitly.ts";
 import { branch } from "./branch.ts";
@@ -63,7 +63,7 @@ export function convertLink(
 
 /** A link's password, or an account's, is nothing to be told on. */
 function show(name: string, text: string): string {
-  return /password|secret/i.test(name) ? "(hidden)" : quoteLine(text).slice(1, -1);
+  return /password|secret/i.test(name) ? "(hidden)" : quote(text, 60).slice(1, -1);
 }
 
 /** Deeper than any of these services nests; what is deeper is kept as its JSON. */

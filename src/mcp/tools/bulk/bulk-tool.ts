@@ -6,14 +6,10 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
+import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice.ts";
 import type { Code } from "../../results/codes.ts";
-import {
-  explainEnd,
-  refuseArguments,
-  refuseDenied,
-  ToolFailure,
-} from "../../results/tool-failure.ts";
+import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import { buildInput, publishBoth, type Fields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";

@@ -1,8 +1,8 @@
 import { uuidPattern } from "../../../contract/fields.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { writeAddress } from "../../../contract/link-address.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";

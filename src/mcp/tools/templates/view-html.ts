@@ -1,4 +1,4 @@
-import { viewData } from "./view.ts";
+import { viewData } from "../../results/tool-result.ts";
 
 /**
  * The view of `preview_template`: one document that fetches nothing. It speaks JSON-RPC with the

@@ -3,9 +3,6 @@
 export const viewExtension = "io.modelcontextprotocol/ui";
 export const viewType = "text/html;profile=mcp-app";
 
-/** The member of a result's `_meta` that only the view reads. */
-export const viewData = "waypost/view";
-
 export const templateView = {
   uri: "ui://waypost/page-template",
   name: "page_template_view",

@@ -1,5 +1,5 @@
-import { encodePath, normalizeForSearch } from "./rules/link-path.ts";
-import { readUrl } from "./rules/web-address.ts";
+import { encodePath, normalizeForSearch } from "./link-path.ts";
+import { readUrl } from "./web-address.ts";
 
 /**
  * Where a project's links live: its subdomain put into the service's link origin,
