@@ -1,79 +1,16 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
+import { listFiles } from "./support/list-files.ts";
 
-/** The house (design.md) as a test: who may import whom, how long things get, who may speak. */
-
-/** What each room may import of ours; `types` means its types alone. */
-const rooms: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
-  client: ["contract"],
-  template: [],
-  qr: [],
-  sql: [],
-  state: ["contract", "sql"],
-  bulk: ["contract", "client", "state"],
-  mcp: ["contract", "client", "bulk", "state", "qr"],
-  store: ["contract", "sql"],
-  service: ["contract", "store", "template"],
-  host: ["contract", "store", "template", "qr"],
-  commands: [
-    "config",
-    "contract",
-    "client",
-    "bulk",
-    "mcp",
-    "state",
-    "service",
-    "host",
-    "store",
-    "sql",
-  ],
-  config: ["contract", "mcp"],
-  main: ["config", "commands", "contract", "sql"],
-};
-
-/** The packages that a room may stand on; a room that is not listed here takes what it needs. */
-const packages: Readonly<Record<string, readonly string[]>> = {
-  contract: ["zod"],
-  config: ["zod"],
-  main: ["node:events", "node:util"],
-};
+/** Form: how long things get, how they are named, who may speak. */
 
 type Source = { readonly path: string; readonly text: string };
 
 const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
-describe("the house", () => {
-  test("every room is known", () => {
-    expect(sources.length).toBeGreaterThan(30);
-    expect([...new Set(sources.map(({ path }) => roomOf(path)))].toSorted()).toEqual(
-      Object.keys(rooms).toSorted(),
-    );
-  });
-
-  test("data flows one way: no room imports a room that it must not know", () => {
-    const strays = sources.flatMap(({ path, text }) =>
-      importsOf(text)
-        .filter((name) => name.startsWith("."))
-        .map((name) => roomOf(join(path, "..", name)))
-        .filter((room) => room !== roomOf(path) && !rooms[roomOf(path)]?.includes(room))
-        .map((room) => `${path} → ${room}`),
-    );
-    expect(strays).toEqual([]);
-  });
-
-  test("the contract stands on zod alone, and no pure part reaches for more", () => {
-    const strays = sources.flatMap(({ path, text }) => {
-      const allowed = packages[roomOf(path)];
-      return importsOf(text)
-        .filter((name) => !name.startsWith(".") && allowed?.includes(name) === false)
-        .map((name) => `${path} → ${name}`);
-    });
-    expect(strays).toEqual([]);
-  });
-
+describe("the process", () => {
   test("stdout has one door, and nothing but the command line opens it", () => {
     const speakers = sources
       .filter(({ text }) => /process\.stdout|console\.|process\.stderr/.test(text))
@@ -175,17 +112,5 @@ function isWithin(version: string, sign: string, bound: string): boolean {
 }
 
 function list(folder: string): readonly Source[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => ({ path, text: readFileSync(path, "utf8") }));
-}
-
-function roomOf(path: string): string {
-  const [, room = ""] = path.split("/");
-  return room.replace(/\.ts$/, "");
-}
-
-function importsOf(text: string): readonly string[] {
-  return [...text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)].map(([, name]) => name ?? "");
+  return listFiles(folder).map((path) => ({ path, text: readFileSync(path, "utf8") }));
 }

@@ -73,7 +73,7 @@ function copyInert(value: unknown, levels: number): unknown {
   );
 }
 
-/** A stranger's text inside one of our sentences: nothing hidden, quoted, on one line, not endless. */
+/** A stranger's text inside one of our sentences: on one line, not endless, with nothing hidden. */
 export function quote(text: string, most = 80): string {
   const line = showHidden(text).replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

@@ -1,6 +1,6 @@
 /**
  * What the SDK takes from its surroundings, for the bundle: without the validator, which is a
- * third of the SDK. Our servers bring their own (src/mcp/protocol/server.ts), so nobody asks for it.
+ * third of the SDK. Our servers bring their own (mcp/protocol/server.ts), so nobody asks for it.
  */
 
 export { default as process } from "node:process";
