@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 
 /** Whether the deployment's clock can be told from ours, as far as its replies show. */
-export type Skew = {
+export type ClockSkew = {
   /** Takes the `Date` of a reply that just came. */
   readonly note: (date: string | undefined) => void;
   /** False where a row's time over there says nothing about when a call began here. */
@@ -11,7 +11,7 @@ export type Skew = {
 /** The header counts whole seconds, and the reply was on its way. */
 const tolerated_ms = 2000;
 
-export function createSkew({ now }: Pick<Clock, "now">): Skew {
+export function createClockSkew({ now }: Pick<Clock, "now">): ClockSkew {
   let skew_ms = 0;
   return {
     note: (date) => {

@@ -2,7 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
-import { readRepeat } from "./retry-policy.ts";
+import { readRetryPolicy } from "./retry-policy.ts";
 import { describeCode, type Doubt, type Outcome } from "./send-once.ts";
 
 /** What a call that came to no good end is called, and what may be said of its effect. */
@@ -46,7 +46,7 @@ export function failCancelled({ endpoint, input, doubt }: End): CallFailure {
   return new CallFailure(
     "cancelled",
     "The call was cancelled while it was under way; it may have been carried out.",
-    { effect: "unknown", retry: readRepeat(endpoint, input) === "never" ? "never" : "now" },
+    { effect: "unknown", retry: readRetryPolicy(endpoint, input) === "never" ? "never" : "now" },
   );
 }
 
@@ -111,6 +111,6 @@ function failUnknown(
     ...(words === undefined ? [] : [endSentence(`Asked again, the deployment refused: ${words}`)]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
-  const retry = readRepeat(endpoint, input) === "never" ? "never" : "later";
+  const retry = readRetryPolicy(endpoint, input) === "never" ? "never" : "later";
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }

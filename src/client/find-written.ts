@@ -17,7 +17,7 @@ import { isBlank } from "../contract/text.ts";
  * what is proved counts as done: every sent field matches and, for what was created, the row is no
  * older than the call.
  */
-export type ReadBack = (look: Look) => Promise<Finding>;
+export type WriteFinder = (look: Look) => Promise<Finding>;
 
 export type Finding =
   | { readonly kind: "done"; readonly body: unknown }
@@ -98,7 +98,7 @@ const projectKind: Kind<Project> = {
     isSame(sent, checkProject({ ...project, ...(sent as ProjectFields) }).values, project),
 };
 
-export const readBacks: Readonly<Record<string, ReadBack | undefined>> = {
+export const writeFinders: Readonly<Record<string, WriteFinder | undefined>> = {
   [links.create.tool]: findCreated(linkKind),
   [links.upsert.tool]: findNamed(linkKind),
   [links.update.tool]: findChanged(linkKind),
@@ -115,7 +115,7 @@ export const readBacks: Readonly<Record<string, ReadBack | undefined>> = {
   [projects.destroy.tool]: findDeleted(projectKind),
 };
 
-function findCreated<Row extends { readonly id: string }>(kind: NamedKind<Row>): ReadBack {
+function findCreated<Row extends { readonly id: string }>(kind: NamedKind<Row>): WriteFinder {
   return async (look) => {
     const found = await findNamed(kind)(look);
     if (found.kind !== "done") return found;
@@ -134,7 +134,7 @@ const clocksDiffer = "the deployment's clock differs from ours, so its age canno
 function findNamed<Row extends { readonly id: string }>(
   kind: NamedKind<Row>,
   more: NonNullable<ListInput["filters"]> = [],
-): ReadBack {
+): WriteFinder {
   return async (look) => {
     const value = kind.findName(look.sent);
     if (value === undefined || isBlank(value)) {
@@ -158,7 +158,7 @@ function describeName<Row extends { readonly id: string }>(
   return `the ${label} with the ${field} ${findName(sent)}`;
 }
 
-function findChanged<Row extends { readonly id: string }>(kind: Kind<Row>): ReadBack {
+function findChanged<Row extends { readonly id: string }>(kind: Kind<Row>): WriteFinder {
   return async ({ ask, id, sent }) => {
     const found = await findById(kind, ask, id);
     const name = `the ${kind.label} ${id}`;
@@ -168,7 +168,7 @@ function findChanged<Row extends { readonly id: string }>(kind: Kind<Row>): Read
   };
 }
 
-function findDeleted<Row extends { readonly id: string }>(kind: Kind<Row>): ReadBack {
+function findDeleted<Row extends { readonly id: string }>(kind: Kind<Row>): WriteFinder {
   return async ({ ask, id }) => {
     const found = await findById(kind, ask, id);
     if (found === undefined) return { kind: "done", body: null };

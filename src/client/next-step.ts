@@ -1,7 +1,7 @@
 import { describeFailure, failCancelled, type End } from "./explain-end.ts";
-import { readBacks, type Ask, type Finding } from "./find-written.ts";
+import { writeFinders, type Ask, type Finding } from "./find-written.ts";
 import { pickFields } from "./request.ts";
-import { readRepeat } from "./retry-policy.ts";
+import { readRetryPolicy } from "./retry-policy.ts";
 import type { Doubt, Outcome } from "./send-once.ts";
 
 /** What follows from how a try ended: the call is done, is tried again, or is over. */
@@ -10,7 +10,7 @@ export type Next =
   | { readonly kind: "again" }
   | { readonly kind: "over"; readonly failure: Error };
 
-export type Settling = End & {
+export type TryEnd = End & {
   readonly signal: AbortSignal;
   readonly since: string;
   /** Whether the deployment's clock goes as ours. */
@@ -27,65 +27,65 @@ type Unanswered = Exclude<Outcome, { readonly kind: "answered" }>;
 /** A call that may still be running over there gets this long before we look for its work. */
 const lookAfter_ms = [500, 2000, 4000] as const;
 
-export async function settle(settling: Settling, outcome: Unanswered): Promise<Next> {
+export async function chooseNextStep(end: TryEnd, outcome: Unanswered): Promise<Next> {
   switch (outcome.kind) {
     case "unsent":
     case "limited":
-      return settling.mayRepeat() ? { kind: "again" } : endWith(settling, outcome);
+      return end.mayRepeat() ? { kind: "again" } : endWith(end, outcome);
     case "strange":
-      return endWith(settling, outcome);
+      return endWith(end, outcome);
     case "refused":
-      return settleRefusal(settling, outcome);
+      return resolveRefusal(end, outcome);
     case "doubtful":
-      return settleDoubt(settling, outcome);
+      return resolveDoubt(end, outcome);
   }
 }
 
-async function settleDoubt(settling: Settling, outcome: Doubt): Promise<Next> {
-  const { endpoint, input, mayRepeat } = settling;
+async function resolveDoubt(end: TryEnd, outcome: Doubt): Promise<Next> {
+  const { endpoint, input, mayRepeat } = end;
   const isRead = endpoint.effect === "read";
-  const repeat = readRepeat(endpoint, input);
+  const repeat = readRetryPolicy(endpoint, input);
   // What was accepted is not sent again before we have looked for it.
   const isSafe = isRead || (repeat === "safe" && outcome.reason !== "reply_lost");
   if (isSafe && mayRepeat()) return { kind: "again" };
-  if (isRead) return endWith(settling, outcome);
-  const finding = await lookBack(settling);
+  if (isRead) return endWith(end, outcome);
+  const finding = await lookBack(end);
   if (finding.kind === "done") return finding;
   const isHarmless = repeat === "safe" || (repeat === "after_look" && finding.kind === "undone");
   if (isHarmless && mayRepeat()) return { kind: "again" };
-  return endWith(settling, outcome, finding.checked);
+  return endWith(end, outcome, finding.checked);
 }
 
 /** An earlier try may have done what this one was refused for: then it is done. */
-async function settleRefusal(
-  settling: Settling,
+async function resolveRefusal(
+  end: TryEnd,
   outcome: Outcome & { readonly kind: "refused" },
 ): Promise<Next> {
-  const { endpoint, doubt } = settling;
+  const { endpoint, doubt } = end;
   const over: Next = { kind: "over", failure: outcome.problem };
   if (doubt === undefined || endpoint.effect === "read") return over;
   if (outcome.problem.status === 404 && endpoint.method === "DELETE") {
     return { kind: "done", body: null };
   }
-  const finding = await lookBack(settling);
+  const finding = await lookBack(end);
   if (finding.kind === "done") return finding;
   // The earlier try was no other call, and nothing is there of it: it was refused as well.
-  return finding.kind === "undone" ? over : endWith(settling, outcome, finding.checked);
+  return finding.kind === "undone" ? over : endWith(end, outcome, finding.checked);
 }
 
-async function lookBack(settling: Settling): Promise<Finding> {
-  const { endpoint, input, signal, since, isSameTime, ask, pause } = settling;
-  const readBack = readBacks[endpoint.tool];
+async function lookBack(end: TryEnd): Promise<Finding> {
+  const { endpoint, input, signal, since, isSameTime, ask, pause } = end;
+  const findWritten = writeFinders[endpoint.tool];
   let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
-  if (readBack === undefined) return finding;
+  if (findWritten === undefined) return finding;
   // Where nothing is sent again, what is not there yet may still come.
-  const isPatient = readRepeat(endpoint, input) === "never";
+  const isPatient = readRetryPolicy(endpoint, input) === "never";
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!(await pause(wait_ms))) break;
     const sent = pickFields(endpoint, input);
     const look = { ask, id: String(input["id"]), sent, since, isSameTime };
-    finding = await readBack(look).catch((error: unknown): Finding => {
-      if (signal.aborted) throw failCancelled(settling);
+    finding = await findWritten(look).catch((error: unknown): Finding => {
+      if (signal.aborted) throw failCancelled(end);
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unclear", checked: `nothing: looking for it failed (${reason})` };
     });
@@ -95,9 +95,9 @@ async function lookBack(settling: Settling): Promise<Finding> {
 }
 
 function endWith(
-  settling: Settling,
+  end: TryEnd,
   outcome: Exclude<Outcome, { readonly kind: "answered" }>,
   checked?: string,
 ): Next {
-  return { kind: "over", failure: describeFailure(settling, outcome, checked) };
+  return { kind: "over", failure: describeFailure(end, outcome, checked) };
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../contract/clock.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
 
 /** Holds calls back so that a key never earns a 429 by its own haste. */
-export type Pacer = {
+export type RateLimiter = {
   /** Takes the next place in a budget. Whoever takes one leaves it again. */
   readonly queue: (budget: BudgetName) => Place;
   /** Somebody else spends the same budget: for a while half of it is theirs. */
@@ -17,7 +17,7 @@ type Place = {
 };
 
 /** Who has taken which place: in this process alone, or in all of them that use the key. */
-export type Ledger = {
+export type BudgetLedger = {
   readonly queue: (budget: BudgetName) => {
     readonly look: (limit: number) => Awaitable<number>;
     readonly leave: Place["leave"];
@@ -26,7 +26,10 @@ export type Ledger = {
 
 type Awaitable<Value> = Value | Promise<Value>;
 
-export function createPacer({ monotonic }: Pick<Clock, "monotonic">, ledger: Ledger): Pacer {
+export function createRateLimiter(
+  { monotonic }: Pick<Clock, "monotonic">,
+  ledger: BudgetLedger,
+): RateLimiter {
   const halvedUntil = new Map<BudgetName, number>();
   return {
     queue: (budget) => {
@@ -49,7 +52,7 @@ export function createPacer({ monotonic }: Pick<Clock, "monotonic">, ledger: Led
  * No more than the limit in any window at all, so that it does not matter when the deployment
  * thinks that its window began.
  */
-export function createLedger({ monotonic }: Pick<Clock, "monotonic">): Ledger {
+export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
   /** When each place is taken, in the order in which they were asked for. */
   const queues = new Map<BudgetName, { at: number }[]>();
   return {

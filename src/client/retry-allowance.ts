@@ -4,13 +4,13 @@ const mostRepeats = 100;
 const earnedPerCall = 0.1;
 
 /** Keeps a client from making an outage worse: when nearly every call fails, few are repeated. */
-export type Allowance = {
+export type RetryAllowance = {
   readonly earn: () => void;
   /** Whether a repeat is allowed; if so, it is spent. */
   readonly spend: () => boolean;
 };
 
-export function createAllowance(): Allowance {
+export function createRetryAllowance(): RetryAllowance {
   let repeats = mostRepeats;
   return {
     earn: () => {

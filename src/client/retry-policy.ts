@@ -4,7 +4,7 @@ import type { LinkFields } from "../contract/links.ts";
 import type { JsonObject } from "../contract/json.ts";
 
 /** Whether a call may be sent again while its first try may have been, or still be, carried out. */
-export type Repeat =
+export type RetryPolicy =
   | "safe"
   /** Safe as well, but only a look tells the call's own work from somebody else's. */
   | "after_look"
@@ -13,7 +13,7 @@ export type Repeat =
 const { links, iosApps, androidApps, projects } = contract;
 
 /** The column of security-reliability.md §3, for calls that write. */
-export function readRepeat({ tool, idempotent }: Endpoint, input: JsonObject): Repeat {
+export function readRetryPolicy({ tool, idempotent }: Endpoint, input: JsonObject): RetryPolicy {
   // An identifier is unique in its project, so a second app cannot come of it.
   if (tool === iosApps.create.tool || tool === androidApps.create.tool) return "after_look";
   // Each time another shortened path might be made.

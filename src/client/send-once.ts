@@ -3,9 +3,9 @@ import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
-import type { Skew } from "./clock-skew.ts";
+import type { ClockSkew } from "./clock-skew.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
-import type { Patience } from "./try-deadline.ts";
+import type { TryDeadline } from "./try-deadline.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 
@@ -42,7 +42,7 @@ export type Doubt = {
   readonly reason: "timed_out" | "broken_off" | "failing" | "reply_lost";
   /** The same for a person, as the end of a sentence. */
   readonly said: string;
-  /** Where the deployment asked for patience. */
+  /** Where the deployment asked us to wait. */
   readonly wait_ms?: number;
 };
 
@@ -50,8 +50,8 @@ type Try = {
   readonly endpoint: Endpoint;
   readonly request: ApiRequest;
   readonly send: Send;
-  readonly patience: Patience;
-  readonly skew: Pick<Skew, "note">;
+  readonly tryDeadline: TryDeadline;
+  readonly skew: Pick<ClockSkew, "note">;
   /** The key: a deployment may repeat it, and its words go on to whoever reads them. */
   readonly secret: string | undefined;
 };
@@ -68,13 +68,13 @@ const placedProblems = z.array(
   }),
 );
 
-export async function attempt(asked: Try): Promise<Outcome> {
-  const { endpoint, request, send, patience, skew } = asked;
+export async function sendOnce(asked: Try): Promise<Outcome> {
+  const { endpoint, request, send, tryDeadline, skew } = asked;
   let response: Reply;
   try {
-    response = await Promise.race([send(request, patience.readSignal), patience.ended]);
+    response = await Promise.race([send(request, tryDeadline.readSignal), tryDeadline.ended]);
   } catch (error) {
-    return explainThrown(error, patience);
+    return explainThrown(error, tryDeadline);
   }
   skew.note(response.headers["date"]);
   if (response.status >= 300 && response.status < 400) {
@@ -83,11 +83,11 @@ export async function attempt(asked: Try): Promise<Outcome> {
   }
   try {
     const isPage = isOk(response) && endpoint.type === "text/html";
-    return judge(asked, response, await response.readBody(isPage));
+    return readOutcome(asked, response, await response.readBody(isPage));
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return replyLost;
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
-    return explainThrown(error, patience);
+    return explainThrown(error, tryDeadline);
   }
 }
 
@@ -95,10 +95,10 @@ function isOk({ status }: Reply): boolean {
   return status >= 200 && status < 300;
 }
 
-function judge({ endpoint, secret }: Try, response: Reply, body: unknown): Outcome {
+function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown): Outcome {
   const { status } = response;
   if (status === 429) return { kind: "limited" };
-  if (isOk(response)) return judgeSuccess(endpoint, body);
+  if (isOk(response)) return readSuccess(endpoint, body);
   const words = readWords(body, secret);
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
@@ -119,7 +119,7 @@ function judge({ endpoint, secret }: Try, response: Reply, body: unknown): Outco
 }
 
 /** What fits the entry is the answer, whichever 2xx it came with; a login page never fits. */
-function judgeSuccess({ response: schema, effect }: Endpoint, body: unknown): Outcome {
+function readSuccess({ response: schema, effect }: Endpoint, body: unknown): Outcome {
   if (schema === null && body === null) return { kind: "answered", body: null };
   const parsed = schema?.safeParse(body);
   if (parsed?.success === true) return { kind: "answered", body: parsed.data };
@@ -176,7 +176,7 @@ const replyLost: Doubt = {
 const leastPatience_ms = 1000;
 const mostPatience_ms = 30_000;
 
-/** A 503 asks for patience, whether it says for how long or not. */
+/** A 503 asks us to wait, whether it says for how long or not. */
 function readPatience({ status, headers }: Reply): { readonly wait_ms?: number } {
   if (status !== 503) return {};
   const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
@@ -184,7 +184,7 @@ function readPatience({ status, headers }: Reply): { readonly wait_ms?: number }
   return { wait_ms: Math.min(Math.max(wait_ms, leastPatience_ms), mostPatience_ms) };
 }
 
-function explainThrown(error: unknown, { isOver }: Patience): Outcome {
+function explainThrown(error: unknown, { isOver }: TryDeadline): Outcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
   if (isOver()) {
     return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };

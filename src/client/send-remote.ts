@@ -3,7 +3,7 @@ import { readContent, readStream } from "./read-reply.ts";
 import { NotSent, type Send } from "./send-once.ts";
 
 /** The way to a deployment elsewhere. Its connections stay open between calls. */
-export type Remote = {
+export type RemoteSender = {
   readonly send: Send;
   readonly close: () => Promise<void>;
 };
@@ -16,7 +16,7 @@ const mostConnections = 64;
  * Speaks through `request`, not `fetch`: fetch would send a call again after a 421, and whether a
  * call may be repeated is decided in one place only.
  */
-export function openRemote(): Remote {
+export function openRemoteSender(): RemoteSender {
   const dispatcher = new Agent({
     connect: connectOrSay(buildConnector({ timeout: connectTimeout_ms })),
     connections: mostConnections,

@@ -1,5 +1,5 @@
 /** How long one try is waited for: until its time is up, or nobody wants its answer any more. */
-export type Patience = {
+export type TryDeadline = {
   readonly isOver: () => boolean;
   /** Rejects when it is over; not every way to a deployment heeds a signal. */
   readonly ended: Promise<never>;
@@ -8,7 +8,7 @@ export type Patience = {
   readonly end: () => void;
 };
 
-export function createPatience(): Patience {
+export function createTryDeadline(): TryDeadline {
   let isOver = false;
   let controller: AbortController | undefined;
   let fail: ((error: Error) => void) | undefined;

@@ -111,12 +111,12 @@ async function describeAccess(
   key: string | undefined,
   deployment: Deployment,
 ): Promise<Finding> {
-  const { toolbox, surface } = await inspectTools({ config, version, key }, deployment);
-  const states = toolbox.tools.map((tool) => tool.readAccess(surface.access).state);
+  const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
+  const states = toolbox.tools.map((tool) => tool.readAccess(keyContext.access).state);
   const counts = (["granted", "denied", "unknown"] as const).map((state) => {
     return `${states.filter((each) => each === state).length} ${state}`;
   });
-  const said = `${surface.access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
+  const said = `${keyContext.access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
   return { about: "access", said };
 }
 

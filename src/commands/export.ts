@@ -13,9 +13,9 @@ import { selectParts } from "../bulk/select/select-links.ts";
 import { readCode } from "../compose/data-folder.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
-import { makeInert, quote } from "../text/show-hidden.ts";
+import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { readFilters } from "./bulk/read-filters.ts";
-import { withKnownDesk, type DeskOptions } from "./bulk/with-bulk.ts";
+import { withKnownBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 
 export const exportFlags = {
@@ -35,7 +35,7 @@ type ExportFlags = {
 };
 
 /** `waypost export`: every link, or those that filters name, as one file. */
-export async function runExport(options: DeskOptions, flags: ExportFlags): Promise<void> {
+export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {
   const { output: file, json } = flags;
   const filters = readFilters(flags.filter ?? []);
   const format = readFormat(flags);
@@ -43,7 +43,7 @@ export async function runExport(options: DeskOptions, flags: ExportFlags): Promi
     throw new UsageFault("--json tells of an --output FILE; for links as JSON use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
-  const count = await withKnownDesk(options, async ({ owner: { call }, signal }) => {
+  const count = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
     let found = 0;
     const failed = new AbortController();
     const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
@@ -89,7 +89,7 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
 /** A terminal would obey what strangers have written into their links. */
 async function* showEach(parts: Parts): Parts {
   // Texts are all that changes in a link.
-  for await (const links of parts) yield links.map((link) => makeInert(link) as Link);
+  for await (const links of parts) yield links.map((link) => showHiddenIn(link) as Link);
 }
 
 /** Refused before anything is read; and what is no file is never put out of its place. */

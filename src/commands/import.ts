@@ -1,9 +1,9 @@
 import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
 import type { PlanOperation } from "../state/plans.ts";
-import { carryOut } from "./bulk/confirm-and-apply.ts";
+import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
-import { refuseReadOnly, withDesk, type DeskOptions } from "./bulk/with-bulk.ts";
+import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
 import { say } from "./terminal/output.ts";
 
 export const importFlags = {
@@ -23,7 +23,7 @@ type Input = { readonly input: NodeJS.ReadStream };
 
 /** `waypost import FILE`. False where not everything in the file is done. */
 export async function runImport(
-  options: DeskOptions & Input,
+  options: BulkSessionOptions & Input,
   [file, ...rest]: readonly string[],
   flags: ImportFlags,
 ): Promise<boolean> {
@@ -33,11 +33,11 @@ export async function runImport(
   }
   const operation = readOperation(flags.operation);
   refuseReadOnly(config, "import");
-  return withDesk(options, async (desk) => {
-    const { source, unit } = await openRows(file, input, desk.signal);
+  return withBulk(options, async (session) => {
+    const { source, unit } = await openRows(file, input, session.signal);
     say("Reading what is there; nothing is changed yet.");
-    const made = await desk.bulk.plan({ operation, source }, desk.owner, desk.signal);
-    return carryOut(desk, made, {
+    const made = await session.bulk.plan({ operation, source }, session.owner, session.signal);
+    return confirmAndApply(session, made, {
       unit,
       isJson: flags.json === true,
       isSure: flags.yes === true,

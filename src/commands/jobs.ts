@@ -4,11 +4,16 @@ import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
 import { quote } from "../text/show-hidden.ts";
-import { carryOut } from "./bulk/confirm-and-apply.ts";
+import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { showLine } from "./bulk/describe-plan.ts";
 import { followJob } from "./bulk/follow-job.ts";
 import { describeJob, presentOne, reportJob } from "./bulk/report-job.ts";
-import { refuseReadOnly, withKnownDesk, type Desk, type DeskOptions } from "./bulk/with-bulk.ts";
+import {
+  refuseReadOnly,
+  withKnownBulk,
+  type BulkSession,
+  type BulkSessionOptions,
+} from "./bulk/with-bulk.ts";
 import { describeSeconds } from "./terminal/describe-time.ts";
 import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";
@@ -27,10 +32,10 @@ type JobFlags = {
   readonly json?: boolean | undefined;
 };
 
-type JobOptions = DeskOptions & { readonly input: NodeJS.ReadStream };
+type JobsRun = BulkSessionOptions & { readonly input: NodeJS.ReadStream };
 
 /** What is asked of one job. */
-type Wish = {
+type JobOptions = {
   readonly input: NodeJS.ReadStream;
   readonly page: number;
   readonly isFailed: boolean;
@@ -41,7 +46,7 @@ type Wish = {
 /** As many as somebody scrolls through. */
 const rowsPerPage = 100;
 
-type Act = (desk: Desk, job: Job, wish: Wish) => Promise<boolean | void>;
+type Act = (session: BulkSession, job: Job, options: JobOptions) => Promise<boolean | void>;
 
 const acts: Readonly<Record<string, Act>> = {
   show: showJob,
@@ -54,13 +59,13 @@ const changing: ReadonlySet<string> = new Set(["resume", "undo"]);
 
 /** `waypost jobs list|show|resume|cancel|undo`. False where a job is not done as a whole. */
 export async function runJobs(
-  options: JobOptions,
+  options: JobsRun,
   [name = "list", id, ...rest]: readonly string[],
   flags: JobFlags,
 ): Promise<boolean | void> {
-  const wish = readWish(options, flags);
+  const wish = readJobOptions(options, flags);
   if (name === "list" && id === undefined) {
-    return withKnownDesk(options, (desk) => listJobs(desk, wish));
+    return withKnownBulk(options, (session) => listJobs(session, wish));
   }
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act === undefined || id === undefined || rest.length > 0) {
@@ -68,14 +73,17 @@ export async function runJobs(
     throw new UsageFault(`use jobs list, ${known.join(", ")} (waypost --help)`);
   }
   if (changing.has(name)) refuseReadOnly(options.config, `jobs ${name}`);
-  return withKnownDesk(options, async (desk) => {
-    const job = await desk.bulk.findJob(id, desk.owner);
-    if (job !== undefined) return act(desk, job, wish);
+  return withKnownBulk(options, async (session) => {
+    const job = await session.bulk.findJob(id, session.owner);
+    if (job !== undefined) return act(session, job, wish);
     throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists those it has`);
   });
 }
 
-function readWish({ input }: JobOptions, { page = "1", failed, yes, json }: JobFlags): Wish {
+function readJobOptions(
+  { input }: JobsRun,
+  { page = "1", failed, yes, json }: JobFlags,
+): JobOptions {
   if (!/^[1-9]\d{0,8}$/.test(page)) {
     throw new UsageFault("--page must be a whole number from 1 on");
   }
@@ -88,7 +96,7 @@ function readWish({ input }: JobOptions, { page = "1", failed, yes, json }: JobF
   };
 }
 
-async function listJobs({ bulk, owner }: Desk, { page, isJson }: Wish): Promise<void> {
+async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptions): Promise<void> {
   const { jobs, meta } = await bulk.listJobs(owner, page);
   if (isJson) {
     const shown = await Promise.all(jobs.map((job) => presentOne(job, bulk)));
@@ -112,7 +120,11 @@ function isOver(state: Job["state"]): boolean {
   return state === "done" || state === "running";
 }
 
-async function showJob({ bulk }: Desk, job: Job, { page, isFailed, isJson }: Wish): Promise<void> {
+async function showJob(
+  { bulk }: BulkSession,
+  job: Job,
+  { page, isFailed, isJson }: JobOptions,
+): Promise<void> {
   const { counts, message } = job;
   const limit = rowsPerPage;
   const offset = (page - 1) * limit;
@@ -144,27 +156,31 @@ function sayPage({ page, count, last }: Paging, what: string): void {
 }
 
 /** What was approved of once needs no second yes. */
-async function resumeJob(desk: Desk, job: Job, { isJson }: Wish): Promise<boolean> {
+async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions): Promise<boolean> {
   const reporting = { unit: "row", isJson } as const;
-  if (job.state === "done") return reportJob(desk, job, reporting);
-  const plan = await desk.bulk.findPlan(job.plan_id, desk.owner);
+  if (job.state === "done") return reportJob(session, job, reporting);
+  const plan = await session.bulk.findPlan(job.plan_id, session.owner);
   if (plan === undefined) throw new UsageFault("the job's plan is gone; import the file again");
   if (job.state === "running") say("Another process is at it; waiting for the end of it.");
-  return reportJob(desk, await followJob(desk, plan, openScreen(), job), reporting);
+  return reportJob(session, await followJob(session, plan, openScreen(), job), reporting);
 }
 
-async function cancelJob({ bulk }: Desk, job: Job, { isJson }: Wish): Promise<void> {
+async function cancelJob({ bulk }: BulkSession, job: Job, { isJson }: JobOptions): Promise<void> {
   const cancelled = await bulk.cancel(job);
   if (isJson) return printJson({ job: await presentOne(cancelled, bulk) });
   print(describeJob(cancelled));
   if (cancelled.state === "done") say("It was done already; waypost jobs undo takes it back.");
 }
 
-async function undoJob(desk: Desk, job: Job, { input, isSure, isJson }: Wish): Promise<boolean> {
+async function undoJob(
+  session: BulkSession,
+  job: Job,
+  { input, isSure, isJson }: JobOptions,
+): Promise<boolean> {
   if (job.isHeld) {
     throw new UsageFault(`the job is running; waypost jobs cancel ${job.id} stops it first`);
   }
-  const made = await desk.bulk.plan({ undo: job }, desk.owner, desk.signal);
+  const made = await session.bulk.plan({ undo: job }, session.owner, session.signal);
   const person = input.isTTY ? input : undefined;
-  return carryOut(desk, made, { unit: "row", isJson, isSure, input: person });
+  return confirmAndApply(session, made, { unit: "row", isJson, isSure, input: person });
 }

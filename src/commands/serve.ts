@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describePlaces, listHostnames, type Places } from "../compose/addresses.ts";
+import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
 import {
   chooseTools,
   createAssistant,
@@ -46,12 +46,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   const toolbox = chooseTools(config);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
-  const places = describePlaces(config, await listen(server, config));
+  const addresses = describeAddresses(config, await listen(server, config));
   const log = createLog(config);
   const report = createReport(log);
-  const serving: Serving = { config, version, toolbox, places, log, report };
+  const serving: Serving = { config, version, toolbox, addresses, log, report };
   try {
-    const linkOrigin = places.links ?? "";
+    const linkOrigin = addresses.links ?? "";
     const deployment = await openDeployment({ config, linkOrigin, report });
     try {
       await run(server, serving, deployment, options);
@@ -69,7 +69,7 @@ type Serving = {
   readonly config: Config;
   readonly version: string;
   readonly toolbox: Toolbox;
-  readonly places: Places;
+  readonly addresses: Addresses;
   readonly log: Log;
   readonly report: (error: unknown) => string;
 };
@@ -80,9 +80,9 @@ async function run(
   deployment: Deployment,
   { json, stopped }: ServeOptions,
 ): Promise<void> {
-  const { places } = serving;
+  const { addresses } = serving;
   const state = prepareState(serving.config);
-  const openPage = (id: string) => Promise.resolve(places.url + approvalPath + id);
+  const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
   const assistant = createAssistant({ ...serving, deployment, state, openPage });
   await assistant.recall();
   const mcp = await openMcp(serving, deployment, assistant);
@@ -94,16 +94,16 @@ async function run(
 }
 
 async function openMcp(
-  { config, toolbox, places, log, report }: Serving,
+  { config, toolbox, addresses, log, report }: Serving,
   deployment: Deployment,
-  { createSurface, createServer }: Assistant,
+  { createKeyContext, createServer }: Assistant,
 ): Promise<McpHttp> {
   return createMcpHttp({
     toolbox,
     identify: await createIdentify(config, deployment),
-    createSurface,
+    createKeyContext,
     createServer,
-    hostnames: listHostnames(config, places),
+    hostnames: listHostnames(config, addresses),
     clock,
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     report,
@@ -137,7 +137,7 @@ async function createIdentify(
 
 async function attach(
   server: Server,
-  { config, places, report }: Serving,
+  { config, addresses, report }: Serving,
   { own }: Deployment,
   { mcp, state }: { readonly mcp: McpHttp; readonly state: LazyState },
 ): Promise<void> {
@@ -145,18 +145,18 @@ async function attach(
   const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
   const approvals = createApprovalPages({
     openState: state.open,
-    hostnames: listHostnames(config, places),
+    hostnames: listHostnames(config, addresses),
     checkPin,
     onDecided: () => {},
     report,
   });
-  const origins = { linkOrigin: places.links ?? "", secondOrigin: config.second_origin };
+  const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
   attachFront(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
     approvals: approvals.fetch,
     links: own && createHost({ ...own, ...origins, clock, random, report }),
-    hostnames: listHostnames(config, places),
+    hostnames: listHostnames(config, addresses),
     isHealthy: async () => own === undefined || own.store.isReadable(),
   });
   own?.store.watchChores(report);
@@ -193,29 +193,29 @@ async function drain(server: Server, mcp: McpHttp): Promise<void> {
   clearTimeout(timer);
 }
 
-function announce({ config, places }: Serving, { own }: Deployment, json: boolean): void {
-  if (own === undefined) return announceGateway(config, places, json);
+function announce({ config, addresses }: Serving, { own }: Deployment, json: boolean): void {
+  if (own === undefined) return announceGateway(config, addresses, json);
   const { keyFile, isFirstStart } = own;
-  if (json) print(JSON.stringify({ ...places, key_file: keyFile }));
+  if (json) print(JSON.stringify({ ...addresses, key_file: keyFile }));
   if (!isFirstStart) {
     const key = existsSync(keyFile) ? `key: ${keyFile}` : "make a key with waypost keys create";
-    say(`Waypost serves ${places.api} and MCP at ${places.mcp} (${key}). Ctrl-C stops it.`);
+    say(`Waypost serves ${addresses.api} and MCP at ${addresses.mcp} (${key}). Ctrl-C stops it.`);
     return;
   }
   // The header goes through a pipe: an argument would show the key to every other process.
   const header = `printf 'Authorization: Token %s' "$(cat '${keyFile}')"`;
   const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
-  say(`Waypost serves ${places.api}; the key of your project "default" is in ${keyFile}.`);
-  say(`Make your first link: ${header} | curl -H @- ${places.api}/links ${body}`);
+  say(`Waypost serves ${addresses.api}; the key of your project "default" is in ${keyFile}.`);
+  say(`Make your first link: ${header} | curl -H @- ${addresses.api}/links ${body}`);
   say(`More keys: waypost keys create --project default. All commands: waypost --help.`);
 }
 
-function announceGateway(config: Config, places: Places, json: boolean): void {
+function announceGateway(config: Config, addresses: Addresses, json: boolean): void {
   const { http_token, http_token_file } = config.secrets;
   const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
   const token_file = http_token_file ?? made;
-  if (json) print(JSON.stringify({ ...places, key_file: null, token_file }));
+  if (json) print(JSON.stringify({ ...addresses, key_file: null, token_file }));
   const token =
     token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
-  say(`Waypost serves MCP at ${places.mcp} for ${places.api}; callers show ${token}.`);
+  say(`Waypost serves MCP at ${addresses.mcp} for ${addresses.api}; callers show ${token}.`);
 }

@@ -13,7 +13,7 @@ import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openPin } from "../compose/pin-file.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
-import { createListener, type Listener } from "../mcp/approval/page-server.ts";
+import { createPageServer, type PageServer } from "../mcp/approval/page-server.ts";
 import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
@@ -65,12 +65,12 @@ async function serve(
   const key = readApiKey(config);
   const known = await learnKey(config, deployment, key);
   let connected: Server | undefined;
-  const surface = assistant.createSurface({ key, known }, () => onChange());
-  const onChange = watchVisible(toolbox, surface, () => {
+  const keyContext = assistant.createKeyContext({ key, known }, () => onChange());
+  const onChange = watchVisible(toolbox, keyContext, () => {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });
-  const createServer = () => (connected = assistant.createServer(surface));
+  const createServer = () => (connected = assistant.createServer(keyContext));
   const onRefused = (reason: string) => log.warn({ reason }, "a line was refused");
   try {
     await serveOverStdio({ input, output, stopped, createServer, onRefused, onError });
@@ -84,10 +84,10 @@ async function openPages(
   config: Config,
   { open }: LazyState,
   report: (error: unknown) => string,
-): Promise<Listener> {
+): Promise<PageServer> {
   const { approval_pin_file } = config.secrets;
   const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
-  const listener = createListener((request) => pages.fetch(request));
+  const listener = createPageServer((request) => pages.fetch(request));
   const pages = createApprovalPages({
     openState: open,
     hostnames: ["127.0.0.1", "localhost"],

@@ -5,7 +5,7 @@ import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Reading } from "../mcp/access/key-access.ts";
-import type { Surface } from "../mcp/access/key-context.ts";
+import type { KeyContext } from "../mcp/access/key-context.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
@@ -43,10 +43,10 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   const deployment = await openDeployment({ config, linkOrigin, report });
   try {
     const key = readApiKey(config);
-    const { toolbox, surface } = await inspectTools({ config, version, key }, deployment);
-    return describeTools(listVisible(toolbox, surface)).map((shown) => ({
+    const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
+    return describeTools(listVisible(toolbox, keyContext)).map((shown) => ({
       tool: shown.name,
-      ...readState(toolbox, shown.name, surface),
+      ...readState(toolbox, shown.name, keyContext),
       tokens: countTokens(shown),
     }));
   } finally {
@@ -54,7 +54,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   }
 }
 
-function readState({ find }: Toolbox, name: string, { access }: Surface): Reading {
+function readState({ find }: Toolbox, name: string, { access }: KeyContext): Reading {
   return find(name)?.readAccess(access) ?? { state: "unknown" };
 }
 

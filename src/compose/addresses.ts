@@ -3,7 +3,7 @@ import { apiPrefix } from "../contract/index.ts";
 import { writeLocalOrigin } from "../contract/rules/link-address.ts";
 
 /** The addresses of a process that serves. */
-export type Places = {
+export type Addresses = {
   readonly url: string;
   readonly mcp: string;
   readonly api: string;
@@ -11,7 +11,7 @@ export type Places = {
   readonly links: string | null;
 };
 
-export function describePlaces(config: Config, port: number): Places {
+export function describeAddresses(config: Config, port: number): Addresses {
   const { host, public_url, base_url, link_origin } = config;
   const isEverywhere = host === "0.0.0.0" || host === "::";
   const name = isEverywhere ? "localhost" : host.includes(":") ? `[${host}]` : host;
@@ -33,7 +33,7 @@ export function describeLinkOrigin({ link_origin }: Config, port: number): strin
  * The host names that this process answers to beside its links. A page in a browser on this
  * machine can make any name of its own point here, and is refused by that name.
  */
-export function listHostnames({ host }: Config, { url }: Places): readonly string[] {
+export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
   const { hostname } = new URL(url);
   return [...new Set([hostname, host, "localhost", "127.0.0.1", "[::1]"])];
 }

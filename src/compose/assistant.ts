@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { createSurface, type KnownKey, type Surface } from "../mcp/access/key-context.ts";
+import { createKeyContext, type KnownKey, type KeyContext } from "../mcp/access/key-context.ts";
 import { createGate } from "../mcp/approval/require-approval.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
@@ -14,11 +14,11 @@ import { openClient, sleep } from "./open-client.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
-  readonly createSurface: (
+  readonly createKeyContext: (
     caller: { readonly key: string | undefined; readonly known: KnownKey },
     onChange: () => void,
-  ) => Surface;
-  readonly createServer: (surface: Surface) => ReturnType<typeof createServer>;
+  ) => KeyContext;
+  readonly createServer: (keyContext: KeyContext) => ReturnType<typeof createServer>;
   /** Looks what earlier processes left unfinished, before anybody is served. */
   readonly recall: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -48,8 +48,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const life = new AbortController();
   const bulk = createBulk({ openState: state.open, clock, random, sleep, report });
   return {
-    createSurface: ({ key, known }, onChange) =>
-      createSurface({
+    createKeyContext: ({ key, known }, onChange) =>
+      createKeyContext({
         client: openClient(deployment, {
           key,
           life: life.signal,
@@ -69,7 +69,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       // Whoever cannot be told of old jobs can be served all the same.
       if (state.exists()) await bulk.recall().catch(report);
     },
-    createServer: (surface) => createServer({ toolbox, surface, gate, version, report }),
+    createServer: (keyContext) => createServer({ toolbox, keyContext, gate, version, report }),
     close: async () => {
       await bulk.close();
       life.abort();

@@ -1,6 +1,6 @@
-import { sendWithin } from "../client/send-embedded.ts";
+import { sendEmbedded } from "../client/send-embedded.ts";
 import type { Send } from "../client/send-once.ts";
-import { openRemote } from "../client/send-remote.ts";
+import { openRemoteSender } from "../client/send-remote.ts";
 import type { Config } from "../config.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { createService, type Service } from "../service/service.ts";
@@ -46,11 +46,11 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
     report,
     linkOrigin,
     secondOrigin: config.second_origin,
-    settleClicks: settle,
+    waitForClicks: settle,
   });
   return {
     origin: embeddedOrigin,
-    send: sendWithin(service.answer),
+    send: sendEmbedded(service.answer),
     followKey: service.followKey,
     own: { ...embedded, fetch: service.fetch, clicks },
     close: async () => {
@@ -61,7 +61,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
 }
 
 function openElsewhere(origin: string): Deployment {
-  const { send, close } = openRemote();
+  const { send, close } = openRemoteSender();
   return { origin, send, followKey: () => knowNothing, own: undefined, close };
 }
 

@@ -47,7 +47,7 @@ export async function openEmbedded({ data }: Pick<Config, "data">): Promise<Embe
     return {
       store,
       keyFile: findOwnerKeyFile(data),
-      isFirstStart: await greet(store, data),
+      isFirstStart: await prepareFirstStart(store, data),
     };
   } catch (error) {
     await store.close();
@@ -82,7 +82,7 @@ export async function withEmbedded<Result>(
 }
 
 /** On the first start: the project `default` and its owner's key. */
-async function greet(store: Store, folder: string): Promise<boolean> {
+async function prepareFirstStart(store: Store, folder: string): Promise<boolean> {
   if (!(await isUntouched(store.db))) return false;
   const token = keepToken(findOwnerKeyFile(folder), createToken(random));
   return store.write(async (db) => {

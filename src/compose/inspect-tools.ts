@@ -1,11 +1,11 @@
 import type { Config } from "../config.ts";
-import type { Surface } from "../mcp/access/key-context.ts";
+import type { KeyContext } from "../mcp/access/key-context.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { chooseTools, createAssistant, learnKey, prepareState } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 
 /** What an assistant would be shown with this configuration, for whoever only wants to look. */
-export type Inspection = { readonly toolbox: Toolbox; readonly surface: Surface };
+export type Inspection = { readonly toolbox: Toolbox; readonly keyContext: KeyContext };
 
 type InspectOptions = {
   readonly config: Config;
@@ -18,7 +18,7 @@ export async function inspectTools(
   deployment: Deployment,
 ): Promise<Inspection> {
   const toolbox = chooseTools(config);
-  const { createSurface } = createAssistant({
+  const { createKeyContext } = createAssistant({
     config,
     toolbox,
     deployment,
@@ -28,9 +28,9 @@ export async function inspectTools(
     report: refuse,
   });
   const known = await learnKey(config, deployment, key);
-  const surface = createSurface({ key, known }, () => {});
-  await surface.explore();
-  return { toolbox, surface };
+  const keyContext = createKeyContext({ key, known }, () => {});
+  await keyContext.explore();
+  return { toolbox, keyContext };
 }
 
 /** Looking calls no tool, so nothing is ever approved or reported. */

@@ -4,7 +4,7 @@ import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
-import { shareLedger } from "./shared-rate-limit.ts";
+import { shareBudgets } from "./shared-rate-limit.ts";
 
 /** The way of one key's calls to a deployment. */
 
@@ -20,7 +20,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   const { key, life } = parts;
   // Our own service counts for each process, and so does its client.
   const print = printKey(key);
-  const ledger = own === undefined ? shareLedger(clock, print, parts) : undefined;
+  const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
   const client = createClient({ target: { origin, key }, send, clock, random, sleep, ledger });
   return { call: (endpoint, input, signal = life) => client.call(endpoint, input, signal) };
 }

@@ -1,9 +1,9 @@
-import { createLedger, type Ledger } from "../client/rate-limit.ts";
+import { createBudgetLedger, type BudgetLedger } from "../client/rate-limit.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 
 type Sharing = {
-  readonly openState: () => Promise<Pick<State, "spendings">>;
+  readonly openState: () => Promise<Pick<State, "budgetsSpent">>;
   readonly report: (error: unknown) => string;
 };
 
@@ -12,16 +12,16 @@ type Sharing = {
  * they share goes by the time of day, which may jump, so each counts for itself besides; and a data
  * folder that cannot be written keeps nobody from their links.
  */
-export function shareLedger(
+export function shareBudgets(
   clock: Pick<Clock, "monotonic">,
   keyPrint: string,
   { openState, report }: Sharing,
-): Ledger {
-  const alone = createLedger(clock);
+): BudgetLedger {
+  const alone = createBudgetLedger(clock);
   return {
     queue: (budget) => {
       const own = alone.queue(budget);
-      const opening = openState().then(({ spendings }) => spendings.queue(keyPrint, budget));
+      const opening = openState().then(({ budgetsSpent }) => budgetsSpent.queue(keyPrint, budget));
       return {
         look: async (limit) => {
           const shared = opening.then((place) => place.look(limit));

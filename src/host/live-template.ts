@@ -2,7 +2,7 @@ import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
 import type { MakePage } from "../template/make-page.ts";
-import { createKept } from "./recent.ts";
+import { createRecent } from "./recent.ts";
 import type { Site } from "./sites.ts";
 
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
@@ -18,7 +18,7 @@ const keptTemplates = 100;
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   const shown = new WeakMap<Site, Shown>();
   // A published version never changes, and outlives the site: most writes concern other things.
-  const compiled = createKept<Shown>(keptTemplates);
+  const compiled = createRecent<Shown>(keptTemplates);
 
   async function find({ tenant, project }: Site): Promise<Shown> {
     const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;

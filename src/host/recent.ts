@@ -1,5 +1,5 @@
 /** What was used lately, in bounded memory. */
-export type Kept<Value> = {
+export type Recent<Value> = {
   readonly find: (key: string) => Value | undefined;
   readonly keep: (key: string, value: Value) => void;
 };
@@ -8,7 +8,7 @@ export type Kept<Value> = {
  * Two maps: when the young one is full, it becomes the old one, and what nobody asked for since
  * goes. That costs less on each use than putting every entry in its place.
  */
-export function createKept<Value>(limit: number): Kept<Value> {
+export function createRecent<Value>(limit: number): Recent<Value> {
   let young = new Map<string, Value>();
   let old = young;
 

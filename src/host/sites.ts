@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Answer } from "./answer.ts";
-import { createKept } from "./recent.ts";
+import { createRecent } from "./recent.ts";
 
 /** A project under its host name, as it is now: any change makes another site of it. */
 export type Site = {
@@ -75,8 +75,8 @@ export function createSites(options: SitesOptions): Sites {
   const { store, clock } = options;
   const { db } = store;
   const changes = watchChanges(store, clock);
-  const sites = createKept<SeenSite>(keptSites);
-  const links = createKept<HostedLink>(keptLinks);
+  const sites = createRecent<SeenSite>(keptSites);
+  const links = createRecent<HostedLink>(keptLinks);
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
   let serial = 0;

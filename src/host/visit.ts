@@ -7,14 +7,14 @@ import { listPageButtons } from "../visit/page-buttons.ts";
 import { makeAnswer, type Answer } from "./answer.ts";
 import type { TemplateFinder } from "./live-template.ts";
 import type { HostedLink, Site } from "./sites.ts";
-import type { Guest } from "./visitor.ts";
+import type { IncomingVisitor } from "./visitor.ts";
 
 /** One visit of a link: `decideVisit` says what is met, and this makes an answer of it. */
 
 export type VisitContext = {
   readonly site: Site;
   readonly hosted: HostedLink;
-  readonly guest: Guest;
+  readonly guest: IncomingVisitor;
   /** What was asked for, from its first slash on. */
   readonly target: string;
   readonly createNonce: () => string;

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
 import { readPlatform } from "../visit/platform.ts";
-import { createKept } from "./recent.ts";
+import { createRecent } from "./recent.ts";
 
 /** Who visits, as far as a request tells. */
-export type Guest = Required<Visitor> & {
+export type IncomingVisitor = Required<Visitor> & {
   /** Whether a person is at the other end, who will see where the link leads. */
   readonly isPerson: boolean;
 };
@@ -30,10 +30,10 @@ function isBotOnPhone(agent: string): boolean {
   return patterns.some((pattern) => !stumbles.some((words) => pattern.test(words)));
 }
 
-export function createVisitorReader(): (headers: IncomingHttpHeaders) => Guest {
-  const kept = createKept<Guest>(keptAgents);
+export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
+  const kept = createRecent<IncomingVisitor>(keptAgents);
 
-  function readAgent(agent: string): Guest {
+  function readAgent(agent: string): IncomingVisitor {
     const known = kept.find(agent);
     if (known !== undefined) return known;
     const platform = readPlatform(agent);

@@ -2,16 +2,16 @@ import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { Incoming } from "./http-exchange.ts";
-import type { Keyring } from "./keyring.ts";
+import type { KeyCache } from "./key-cache.ts";
 
 /** Who is asking: the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export async function authenticate(
   request: Incoming,
   query: URLSearchParams,
-  keyring: Keyring,
+  keyCache: KeyCache,
 ): Promise<KeyHolder> {
   const token = readToken(request.header("authorization"), query.getAll("api_key"));
-  const holder = await keyring.find(token);
+  const holder = await keyCache.find(token);
   if (holder === undefined) throw unauthorized(messages.key_invalid);
   return holder;
 }

@@ -3,7 +3,7 @@ import { budgets, type BudgetName } from "../contract/policy.ts";
 import { rateLimited } from "../contract/problem.ts";
 
 /** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */
-export type BudgetBook = {
+export type BudgetCounters = {
   /** Counts a request, or refuses it when the window is full. */
   readonly spend: (keyId: string, budget: BudgetName) => void;
 };
@@ -14,7 +14,7 @@ type Window = { readonly ends: number; spent: number };
 const leastSwept = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
-export function createBudgetBook({ monotonic }: Pick<Clock, "monotonic">): BudgetBook {
+export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): BudgetCounters {
   const windows = new Map<string, Window>();
 
   let sweepAt = leastSwept;

@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Caller } from "./access.ts";
 import { createId } from "./ids.ts";
-import type { StandInLine } from "./template-line.ts";
+import type { WaitInQueue } from "./template-queue.ts";
 
 /** What every handler works with, whoever calls. */
 export type Services = {
@@ -21,8 +21,8 @@ export type Services = {
    * Waits until the visits of a link, or of all links of a project, are in the store: whoever
    * serves links counts them in memory first. Left out where nobody serves any.
    */
-  readonly settleClicks?: (projectId: string, linkId?: string) => Promise<void>;
-  readonly standInLine: StandInLine;
+  readonly waitForClicks?: (projectId: string, linkId?: string) => Promise<void>;
+  readonly waitInQueue: WaitInQueue;
 };
 
 /** One request, after everything that can refuse it before its endpoint was asked. */

@@ -5,10 +5,10 @@ import { readId } from "../contract/fields.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
-import type { BudgetBook } from "./budgets.ts";
+import type { BudgetCounters } from "./budgets.ts";
 import type { Services } from "./handler.ts";
 import type { Incoming } from "./http-exchange.ts";
-import type { Keyring } from "./keyring.ts";
+import type { KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
 import { readBody } from "./read-body.ts";
 import { respondWith } from "./respond.ts";
@@ -34,8 +34,8 @@ type Asked = {
   readonly request: Incoming;
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
-  readonly keyring: Keyring;
-  readonly budgets: BudgetBook;
+  readonly keyCache: KeyCache;
+  readonly budgets: BudgetCounters;
   readonly signal: Waiter;
 };
 
@@ -56,10 +56,10 @@ export async function answer(asked: Asked): Promise<ApiReply> {
 }
 
 async function admit(
-  { endpoint, request, keyring, budgets }: Asked,
+  { endpoint, request, keyCache, budgets }: Asked,
   query: URLSearchParams,
 ): Promise<KeyHolder> {
-  const holder = await authenticate(request, query, keyring);
+  const holder = await authenticate(request, query, keyCache);
   requireAccess(holder, endpoint);
   if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
   return holder;

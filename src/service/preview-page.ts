@@ -57,7 +57,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
     forPreview: true,
   };
   const { monotonic } = services.clock;
-  const page = await services.standInLine(call, async (take) => {
+  const page = await services.waitInQueue(call, async (take) => {
     await requireSound(text, "preview", { take, monotonic });
     const compile = () => template.compileTemplate(fillBody(text, starter));
     const time = { monotonic, most_ms: longestPiece_ms };

@@ -8,9 +8,9 @@ import { limits } from "../contract/policy.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
 import { fillLinkOrigin } from "../contract/rules/link-address.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { createTurns } from "../template/check-queue.ts";
+import { createCheckQueue } from "../template/check-queue.ts";
 import { describeKey } from "./access.ts";
-import { createBudgetBook } from "./budgets.ts";
+import { createBudgetCounters } from "./budgets.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
@@ -18,11 +18,11 @@ import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
 import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-exchange.ts";
-import { createKeyring } from "./keyring.ts";
+import { createKeyCache } from "./key-cache.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
 import { createRouter } from "./router.ts";
-import { createTemplateLine } from "./template-line.ts";
+import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -43,7 +43,7 @@ type KnownKey = {
 /** Undefined for a key that does not exist, or does no more. */
 type LookUp = () => Promise<KnownKey | undefined>;
 
-export type ServiceOptions = Omit<Services, "standInLine"> & {
+export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
@@ -64,10 +64,10 @@ const handlers: Handlers = {
 /** The whole API as one function from a request to its response. */
 export function createService(options: ServiceOptions): Service {
   const { setAlarm, report, ...given } = options;
-  const standInLine = createTemplateLine(createTurns(given.clock));
-  const services: Services = { ...given, standInLine };
-  const budgets = createBudgetBook(services.clock);
-  const keyring = createKeyring(services.store, services.clock);
+  const waitInQueue = createTemplateQueue(createCheckQueue(given.clock));
+  const services: Services = { ...given, waitInQueue };
+  const budgets = createBudgetCounters(services.clock);
+  const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
   const route = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
 
@@ -81,7 +81,7 @@ export function createService(options: ServiceOptions): Service {
       }
       const { target, params } = found;
       const [endpoint, handler] = target;
-      return answer({ endpoint, handler, request, params, services, keyring, budgets, signal });
+      return answer({ endpoint, handler, request, params, services, keyCache, budgets, signal });
     });
   }
 
@@ -110,7 +110,7 @@ export function createService(options: ServiceOptions): Service {
     answer: (request) => receive(receiveData(request)),
     followKey: (token) => {
       return async () => {
-        const holder = await keyring.find(token);
+        const holder = await keyCache.find(token);
         return holder && describeHolder(holder);
       };
     },

@@ -40,7 +40,7 @@ type Extras = {
   readonly problemKey?: "errors";
 };
 
-export async function makeLink(
+export async function createLink(
   tenant: Tenant,
   call: WriteCall,
   fields: LinkFields,

@@ -41,9 +41,9 @@ export async function changeDraft(
 ): Promise<Changed> {
   for (let turn = 0; turn < mostTries; turn += 1) {
     const checked = layOver(await findTemplate(readTenant(call)), fields, purpose);
-    const { standInLine, clock } = call.services;
+    const { waitInQueue, clock } = call.services;
     const { monotonic } = clock;
-    await standInLine(call, (take) => requireSound(checked, purpose, { take, monotonic }));
+    await waitInQueue(call, (take) => requireSound(checked, purpose, { take, monotonic }));
     const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
       const before = await findTemplate(tenant);
       const { body, css } = layOver(before, fields, purpose);

@@ -4,7 +4,7 @@ import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import type { Sql, Waiter } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
-import { createTurns, retryWhileBusy } from "./write-queue.ts";
+import { createWriteQueue, retryWhileBusy } from "./write-queue.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say whose file it is. */
@@ -25,7 +25,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const reader = await openConnection(path, options);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
-  const turns = createTurns();
+  const turns = createWriteQueue();
   let writes = 0;
 
   return {

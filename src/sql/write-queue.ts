@@ -7,7 +7,7 @@ import type { Waiter } from "./sql.ts";
  * processes SQLite has one lock and no queue, so whoever finds it taken waits a random moment
  * outside the driver, and whoever has just used it leaves others an opening (storage.md §0).
  */
-export type Turns = {
+export type WriteQueue = {
   /** Runs `work` when no other writer of this process is at it. */
   readonly take: <Result>(work: () => Promise<Result>, signal?: Waiter) => Promise<Result>;
 };
@@ -27,7 +27,7 @@ const patience_ms = 5_000;
 const longestRun_ms = 8;
 const opening_ms = 2;
 
-export function createTurns({ monotonic, sleep } = realTime): Turns {
+export function createWriteQueue({ monotonic, sleep } = realTime): WriteQueue {
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   let runStarted = monotonic();

@@ -8,7 +8,7 @@ import type { StateTables } from "./tables.ts";
  * What a key has spent of a budget on this machine, by whichever process: so that none of them
  * earns a refusal by what it does not know of the others.
  */
-export type Spendings = {
+export type BudgetsSpent = {
   /** The next place in a budget, which is left again when its call has ended. */
   readonly queue: (keyPrint: string, budget: BudgetName) => SharedPlace;
 };
@@ -22,10 +22,10 @@ type SharedPlace = {
 
 type Db = Kysely<StateTables>;
 
-export function createSpendings(
+export function createBudgetsSpent(
   { write }: Sql<StateTables>,
   { now }: Pick<Clock, "now">,
-): Spendings {
+): BudgetsSpent {
   return {
     queue: (key_print, budget) => {
       const span_ms = readSpan(budget);

@@ -6,7 +6,7 @@ import type { StateTables } from "./tables.ts";
  * Whose turn it is among the jobs of a key, in whichever process they run: one row after another,
  * evenly, so that two jobs take twice as long and neither waits for the other's burst.
  */
-export type Turns = {
+export type JobSpacing = {
   /** Takes the next turn and answers how long it is until then. */
   readonly take: (keyPrint: string, kind: string, spacing_ms: number) => Promise<number>;
 };
@@ -14,7 +14,10 @@ export type Turns = {
 /** What lies further ahead was written before the clock was set back. */
 const mostAhead_ms = 60_000;
 
-export function createTurns({ write }: Sql<StateTables>, { now }: Pick<Clock, "now">): Turns {
+export function createJobSpacing(
+  { write }: Sql<StateTables>,
+  { now }: Pick<Clock, "now">,
+): JobSpacing {
   return {
     take: (key_print, kind, spacing_ms) =>
       write(async (db) => {

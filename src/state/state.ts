@@ -3,9 +3,9 @@ import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
-import { createSpendings, type Spendings } from "./budget-ledger.ts";
+import { createBudgetsSpent, type BudgetsSpent } from "./budget-ledger.ts";
 import { createExports, type Exports } from "./exports.ts";
-import { createTurns, type Turns } from "./job-spacing.ts";
+import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
@@ -19,8 +19,8 @@ export type State = {
   readonly pinTries: PinTries;
   readonly plans: Plans;
   readonly jobs: Jobs;
-  readonly spendings: Spendings;
-  readonly turns: Turns;
+  readonly budgetsSpent: BudgetsSpent;
+  readonly turns: JobSpacing;
   readonly exports: Exports;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
@@ -48,8 +48,8 @@ export async function openState(
     pinTries: createPinTries(sql, clock),
     plans: createPlans(sql, { clock, random }),
     jobs: createJobs(sql, { clock, random }),
-    spendings: createSpendings(sql, clock),
-    turns: createTurns(sql, clock),
+    budgetsSpent: createBudgetsSpent(sql, clock),
+    turns: createJobSpacing(sql, clock),
     exports: createExports(sql, { clock, random }),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 
 /** Does a piece of heavy work when it is its turn. */
-export type TakeTurn = <Result>(work: () => Result) => Promise<Result>;
+export type RunInTurn = <Result>(work: () => Result) => Promise<Result>;
 
 /** How long one page may take where nobody waits but the one who asked for it. */
 export const longestPiece_ms = 100;
@@ -18,7 +18,7 @@ export type TurnTiming = {
  * the other, and between two of them everybody else has as much time as the first one took:
  * however many come at once, a request waits for hardly more than one.
  */
-export function createTurns({ monotonic, rest = setTimeout }: TurnTiming): TakeTurn {
+export function createCheckQueue({ monotonic, rest = setTimeout }: TurnTiming): RunInTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     let took_ms = 0;

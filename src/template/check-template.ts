@@ -1,7 +1,7 @@
 import { checkCss } from "./check-css.ts";
 import { checkHtml } from "./check-html.ts";
 import { checkLiquid } from "./check-liquid.ts";
-import type { TakeTurn } from "./check-queue.ts";
+import type { RunInTurn } from "./check-queue.ts";
 import { createLocator } from "./locate.ts";
 import type { TemplateProblem, TemplateSource } from "./page-input.ts";
 import { samples } from "./samples.ts";
@@ -9,7 +9,7 @@ import { prepareTrial, type Trial } from "./try-out.ts";
 
 /** When it is done, and by whose clock what takes too long is stopped. */
 export type Looking = {
-  readonly take: TakeTurn;
+  readonly take: RunInTurn;
   readonly monotonic: () => number;
 };
 
@@ -40,7 +40,7 @@ export async function checkTemplate(
   return [...ofBody.list(), ...ofCss.list()];
 }
 
-async function tryOut(trial: Trial, faults: Faults, take: TakeTurn): Promise<void> {
+async function tryOut(trial: Trial, faults: Faults, take: RunInTurn): Promise<void> {
   for (const subject of samples) {
     for (const { offset, message } of await take(() => trial.render(subject))) {
       // What stands in the source was told there.

@@ -49,7 +49,7 @@ function isShown(text: string): boolean {
 const mostLevels = 32;
 
 /** As `showHidden`, for every text inside a value, the names of its members included. */
-export function makeInert(value: unknown): unknown {
+export function showHiddenIn(value: unknown): unknown {
   // Most values hide nothing, and to look is cheaper than to copy.
   return isInert(value, mostLevels) ? value : copyInert(value, mostLevels);
 }

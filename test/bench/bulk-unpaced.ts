@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { createBulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import { createClient, type Client } from "../../src/client/client.ts";
-import { sendWithin } from "../../src/client/send-embedded.ts";
+import { sendEmbedded } from "../../src/client/send-embedded.ts";
 import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedded.ts";
 import { links } from "../../src/contract/links.ts";
 import { createService } from "../../src/service/service.ts";
@@ -33,7 +33,7 @@ export async function applyUnpaced(folder: string): Promise<readonly Finding[]> 
     linkOrigin: "http://{subdomain}.localhost",
     report,
   });
-  const call = callInTurns(plot.keys, sendWithin(service.answer));
+  const call = callInTurns(plot.keys, sendEmbedded(service.answer));
   const bulk = createBulk({
     openState: () => Promise.resolve(state),
     clock,

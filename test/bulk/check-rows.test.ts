@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   checkRow,
   operations,
-  startSeen,
+  createSeenRows,
   type CheckedRow,
 } from "../../src/bulk/rows/check-rows.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
@@ -219,7 +219,7 @@ describe("a shortened path", () => {
 
 describe("two rows for one link", () => {
   test("are refused by path, however it is written, and both are named", () => {
-    const seen = startSeen("line");
+    const seen = createSeenRows("line");
     const first = { fields: { path: "café" }, problems: [] };
     const second = { fields: { path: "/cafe%CC%81" }, problems: [] };
     expect(checkRow("upsert", 2, first, seen).problems).toEqual([]);
@@ -235,7 +235,7 @@ describe("two rows for one link", () => {
   });
 
   test("are refused by id, in any case", () => {
-    const seen = startSeen("row");
+    const seen = createSeenRows("row");
     const upper = one.replace("f", "F");
     expect(checkRow("delete", 1, { id: upper, fields: {}, problems: [] }, seen).problems).toEqual(
       [],
@@ -247,14 +247,14 @@ describe("two rows for one link", () => {
   });
 
   test("are refused where one would move to the path of the other", () => {
-    const seen = startSeen("row");
+    const seen = createSeenRows("row");
     checkRow("update", 1, { fields: { path: "a", name: "A" }, problems: [] }, seen);
     const moved = { id: one, fields: { path: "/a" }, problems: [] };
     expect(checkRow("update", 2, moved, seen).problems).toMatchObject([{ row: 2, field: "path" }]);
   });
 
   test("that have no path yet are two links", () => {
-    const seen = startSeen("row");
+    const seen = createSeenRows("row");
     checkRow("upsert", 1, { fields: { name: "A" }, problems: [] }, seen);
     expect(checkRow("upsert", 2, { fields: { name: "A" }, problems: [] }, seen).problems).toEqual(
       [],
@@ -265,5 +265,5 @@ describe("two rows for one link", () => {
 type Given = Partial<Parameters<typeof checkRow>[2]>;
 
 function check(operation: PlanOperation, given: Given): CheckedRow {
-  return checkRow(operation, 2, { fields: {}, problems: [], ...given }, startSeen("line"));
+  return checkRow(operation, 2, { fields: {}, problems: [], ...given }, createSeenRows("line"));
 }

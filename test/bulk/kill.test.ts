@@ -78,26 +78,26 @@ type Applying = {
 async function playBothWays(site: Site, chance: Chance, left: number): Promise<number> {
   const old = listNamed("old", rows / 2);
   const wanted = listNamed("new", rows);
-  const forth = await withDesk(site, async (desk) => {
+  const forth = await withBulk(site, async (desk) => {
     await finish(desk, await plan(desk, { operation: "upsert", source: { rows: old } }));
     await site.log.take();
     return plan(desk, { operation: "upsert", source: { rows: wanted } });
   });
   const first = await killOften(site, forth, chance, left);
-  const back = await withDesk(site, async (desk) => {
+  const back = await withBulk(site, async (desk) => {
     const job = await finish(desk, forth);
     await expectDone(site, desk, job, wanted, listWrites(old, wanted, "create"));
     return plan(desk, { undo: job });
   });
   const second = await killOften(site, back, chance, left - first);
-  await withDesk(site, async (desk) => {
+  await withBulk(site, async (desk) => {
     const job = await finish(desk, back);
     await expectDone(site, desk, job, old, listWrites(old, wanted, "delete"));
   });
   return first + second;
 }
 
-async function withDesk<Result>(
+async function withBulk<Result>(
   { open }: Site,
   act: (desk: UnpacedDesk) => Promise<Result>,
 ): Promise<Result> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readList, type PageAsked } from "../../src/bulk/select/read-whole-list.ts";
+import { readWholeList, type PageAsked } from "../../src/bulk/select/read-whole-list.ts";
 
 /** What it costs to read a whole list, for a deployment far away takes its time for each page. */
 
@@ -22,12 +22,12 @@ function openList(count: number, largest = 100) {
 
 test.each([0, 1, 99, 100, 101, 5000])("%i rows are read in hardly more pages", async (count) => {
   const { rows, asked, read } = openList(count);
-  expect(await readList(read, "path")).toEqual(rows);
+  expect(await readWholeList(read, "path")).toEqual(rows);
   expect(asked.length).toBeLessThanOrEqual(1 + count / 88);
 });
 
 test("a deployment with smaller pages is read in as many as that takes", async () => {
   const { rows, asked, read } = openList(1000, 20);
-  expect(await readList(read, "path")).toEqual(rows);
+  expect(await readWholeList(read, "path")).toEqual(rows);
   expect(asked.length).toBeLessThanOrEqual(1 + 1000 / 10);
 });

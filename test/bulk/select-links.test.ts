@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Asking } from "../../src/bulk/owner.ts";
-import { Unsteady } from "../../src/bulk/select/read-whole-list.ts";
+import { ListChanging } from "../../src/bulk/select/read-whole-list.ts";
 import { selectLinks, selectParts } from "../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../src/contract/filters.ts";
 import type { Link } from "../../src/contract/links.ts";
@@ -110,7 +110,7 @@ describe("a list that others write to", () => {
     };
     // One that was read already goes each time, so that too many are found.
     meanwhile = () => remove(pathsOf(last).slice(0, 1));
-    await expect(selectLinks(watching, [])).rejects.toThrow(Unsteady);
+    await expect(selectLinks(watching, [])).rejects.toThrow(ListChanging);
   });
 
   test("and shrinks faster than it is read is as short as it was in the end", async () => {

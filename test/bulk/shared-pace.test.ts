@@ -35,7 +35,7 @@ function open(): Promise<State> {
 const hour_ms = 60 * 60_000;
 
 const take = ({ turns }: State, key = "key", kind = "write") => turns.take(key, kind, 100);
-const queue = ({ spendings }: State, key = "key") => spendings.queue(key, "link_writes");
+const queue = ({ budgetsSpent }: State, key = "key") => budgetsSpent.queue(key, "link_writes");
 
 describe("turns", () => {
   test("come one after another, whichever process asks", async () => {

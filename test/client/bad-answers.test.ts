@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
-import { openRemote } from "../../src/client/send-remote.ts";
+import { openRemoteSender } from "../../src/client/send-remote.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { createWorld, origin } from "../support/world.ts";
@@ -116,7 +116,7 @@ describe("a deployment that is not there", () => {
     await using world = await createWorld();
     const gone = await openHostile(world);
     await gone[Symbol.asyncDispose]();
-    const remote = openRemote();
+    const remote = openRemoteSender();
     const { client, waits } = createTraveller({ world, send: remote.send, origin: gone.origin });
     const failure = await fail(client.call(links.create, { path: "spring" }));
     expect(failure).toMatchObject({
@@ -129,7 +129,7 @@ describe("a deployment that is not there", () => {
   });
 
   test("nor does one with which no TLS can be agreed on", async () => {
-    const remote = openRemote();
+    const remote = openRemoteSender();
     const { client, waits } = createTraveller({
       world: at.world,
       send: remote.send,
@@ -144,7 +144,7 @@ describe("a deployment that is not there", () => {
   });
 
   test("a write that could not leave at first goes when the way is free", async () => {
-    const remote = openRemote();
+    const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();
     const ways = [closed.origin, closed.origin, at.hostile.origin];

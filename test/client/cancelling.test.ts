@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
-import { openRemote } from "../../src/client/send-remote.ts";
+import { openRemoteSender } from "../../src/client/send-remote.ts";
 import { sleep } from "../../src/compose/open-client.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/by-fetch.ts";
@@ -140,7 +140,7 @@ test("a way that does not heed the signal does not hold its caller", async () =>
 test("with real timers, nothing stays behind a call that ended, well or not", async () => {
   using set = vi.spyOn(globalThis, "setTimeout");
   using cleared = vi.spyOn(globalThis, "clearTimeout");
-  const remote = openRemote();
+  const remote = openRemoteSender();
   const client = createClient({
     target: { origin: at.hostile.origin, key: at.world.key },
     send: remote.send,

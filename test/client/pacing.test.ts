@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sendWithin } from "../../src/client/send-embedded.ts";
+import { sendEmbedded } from "../../src/client/send-embedded.ts";
 import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/gate.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -27,7 +27,7 @@ beforeEach(async () => {
   onRequest = () => Promise.resolve();
   traveller = createTraveller({
     world,
-    send: sendWithin(async (request) => {
+    send: sendEmbedded(async (request) => {
       await onRequest();
       const reply = await world.answer(request);
       statuses.push(reply.status);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createClient, type Client, type SetTimer, type Sleep } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import { openRemote } from "../../src/client/send-remote.ts";
+import { openRemoteSender } from "../../src/client/send-remote.ts";
 import { sendByFetch, type Fetch } from "../support/by-fetch.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
@@ -93,7 +93,7 @@ export async function createExpedition(options: ExpeditionOptions = {}): Promise
   const world = await createWorld();
   const stall = () => (options.onStall ?? traveller.ring)();
   const hostile = await openHostile(world, stall);
-  const remote = openRemote();
+  const remote = openRemoteSender();
   const traveller = createTraveller({
     world,
     send: async (request, readSignal) => {

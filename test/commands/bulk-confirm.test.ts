@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { carryOut } from "../../src/commands/bulk/confirm-and-apply.ts";
-import type { Desk } from "../../src/commands/bulk/with-bulk.ts";
+import { confirmAndApply } from "../../src/commands/bulk/confirm-and-apply.ts";
+import type { BulkSession } from "../../src/commands/bulk/with-bulk.ts";
 import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -9,7 +9,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 let world: World;
 let timeless: TimelessBulk;
-let desk: Desk;
+let desk: BulkSession;
 let said: string;
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ async function importLinks(count: number, name: string, typed: string): Promise<
   const input = new PassThrough();
   input.end(`${typed}\n`);
   const confirming = { unit: "row", isJson: false, isSure: false, input } as const;
-  return timeless.time.drive(carryOut(desk, made, confirming));
+  return timeless.time.drive(confirmAndApply(desk, made, confirming));
 }
 
 async function countNamed(name: string): Promise<number> {

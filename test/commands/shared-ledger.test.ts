@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { shareLedger } from "../../src/compose/shared-rate-limit.ts";
+import { shareBudgets } from "../../src/compose/shared-rate-limit.ts";
 import { budgets } from "../../src/contract/policy.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createFolder, type Folder } from "../support/command.ts";
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 function share(openIt: () => Promise<State> = () => Promise.resolve(state)) {
-  return shareLedger(clock, "key", { openState: openIt, report });
+  return shareBudgets(clock, "key", { openState: openIt, report });
 }
 
 function report(error: unknown): string {

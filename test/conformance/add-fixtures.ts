@@ -5,14 +5,14 @@ import type {
   Server,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Surface } from "../../src/mcp/access/key-context.ts";
+import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Given } from "./fixture.ts";
 import { prompts } from "./prompts.ts";
 import { readFixture, resources, templates } from "./resources.ts";
 import { tools } from "./tools.ts";
 
 /** A real server that also has what the suite asks for; everything else it answers by itself. */
-export function addFixtures(server: Server, surface: Surface): Server {
+export function addFixtures(server: Server, keyContext: KeyContext): Server {
   lengthen(
     server,
     "tools/list",
@@ -39,10 +39,10 @@ export function addFixtures(server: Server, surface: Surface): Server {
   lengthen(server, "resources/templates/list", "resourceTemplates", templates);
 
   extend(server, "tools/call", ({ name, arguments: given = {} }, context) =>
-    tools.find((tool) => tool.name === name)?.run(given as Given, { context, surface }),
+    tools.find((tool) => tool.name === name)?.run(given as Given, { context, keyContext }),
   );
   extend(server, "prompts/get", ({ name, arguments: given = {} }, context) =>
-    prompts.find((prompt) => prompt.name === name)?.write(given as Given, { context, surface }),
+    prompts.find((prompt) => prompt.name === name)?.write(given as Given, { context, keyContext }),
   );
   extend(server, "resources/read", ({ uri }) => readFixture(String(uri)));
   return server;

@@ -5,14 +5,14 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
-import type { Surface } from "../../src/mcp/access/key-context.ts";
+import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 
 /** What the conformance suite asks a server to have, beside what it is for. */
 
 export type Given = Readonly<Record<string, unknown>>;
 
 /** A request as it reached the real server, and what the key that sent it sees. */
-export type Asked = { readonly context: ServerContext; readonly surface: Surface };
+export type Asked = { readonly context: ServerContext; readonly keyContext: KeyContext };
 
 type Made<Result> = Result | InputRequiredResult | Promise<Result | InputRequiredResult>;
 

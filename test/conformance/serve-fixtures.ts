@@ -35,7 +35,7 @@ export async function serveFixtures(): Promise<Serving> {
   const mcp = createMcpHttp({
     ...assistant,
     toolbox,
-    createServer: (surface) => addFixtures(assistant.createServer(surface), surface),
+    createServer: (keyContext) => addFixtures(assistant.createServer(keyContext), keyContext),
     identify: async (token) => {
       const known = await deployment.followKey(token)();
       return known && { key: token, known };

@@ -94,9 +94,9 @@ const lively: readonly FixtureTool[] = [
   },
   {
     name: "test_trigger_tool_change",
-    run: (_given, { surface }) => {
+    run: (_given, { keyContext }) => {
       // The one that was set last is set last again, so that each call changes something.
-      for (const facts of turns) surface.access.setFacts(facts);
+      for (const facts of turns) keyContext.access.setFacts(facts);
       return say("The list of tools is another one now.");
     },
   },

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createKept } from "../../src/host/recent.ts";
+import { createRecent } from "../../src/host/recent.ts";
 
 /** What was used lately, in bounded memory. */
 
 const limit = 100;
 
 function fill(count: number) {
-  const kept = createKept<number>(limit);
+  const kept = createRecent<number>(limit);
   for (let key = 0; key < count; key += 1) kept.keep(String(key), key);
   return kept;
 }
@@ -23,7 +23,7 @@ test("the younger half of what may be kept is there, and never more than all of 
 });
 
 test("what is asked for again and again stays, however much comes meanwhile", () => {
-  const kept = createKept<number>(limit);
+  const kept = createRecent<number>(limit);
   kept.keep("often", -1);
   for (let key = 0; key < 1000; key += 1) {
     kept.keep(String(key), key);

@@ -1,6 +1,10 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { canonize, digestAct, type Act } from "../../src/mcp/approval/approval-request.ts";
+import {
+  canonize,
+  digestRequest,
+  type ApprovalRequest,
+} from "../../src/mcp/approval/approval-request.ts";
 import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
 import {
   createAssistantWorld,
@@ -46,8 +50,14 @@ describe("a seal", () => {
 });
 
 /** Acts of whatever a client could send, and a deployment could answer. */
-function makeAct(given: Pick<Act, "tool" | "target"> & { args: unknown; state: unknown }): Act {
-  return { ...given, args: given.args as Act["args"], preview: { title: "", facts: [] } };
+function makeAct(
+  given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
+): ApprovalRequest {
+  return {
+    ...given,
+    args: given.args as ApprovalRequest["args"],
+    preview: { title: "", facts: [] },
+  };
 }
 
 describe("an act's digest", () => {
@@ -68,13 +78,13 @@ describe("an act's digest", () => {
       fc.property(parts, parts, fc.string(), fc.string(), (one, other, key, otherKey) => {
         const isSame = JSON.stringify([one, key]) === JSON.stringify([other, otherKey]);
         fc.pre(!isSame && canonize([one, key]) !== canonize([other, otherKey]));
-        expect(digestAct(makeAct(one), key)).not.toBe(digestAct(makeAct(other), otherKey));
+        expect(digestRequest(makeAct(one), key)).not.toBe(digestRequest(makeAct(other), otherKey));
         // One part at a time, for two random acts differ in everything.
         for (const name of ["tool", "args", "target", "state"] as const) {
           const swapped = { ...one, [name]: other[name] };
           const isEqual = canonize(swapped) === canonize(one);
-          const digest = digestAct(makeAct(swapped), key);
-          expect(digest === digestAct(makeAct(one), key)).toBe(isEqual);
+          const digest = digestRequest(makeAct(swapped), key);
+          expect(digest === digestRequest(makeAct(one), key)).toBe(isEqual);
         }
       }),
       { numRuns: 500 },

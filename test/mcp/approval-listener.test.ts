@@ -3,18 +3,20 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createListener, type Listener } from "../../src/mcp/approval/page-server.ts";
+import { createPageServer, type PageServer } from "../../src/mcp/approval/page-server.ts";
 
 /** The door of the approval page over stdio: on loopback, and open only while somebody waits. */
 
 const path = "/approve/";
 const minute = 60_000;
-let listener: Listener;
+let listener: PageServer;
 
 beforeEach(() => {
   // Only what the listener waits with is held still: connections go on by themselves.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  listener = createListener((asked) => Promise.resolve(new Response(new URL(asked.url).pathname)));
+  listener = createPageServer((asked) =>
+    Promise.resolve(new Response(new URL(asked.url).pathname)),
+  );
 });
 
 afterEach(() => {

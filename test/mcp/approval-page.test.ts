@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createListener, type Listener } from "../../src/mcp/approval/page-server.ts";
+import { createPageServer, type PageServer } from "../../src/mcp/approval/page-server.ts";
 import { approvalPath } from "../../src/mcp/approval/page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
@@ -28,7 +28,7 @@ const hostile = [
 
 let browser: Browser;
 let assistant: AssistantWorld;
-let listener: Listener;
+let listener: PageServer;
 /** What a page did that it must not do. */
 let faults: string[];
 
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   faults = [];
-  listener = createListener((request) => assistant.fetchPage(request));
+  listener = createPageServer((request) => assistant.fetchPage(request));
   assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
   await assistant.plant("link", { path: "spring", name: "Spring", url: "https://example.com" });
 });
@@ -183,7 +183,7 @@ describe("by keyboard alone", () => {
       pin: (given) => Promise.resolve(given === "correct horse"),
       openPage: (id) => door.open(approvalPath, id),
     });
-    const door = createListener((request) => locked.fetchPage(request));
+    const door = createPageServer((request) => locked.fetchPage(request));
     await locked.plant("link", { path: "spring" });
     const callLocked = async () =>
       (await locked.callTool("delete_link", { id: "spring" })).structured;
@@ -208,7 +208,7 @@ describe("by keyboard alone", () => {
       pin: () => Promise.resolve(false),
       openPage: (id) => door.open(approvalPath, id),
     });
-    const door = createListener((request) => locked.fetchPage(request));
+    const door = createPageServer((request) => locked.fetchPage(request));
     await locked.plant("link", { path: "spring" });
     const { error } = (await locked.callTool("delete_link", { id: "spring" })).structured;
     const page = await open(error.approval.url);

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createAccess } from "../../src/mcp/access/key-access.ts";
-import type { KnownKey, Surface } from "../../src/mcp/access/key-context.ts";
+import type { KnownKey, KeyContext } from "../../src/mcp/access/key-context.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { listenRequest, modernCall } from "../support/mcp-post.ts";
@@ -22,11 +22,11 @@ function openWay() {
   const http = createMcpHttp({
     toolbox: createToolbox({ mode: "full", selection: [] }),
     identify: (token) => Promise.resolve(token === "none" ? undefined : { key: token, known }),
-    createSurface: ({ key = "" }, onChange) => {
+    createKeyContext: ({ key = "" }, onChange) => {
       made.push(key);
       const access = createAccess({ hasKey: true, scopes: undefined, facts: undefined, onChange });
-      // Nothing else of a surface is looked at where no tool is called.
-      return { access } as Surface;
+      // Nothing else of a key context is looked at where no tool is called.
+      return { access } as KeyContext;
     },
     createServer: () => {
       const capabilities = { tools: { listChanged: true } };

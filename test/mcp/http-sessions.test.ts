@@ -1,6 +1,6 @@
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { createSessions } from "../../src/mcp/transport/legacy-sessions.ts";
+import { createSessions } from "../../src/mcp/transport/earlier-sessions.ts";
 import { connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { openGround } from "../support/mcp-ground.ts";
 import { modernCall, post, withSession } from "../support/mcp-post.ts";

@@ -176,7 +176,7 @@ test("the end does not wait for a subscription, which has no answer before it", 
   await transport.ended;
   expect(heard).toEqual([listenTo]);
   let isSettled = false;
-  void transport.settle(60_000).then(() => (isSettled = true));
+  void transport.finish(60_000).then(() => (isSettled = true));
   await settle();
   expect(isSettled).toBe(true);
 });

@@ -4,11 +4,11 @@ import type { Mutation } from "./mutation.ts";
 export const furtherRights: readonly Mutation[] = [
   {
     id: "N1",
-    file: "src/service/keyring.ts",
+    file: "src/service/key-cache.ts",
     what: "a key that was looked up before a change is kept after it",
     find: "if (current === epoch) kept.set(token, holder);",
     replace: "kept.set(token, holder);",
-    tests: ["test/service/keyring.test.ts"],
+    tests: ["test/service/key-cache.test.ts"],
   },
   {
     id: "N2",

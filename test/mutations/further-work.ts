@@ -98,7 +98,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N27",
-    file: "src/mcp/transport/legacy-sessions.ts",
+    file: "src/mcp/transport/earlier-sessions.ts",
     what: "room is made by a session whose client listens",
     find: "Math.sign(one.open) - Math.sign(other.open) || one.usedAt",
     replace: "one.usedAt",

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { createTemplateLine } from "../../src/service/template-line.ts";
-import { createTurns } from "../../src/template/check-queue.ts";
+import { createTemplateQueue } from "../../src/service/template-queue.ts";
+import { createCheckQueue } from "../../src/template/check-queue.ts";
 
 /** Who is looked after next, when many want a template looked over. */
 
-const standInLine = createTemplateLine(createTurns({ monotonic: () => 0 }));
+const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: () => 0 }));
 
 const here = { aborted: false };
 const refusal = { status: 503, message: messages.took_too_long };
@@ -17,7 +17,7 @@ const callOf = (id: string, signal: { readonly aborted: boolean }) => ({
 
 /** A call that takes so many turns, and notes each of them. */
 function ask(projectId: string, name: string, notes: string[], turns = 3, signal = here) {
-  return standInLine(callOf(projectId, signal), async (take) => {
+  return waitInQueue(callOf(projectId, signal), async (take) => {
     for (let turn = 0; turn < turns; turn += 1) await take(() => notes.push(name));
     return name;
   });
@@ -50,7 +50,7 @@ test("whoever comes while others wait stands behind all of them", async () => {
 });
 
 test("a call that fails leaves the line to the next", async () => {
-  const failing = standInLine(callOf("a", here), (take) =>
+  const failing = waitInQueue(callOf("a", here), (take) =>
     take(() => {
       throw new Error("no");
     }),
@@ -63,7 +63,7 @@ test("a call that fails leaves the line to the next", async () => {
 test("what nobody waits for any more is not done, nor finished", async () => {
   const notes: string[] = [];
   const signal = { aborted: false };
-  const first = standInLine(callOf("a", signal), async (take) => {
+  const first = waitInQueue(callOf("a", signal), async (take) => {
     await take(() => notes.push("begun"));
     signal.aborted = true;
     await take(() => notes.push("finished"));

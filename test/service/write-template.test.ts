@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { hashToken } from "../../src/service/ids.ts";
+import type { WaitInQueue } from "../../src/service/template-queue.ts";
 import { changeDraft } from "../../src/service/write-template.ts";
-import type { StandInLine } from "../../src/service/template-line.ts";
 import { findKeyHolder } from "../../src/store/keys.ts";
 import { findTemplate, saveDraft } from "../../src/store/page-templates.ts";
 import { createWorld, linkOrigin } from "../support/world.ts";
@@ -22,7 +22,7 @@ test.each([
   const project = holder?.project;
   if (holder === undefined || !project) throw new Error("the key has gone");
   let looks = 0;
-  const standInLine: StandInLine = async (_, work) => {
+  const waitInQueue: WaitInQueue = async (_, work) => {
     const result = await work((piece) => Promise.resolve().then(piece));
     looks += 1;
     // As an older Waypost, with other rules, could write it into the same folder.
@@ -42,7 +42,7 @@ test.each([
     clock: world.clock,
     random: { bytes: (count: number) => randomBytes(count) },
     linkOrigin,
-    standInLine,
+    waitInQueue,
   };
   const call = { services, caller: { ...holder, project }, signal: { aborted: false } };
   await expect(changeDraft(call, given, "save", saveDraft)).rejects.toMatchObject({ status: 422 });

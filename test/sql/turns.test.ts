@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
-import { createTurns, retryWhileBusy } from "../../src/sql/write-queue.ts";
+import { createWriteQueue, retryWhileBusy } from "../../src/sql/write-queue.ts";
 
 /** Who may write next, and how long one waits for it. */
 
 describe("turns", () => {
   test("come in the order they were asked for, whatever each of them does", async () => {
-    const turns = createTurns();
+    const turns = createWriteQueue();
     const steps: string[] = [];
     const work = async (name: string, pauses: number) => {
       steps.push(`${name} begins`);
@@ -28,7 +28,7 @@ describe("turns", () => {
   });
 
   test("that nobody waits for any more are passed over; one that has begun ends well", async () => {
-    const turns = createTurns();
+    const turns = createWriteQueue();
     const abort = new AbortController();
     const done: string[] = [];
     const take = (name: string) =>
@@ -47,7 +47,7 @@ describe("turns", () => {
   });
 
   test("let everything else of the process happen in between", async () => {
-    const turns = createTurns({ monotonic: () => 0, sleep: never });
+    const turns = createWriteQueue({ monotonic: () => 0, sleep: never });
     let ticks = 0;
     let isOver = false;
     const ticking = (async () => {
@@ -68,7 +68,7 @@ describe("turns", () => {
       openings.push(now);
       expect(milliseconds).toBeGreaterThanOrEqual(1);
     };
-    const turns = createTurns({ monotonic: () => now, sleep });
+    const turns = createWriteQueue({ monotonic: () => now, sleep });
     const work = async () => {
       now += 3;
     };

@@ -8,10 +8,10 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { createClient } from "../../src/client/client.ts";
-import { sendWithin } from "../../src/client/send-embedded.ts";
+import { sendEmbedded } from "../../src/client/send-embedded.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import { openPin } from "../../src/compose/pin-file.ts";
-import { createSurface } from "../../src/mcp/access/key-context.ts";
+import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
 import { createGate } from "../../src/mcp/approval/require-approval.ts";
@@ -174,7 +174,7 @@ export async function createAssistantWorld(
   const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
   const writes: string[] = [];
   let asked = 0;
-  const answer = sendWithin(service.answer);
+  const answer = sendEmbedded(service.answer);
   const send: Send = (request, signal) => {
     const { pathname } = new URL(request.url);
     asked += 1;
@@ -218,7 +218,7 @@ export async function createAssistantWorld(
       hasSecondHost: false,
       linkInReferrer: false,
     };
-    const surface = createSurface({
+    const keyContext = createKeyContext({
       client: createClient({
         target: { origin: "http://waypost.invalid", key },
         send,
@@ -235,7 +235,7 @@ export async function createAssistantWorld(
       lookUp,
       onChange: () => {},
     });
-    const create = () => createServer({ toolbox, surface, gate, version: "0", report });
+    const create = () => createServer({ toolbox, keyContext, gate, version: "0", report });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;

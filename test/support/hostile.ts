@@ -51,7 +51,7 @@ type Scene = {
   readonly elsewhere: string;
   /** Told when the caller is left without an answer. */
   readonly onStall: () => void;
-  readonly carryOut: () => Promise<unknown>;
+  readonly confirmAndApply: () => Promise<unknown>;
 };
 
 export const stallHeader = "x-stalls";
@@ -63,11 +63,11 @@ const misdeeds = {
   close: ({ request }) => request.socket.destroy(),
   stall: ({ onStall }) => onStall(),
   /** Stalls, and carries the request out when its caller has given up: there is no "after". */
-  late: async ({ request, onStall, carryOut }) => {
+  late: async ({ request, onStall, confirmAndApply }) => {
     const closed = once(request.socket, "close");
     onStall();
     await closed;
-    await carryOut();
+    await confirmAndApply();
   },
   /** Its caller knows by a header that no more will come: only then its time may be up. */
   stall_body: ({ response, answer }) => {
@@ -162,13 +162,13 @@ export async function openHostile(
     const body = await readText(request);
     if (held?.isMeant(decodeURIComponent(request.url ?? "")) === true) await held.gate.opened;
     const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
-    const carryOut = async (): Promise<Answer> => {
+    const confirmAndApply = async (): Promise<Answer> => {
       const answer = await forward(world, request, body);
       carriedOut.push(`${nameRequest(request)} ${answer.status}`);
       return answer;
     };
     const isCarriedOut = fault === "honest" || fault.endsWith(" after");
-    const answer = isCarriedOut ? await carryOut() : noAnswer;
+    const answer = isCarriedOut ? await confirmAndApply() : noAnswer;
     if (fault === "honest") {
       response.writeHead(answer.status, json).end(answer.text);
       return;
@@ -177,7 +177,14 @@ export async function openHostile(
     const act: (scene: Scene) => unknown = misdeeds[fault.replace(/ after$/, "") as Misdeed];
     // An empty answer cannot be cut, so a full one stands in for it.
     const said = answer.text === "" ? noAnswer : answer;
-    await act({ request, response, answer: said, elsewhere: other.origin, onStall, carryOut });
+    await act({
+      request,
+      response,
+      answer: said,
+      elsewhere: other.origin,
+      onStall,
+      confirmAndApply,
+    });
   }
 
   const { server, origin } = await listen(

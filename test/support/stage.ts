@@ -7,7 +7,7 @@ import { createClient, type SetTimer } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/policy.ts";
-import { createSurface, type KnownKey } from "../../src/mcp/access/key-context.ts";
+import { createKeyContext, type KnownKey } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { createGate } from "../../src/mcp/approval/require-approval.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
@@ -101,7 +101,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   };
   let changes = 0;
   const toolbox = createToolbox({ mode, selection });
-  const surface = createSurface({
+  const keyContext = createKeyContext({
     client: createClient({
       target: { origin, key },
       send: sendByFetch(async (request) => {
@@ -128,7 +128,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     lookUp: staging.lookUp ?? (() => Promise.resolve(undefined)),
     onChange: () => onChange(),
   });
-  const onChange = watchVisible(toolbox, surface, () => {
+  const onChange = watchVisible(toolbox, keyContext, () => {
     changes += 1;
   });
   const gate = createGate({
@@ -140,7 +140,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   });
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const [near, far] = InMemoryTransport.createLinkedPair();
-  const create = () => createServer({ toolbox, surface, gate, version: "0", report });
+  const create = () => createServer({ toolbox, keyContext, gate, version: "0", report });
   const handle = serveStdio(create, { transport: near });
   const client = await connect(far, era);
   const listTools = async () => {
@@ -157,7 +157,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     callTool: async (name, args = {}) =>
       readResult(await client.callTool({ name, arguments: args })),
     countChanges: () => changes,
-    settle: () => surface.explore(),
+    settle: () => keyContext.explore(),
     [Symbol.asyncDispose]: async () => {
       await client.close();
       await handle.close();

@@ -97,7 +97,7 @@ export async function createWorld(): Promise<World> {
     store,
     setAlarm,
     linkOrigin,
-    settleClicks: clicks.settle,
+    waitForClicks: clicks.settle,
     report,
   });
 

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createTurns } from "../../src/template/check-queue.ts";
+import { createCheckQueue } from "../../src/template/check-queue.ts";
 import { createPageMaker } from "../../src/template/make-page.ts";
 
 /** Who has the event loop while templates are looked over and pages made, by a clock of our own. */
@@ -8,7 +8,7 @@ import { createPageMaker } from "../../src/template/make-page.ts";
 test("between two pieces everybody else has as much time as the first one took", async () => {
   let now = 0;
   const seen: string[] = [];
-  const take = createTurns({
+  const take = createCheckQueue({
     monotonic: () => now,
     rest: async (milliseconds) => {
       seen.push(`rests ${milliseconds}`);
@@ -37,7 +37,7 @@ test("between two pieces everybody else has as much time as the first one took",
 test("a piece that fails is told to whoever asked for it, and rested after as well", async () => {
   let now = 0;
   const rests: number[] = [];
-  const take = createTurns({
+  const take = createCheckQueue({
     monotonic: () => now,
     rest: async (milliseconds) => rests.push(milliseconds),
   });

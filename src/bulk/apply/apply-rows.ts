@@ -10,7 +10,7 @@ import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
 import { findAtPath, findById } from "../select/find-links.ts";
-import { readBack } from "./find-earlier-write.ts";
+import { findEarlierWrite } from "./find-earlier-write.ts";
 
 /**
  * Applies a plan: what is about to happen is written down before a request leaves, and how it ended
@@ -197,7 +197,7 @@ async function applyRow(
  */
 async function findEarlierWork(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
   try {
-    const found = await readBack(asking, planned);
+    const found = await findEarlierWrite(asking, planned);
     return found.isDone ? describeDone(planned, found.link) : end;
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;

@@ -1,4 +1,4 @@
-import { readBacks } from "../../client/find-written.ts";
+import { writeFinders } from "../../client/find-written.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
@@ -7,9 +7,9 @@ import type { Asking } from "../owner.ts";
  * Whether a row that was sent before came through, and to which link; the client knows how to look.
  * A path or an id names one link, so that it need not be told from another's work by its age.
  */
-export async function readBack(asking: Asking, row: PlanRow): Promise<ReadBack> {
+export async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<EarlierWrite> {
   const { action, link_id, path, fields } = row;
-  const finding = await readBacks[chooseTool(action)]?.({
+  const finding = await writeFinders[chooseTool(action)]?.({
     ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
     id: link_id ?? "",
     sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
@@ -22,7 +22,8 @@ export async function readBack(asking: Asking, row: PlanRow): Promise<ReadBack> 
   return { isDone: true, link: found };
 }
 
-type ReadBack = { readonly isDone: false } | { readonly isDone: true; readonly link: Link | null };
+type EarlierWrite =
+  { readonly isDone: false } | { readonly isDone: true; readonly link: Link | null };
 
 function chooseTool(action: PlanAction): string {
   if (action === "create") return links.upsert.tool;

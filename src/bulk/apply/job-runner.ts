@@ -8,7 +8,7 @@ import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
-import { proveProject } from "./check-project.ts";
+import { checkProject } from "./check-project.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
@@ -132,7 +132,7 @@ async function apply(works: Works, plan: Plan, owner: Owner, seen?: Job): Promis
   const run = { id: job.id, runner: name };
   if (!(await takePatiently(works, jobs, run))) return (await jobs.find(job.id)) ?? job;
   try {
-    await proveProject({ call: owner.call, signal: life.signal }, state, plan, job);
+    await checkProject({ call: owner.call, signal: life.signal }, state, plan, job);
   } catch (error) {
     await jobs.release(run, "interrupted");
     throw error;

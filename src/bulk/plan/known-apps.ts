@@ -4,7 +4,7 @@ import { Problem, toSentence, type FieldProblem } from "../../contract/problem.t
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Asking } from "../owner.ts";
-import { readList } from "../select/read-whole-list.ts";
+import { readWholeList } from "../select/read-whole-list.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
 
@@ -78,11 +78,11 @@ function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
 }
 
 type NamedApp = { readonly id: string; readonly name: string };
-type ReadApps = Parameters<typeof readList<NamedApp>>[0];
+type ReadApps = Parameters<typeof readWholeList<NamedApp>>[0];
 
 async function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
   try {
-    const apps = (await readList(read, unique)) ?? [];
+    const apps = (await readWholeList(read, unique)) ?? [];
     return { idsByName: new Map(apps.map(({ id, name }) => [name, id])) };
   } catch (error) {
     // A key that may write links need not be allowed to list apps.

@@ -43,7 +43,7 @@ export type Seen = {
   readonly paths: Map<string, number>;
 };
 
-export function startSeen(unit: Unit): Seen {
+export function createSeenRows(unit: Unit): Seen {
   return { unit, ids: new Map(), paths: new Map() };
 }
 

@@ -17,8 +17,8 @@ import {
 } from "../files/foreign/detect.ts";
 import type { Format } from "../files/foreign/format.ts";
 import type { TextSource } from "../files/read-text.ts";
-import { checkRow, startSeen, type CheckedRow, type Seen } from "./check-rows.ts";
-import { startNotes, type Findings, type Notes } from "./reading-notes.ts";
+import { checkRow, createSeenRows, type CheckedRow, type Seen } from "./check-rows.ts";
+import { createNotes, type Findings, type Notes } from "./reading-notes.ts";
 import { readObject } from "./row-object.ts";
 
 /** From what somebody brought to checked rows: one way in for every source. */
@@ -38,8 +38,8 @@ export type RowReading = {
 
 export function readRows(source: RowSource, operation: PlanOperation): RowReading {
   const unit = "csv" in source ? "line" : "row";
-  const notes = startNotes();
-  const reading: Reading = { operation, seen: startSeen(unit), notes };
+  const notes = createNotes();
+  const reading: Reading = { operation, seen: createSeenRows(unit), notes };
   const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return { rows: noteEach(rows, notes), listFindings: notes.list };
 }

@@ -22,7 +22,7 @@ export type Notes = {
 /** A file with nothing right in it must not fill the memory with what is wrong. */
 const mostProblems = 1000;
 
-export function startNotes(): Notes {
+export function createNotes(): Notes {
   const problems: PlanProblem[] = [];
   const unmapped = new Map<string, Unmapped>();
   let format: Format | undefined;

@@ -15,8 +15,8 @@ type PageRead<Row> = { readonly rows: readonly Row[]; readonly meta: Meta };
 type Read<Row> = (asked: PageAsked) => Promise<PageRead<Row>>;
 
 /** What was read would not hold still. */
-export class Unsteady extends Error {
-  override readonly name = "Unsteady";
+export class ListChanging extends Error {
+  override readonly name = "ListChanging";
 }
 
 /**
@@ -33,7 +33,7 @@ function listOrders(unique: string): readonly Sort[] {
  * Read again, all of it, until as many rows were found as there are. `unique` is a field; undefined
  * comes back where there are more than `most`.
  */
-export async function readList<Row extends { readonly id: string }>(
+export async function readWholeList<Row extends { readonly id: string }>(
   read: Read<Row>,
   unique: string,
   most = Infinity,
@@ -43,7 +43,9 @@ export async function readList<Row extends { readonly id: string }>(
     if (count > most) return undefined;
     if (isWhole) return rows;
   }
-  throw new Unsteady("Links or apps were added or deleted while they were read, again and again.");
+  throw new ListChanging(
+    "Links or apps were added or deleted while they were read, again and again.",
+  );
 }
 
 type Found<Row> = {

@@ -3,8 +3,8 @@ import type { FilterInput } from "../../contract/filters.ts";
 import { links, type Link } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
-import { readList, type PageAsked } from "./read-whole-list.ts";
-import { startTrust, type Trust } from "./verify-filters.ts";
+import { readWholeList, type PageAsked } from "./read-whole-list.ts";
+import { createFilterCheck, type FilterCheck } from "./verify-filters.ts";
 
 /** Every link that filters name, read while others may write. */
 
@@ -27,16 +27,16 @@ export async function* selectParts(
   filters: Filters,
   most = mostTogether,
 ): AsyncGenerator<readonly Link[]> {
-  const trust = startTrust(asking);
+  const checkFilters = createFilterCheck(asking);
   const waiting = [filters];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    const found = await readPart(asking, part, trust, most);
+    const found = await readPart(asking, part, checkFilters, most);
     if (found !== undefined) {
       yield found;
       continue;
     }
     const halves = await findHalves(asking, part);
-    if (halves === undefined) yield (await readPart(asking, part, trust)) ?? [];
+    if (halves === undefined) yield (await readPart(asking, part, checkFilters)) ?? [];
     else waiting.push(...halves);
   }
 }
@@ -45,17 +45,17 @@ export async function* selectParts(
 function readPart(
   { call, signal }: Asking,
   filters: Filters,
-  trust: Trust,
+  checkFilters: FilterCheck,
   most?: number,
 ): Promise<readonly Link[] | undefined> {
   const read = async (asked: PageAsked) => {
     const { links: rows, meta } = await call(links.index, { ...asked, filters }, signal);
-    await trust(rows, filters);
+    await checkFilters(rows, filters);
     // A service in this process answers at once, and others want to be heard as well.
     await nextTurn();
     return { rows, meta };
   };
-  return readList(read, "path", most);
+  return readWholeList(read, "path", most);
 }
 
 /** Where links are looked for that were made at any time; older and younger ones are not lost. */

@@ -7,9 +7,9 @@ import { createMatcher } from "./match-filter.ts";
 /** A deployment answers a filter that it does not know with everything: nobody's word is taken. */
 
 /** Throws where links came that the filters do not name. */
-export type Trust = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;
+export type FilterCheck = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;
 
-export function startTrust(asking: Asking): Trust {
+export function createFilterCheck(asking: Asking): FilterCheck {
   const known = new Set<string>();
   return async (rows, filters) => {
     for (const filter of filters) {

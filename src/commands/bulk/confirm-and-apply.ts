@@ -8,7 +8,7 @@ import { openScreen, print, printJson, say } from "../terminal/output.ts";
 import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
 import { reportJob } from "./report-job.ts";
-import { Interrupted, type Desk } from "./with-bulk.ts";
+import { Interrupted, type BulkSession } from "./with-bulk.ts";
 
 /** From a plan to its receipt: shown, confirmed at the prompt, applied. */
 
@@ -22,16 +22,16 @@ export type Confirming = {
 };
 
 /** Answers whether everything that was wanted is done. */
-export async function carryOut(
-  desk: Desk,
+export async function confirmAndApply(
+  session: BulkSession,
   made: MadePlan,
   confirming: Confirming,
 ): Promise<boolean> {
   const { plan, unmapped } = made;
   const { unit, isJson } = confirming;
   const { counts, problems } = plan;
-  for (const line of await describePlan(made, desk.bulk, unit)) say(line);
-  const beside = { plan: { ...(await presentPlan(plan, desk.bulk)), problems, unmapped } };
+  for (const line of await describePlan(made, session.bulk, unit)) say(line);
+  const beside = { plan: { ...(await presentPlan(plan, session.bulk)), problems, unmapped } };
   const conclude = (sentence: string) => {
     if (isJson) printJson(beside);
     (isJson ? say : print)(sentence);
@@ -44,25 +44,29 @@ export async function carryOut(
     conclude("There is nothing to change.");
     return counts.conflict === 0;
   }
-  if (!(await confirm(desk, plan, confirming))) {
+  if (!(await confirm(session, plan, confirming))) {
     conclude("Nothing was changed.");
     return false;
   }
-  const job = await followJob(desk, plan, openScreen());
-  const isWhole = await reportJob(desk, job, { unit, isJson, beside });
+  const job = await followJob(session, plan, openScreen());
+  const isWhole = await reportJob(session, job, { unit, isJson, beside });
   if (counts.conflict > 0) say(`Rows that were left out, as the plan says: ${counts.conflict}.`);
   return isWhole && counts.conflict === 0;
 }
 
-async function confirm(desk: Desk, plan: Plan, { isSure, input }: Confirming): Promise<boolean> {
+async function confirm(
+  session: BulkSession,
+  plan: Plan,
+  { isSure, input }: Confirming,
+): Promise<boolean> {
   say(`It takes about ${describeDuration(plan)}.`);
   if (isSure) return true;
   if (input === undefined) {
     const advice = "--yes answers beforehand; nothing was changed";
     throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
   }
-  const { count } = await previewPlan(plan, desk.bulk);
-  const { signal } = desk;
+  const { count } = await previewPlan(plan, session.bulk);
+  const { signal } = session;
   const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
   if (signal.aborted) throw new Interrupted("stopped before anything was changed");
   return isMeant;

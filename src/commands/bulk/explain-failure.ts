@@ -1,5 +1,5 @@
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
-import { Unsteady } from "../../bulk/select/read-whole-list.ts";
+import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { Problem } from "../../contract/problem.ts";
 import { showHidden } from "../../text/show-hidden.ts";
@@ -18,7 +18,9 @@ function advise(error: unknown): string | undefined {
   if (error instanceof Problem) return isRefused(error) ? otherKey : "waypost doctor looks for why";
   if (error instanceof OtherProject) return "set the key that the job was begun with";
   if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
-  return error instanceof Unsteady ? "try again when nobody else adds or deletes links" : undefined;
+  return error instanceof ListChanging
+    ? "try again when nobody else adds or deletes links"
+    : undefined;
 }
 
 function isRefused({ status }: Problem): boolean {

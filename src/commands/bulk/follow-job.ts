@@ -2,14 +2,14 @@ import { clock } from "../../compose/embedded.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import { startProgress, type Screen } from "../terminal/progress-bar.ts";
-import type { Desk } from "./with-bulk.ts";
+import type { BulkSession } from "./with-bulk.ts";
 
 /** Longer than any job; whoever wants to stop says so. */
 const patience_ms = 24 * 60 * 60_000;
 
 /** Applies a plan, or goes on with it, and shows how far it is until it rests or is to stop. */
 export async function followJob(
-  { bulk, owner, signal }: Desk,
+  { bulk, owner, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
   /** The job as the person has seen it who wants it to go on. */

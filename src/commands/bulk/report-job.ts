@@ -7,7 +7,7 @@ import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";
 import { showLine, type Unit } from "./describe-plan.ts";
-import { Interrupted, type Desk } from "./with-bulk.ts";
+import { Interrupted, type BulkSession } from "./with-bulk.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
 
@@ -21,14 +21,18 @@ export type Reporting = {
 const mostShown = 50;
 
 /** Answers whether everything of it was done. */
-export async function reportJob(desk: Desk, job: Job, reporting: Reporting): Promise<boolean> {
+export async function reportJob(
+  session: BulkSession,
+  job: Job,
+  reporting: Reporting,
+): Promise<boolean> {
   const { unit, isJson, beside = {} } = reporting;
   const { id, state, counts, message } = job;
   const count = counts.rejected + counts.unknown;
   const limit = isJson ? count : mostShown;
-  const failed = await desk.bulk.listReceipts(job, { limit, only: "failed" });
+  const failed = await session.bulk.listReceipts(job, { limit, only: "failed" });
   if (isJson) {
-    const shown = await presentOne(job, desk.bulk);
+    const shown = await presentOne(job, session.bulk);
     printJson({ ...beside, job: { ...shown, failed: failed.map(presentReceipt) } });
   } else {
     print(describeJob(job));
@@ -36,7 +40,7 @@ export async function reportJob(desk: Desk, job: Job, reporting: Reporting): Pro
   }
   const more = count - failed.length;
   if (more > 0) say(`And ${more} more: waypost jobs show ${id} --failed`);
-  if (desk.signal.aborted && state !== "done") throw interrupt(job);
+  if (session.signal.aborted && state !== "done") throw interrupt(job);
   if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
   if (state !== "done") say(`waypost jobs resume ${id} goes on with it.`);
   else if (counts.done > 0) say(`waypost jobs undo ${id} puts back what it replaced.`);

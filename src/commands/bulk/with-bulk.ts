@@ -12,14 +12,14 @@ import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
 
 /** What bulk work at a terminal stands on: the deployment, the configured key, plans and jobs. */
-export type Desk = {
+export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   /** Aborted when the person wants to stop; the rows that are on the way are finished then. */
   readonly signal: AbortSignal;
 };
 
-export type DeskOptions = {
+export type BulkSessionOptions = {
   readonly config: Config;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
@@ -30,9 +30,9 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-export async function withDesk<Result>(
-  { config, stopped }: DeskOptions,
-  work: (desk: Desk) => Promise<Result>,
+export async function withBulk<Result>(
+  { config, stopped }: BulkSessionOptions,
+  work: (session: BulkSession) => Promise<Result>,
 ): Promise<Result> {
   const report = createReport(createLog(config));
   const linkOrigin = describeLinkOrigin(config, config.port);
@@ -57,13 +57,13 @@ export async function withDesk<Result>(
   }
 }
 
-/** As `withDesk`, for what makes no sense on a first start. */
-export function withKnownDesk<Result>(
-  options: DeskOptions,
-  work: (desk: Desk) => Promise<Result>,
+/** As `withBulk`, for what makes no sense on a first start. */
+export function withKnownBulk<Result>(
+  options: BulkSessionOptions,
+  work: (session: BulkSession) => Promise<Result>,
 ): Promise<Result> {
   if (options.config.base_url === undefined) requireData(options.config);
-  return withDesk(options, work);
+  return withBulk(options, work);
 }
 
 export function refuseReadOnly({ mode }: Config, words: string): void {

@@ -17,7 +17,7 @@ export type KnownKey = {
   readonly linkInReferrer: boolean;
 };
 
-export type SurfaceOptions = {
+export type KeyContextOptions = {
   readonly bulk: Bulk;
   readonly origin: string;
   readonly client: Client;
@@ -32,7 +32,7 @@ export type SurfaceOptions = {
 };
 
 /** What one key sees: made once for each key, and shared by all who show it. */
-export function createSurface(options: SurfaceOptions): Surface {
+export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { client, bulk, origin, key, scopes, known, isOffered, lookUp, onChange } = options;
   const { facts } = known;
   let latest = known;
@@ -93,7 +93,7 @@ export function printKey(key: string | undefined): string {
     .digest("base64url");
 }
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type Surface = {
+export type KeyContext = {
   readonly access: Access;
   /** Asks the deployment, and learns from every answer what the key may do. */
   readonly call: Client["call"];

@@ -1,25 +1,29 @@
 import { advise } from "../results/advice.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
-import { writePreview, type Act } from "./approval-request.ts";
+import { writePreview, type ApprovalRequest } from "./approval-request.ts";
 
-/** How an assistant is told that an act waits for a person, or that the person said no. */
+/** How an assistant is told that a request waits for a person, or that the person said no. */
 
-export function refuseUntilPage(act: Act, url: string, expires_at: number): ToolFailure {
+export function refuseUntilPage(
+  request: ApprovalRequest,
+  url: string,
+  expires_at: number,
+): ToolFailure {
   return new ToolFailure({
     code: "approval_required",
     message: "A person has to approve this first.",
     effect: "none",
     retry: "later",
-    approval: { ...describe(act, expires_at), url },
+    approval: { ...describe(request, expires_at), url },
     next:
       "Give the user approval.url to open in a browser; when they have approved, " +
-      `call ${act.tool} again with the same arguments.`,
+      `call ${request.tool} again with the same arguments.`,
   });
 }
 
 /** Two-step mode: the same call goes through with the token. */
 export function refuseUntilToken(
-  act: Act,
+  request: ApprovalRequest,
   message: string,
   { text: token, expires_at }: { readonly text: string; readonly expires_at: number },
 ): ToolFailure {
@@ -28,19 +32,19 @@ export function refuseUntilToken(
     message,
     effect: "none",
     retry: "now",
-    approval: { ...describe(act, expires_at), token },
+    approval: { ...describe(request, expires_at), token },
     next:
       "Tell the user what approval.preview says; if they agree, " +
-      `call ${act.tool} again with the same arguments and approval set to approval.token.`,
+      `call ${request.tool} again with the same arguments and approval set to approval.token.`,
   });
 }
 
-export function refuseDeclined({ tool }: Act, message: string): ToolFailure {
+export function refuseDeclined({ tool }: ApprovalRequest, message: string): ToolFailure {
   const code = "approval_declined";
   const next = advise(code, { tool });
   return new ToolFailure({ code, message, effect: "none", retry: "never", next });
 }
 
-function describe({ preview }: Act, expires_at: number) {
+function describe({ preview }: ApprovalRequest, expires_at: number) {
   return { preview: writePreview(preview), expires_at: new Date(expires_at).toISOString() };
 }

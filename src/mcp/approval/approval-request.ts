@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../../contract/json.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
-export type Act = {
+export type ApprovalRequest = {
   readonly tool: string;
   readonly args: JsonObject;
   /** The target's UUID. */
@@ -23,8 +23,11 @@ export type Preview = {
 
 export type Fact = { readonly name: string; readonly text: string };
 
-/** Two acts with the same digest are the same act of the same key. */
-export function digestAct({ tool, args, target, state }: Act, keyPrint: string): string {
+/** Two acts with the same digest are the same request of the same key. */
+export function digestRequest(
+  { tool, args, target, state }: ApprovalRequest,
+  keyPrint: string,
+): string {
   return createHash("sha256")
     .update(canonize([keyPrint, tool, args, target, state]))
     .digest("base64url");

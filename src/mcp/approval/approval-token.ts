@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { State } from "../../state/state.ts";
-import type { Act } from "./approval-request.ts";
+import type { ApprovalRequest } from "./approval-request.ts";
 
 /**
- * A sealed approval, as it travels through the client: which one it is, for which act, until when.
+ * An approval as it travels through the client: which one it is, for which request, until when.
  * Anyone may read it and nobody but us can make one.
  */
 export type Sealed = {
@@ -13,7 +13,10 @@ export type Sealed = {
 };
 
 export type Seals = {
-  readonly issue: (act: Act, digest: string) => Promise<{ text: string; expires_at: number }>;
+  readonly issue: (
+    request: ApprovalRequest,
+    digest: string,
+  ) => Promise<{ text: string; expires_at: number }>;
   /** What was sealed, or undefined where the seal is not ours. Its expiry is not looked at. */
   readonly open: (text: string) => Promise<Sealed | undefined>;
   /** True for one taker only, in time, however many come at once. */

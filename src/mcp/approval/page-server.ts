@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
  * A page for a process that serves nothing else: a listener on loopback that is open only while
  * an approval waits.
  */
-export type Listener = {
+export type PageServer = {
   /** Opens an approval's page and answers its address. */
   readonly open: (path: string, id: string) => Promise<string>;
   /** This approval waits no longer. */
@@ -25,7 +25,7 @@ const serverLimits = {
   connectionsCheckingInterval: 1000,
 } as const;
 
-export function createListener(fetch: (request: Request) => Promise<Response>): Listener {
+export function createPageServer(fetch: (request: Request) => Promise<Response>): PageServer {
   const waiting = new Map<string, NodeJS.Timeout>();
   let listening: Promise<Server> | undefined;
 

@@ -29,7 +29,7 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  { surface, gate, report }: ServerOptions,
+  { keyContext, gate, report }: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
@@ -39,13 +39,22 @@ export async function answerCall(
   // Earlier revisions have no such answer to a call.
   const takesTasks = isModern && canTakeTasks(capabilities);
   let task: Task | undefined;
-  const goOn = takesTasks ? (going: Task) => (task = going) : undefined;
+  const answerWithTask = takesTasks ? (going: Task) => (task = going) : undefined;
   const tellProgress = prepareProgress(context);
   let answer = readAnswer(context);
   for (let questions = 0; ; questions += 1) {
     try {
       const person = { canAnswer, answer };
-      const able = { surface, gate, person, signal, showsViews, goOn, tellProgress, report };
+      const able = {
+        keyContext,
+        gate,
+        person,
+        signal,
+        showsViews,
+        answerWithTask,
+        tellProgress,
+        report,
+      };
       const result = await callTool(tool, given, able);
       return task === undefined ? result : answerTask(task);
     } catch (error) {

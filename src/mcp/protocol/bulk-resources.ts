@@ -1,5 +1,5 @@
 import type { Plan } from "../../state/plans.ts";
-import { makeInert } from "../../text/show-hidden.ts";
+import { showHiddenIn } from "../../text/show-hidden.ts";
 import { presentRow } from "../tools/bulk/show-job.ts";
 import { readBulkUri, writePlanUri } from "../tools/bulk/uris.ts";
 import { listVisible } from "../tools/toolbox.ts";
@@ -12,8 +12,8 @@ type Page = { readonly uri: string; readonly mimeType: string; readonly text: st
 const rowsPerPage = 100;
 
 /** Those of them that this configuration and this key have a tool for. */
-export function listBulkTemplates({ toolbox, surface }: ServerOptions) {
-  const names = new Set(listVisible(toolbox, surface).map(({ name }) => name));
+export function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
+  const names = new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
   return Object.entries(templates).flatMap(([tool, template]) =>
     names.has(tool) ? [template] : [],
   );
@@ -40,8 +40,8 @@ export async function readBulkPage(uri: string, options: ServerOptions): Promise
   const asked = readBulkUri(uri);
   if (asked === undefined) return undefined;
   const { kind, id, page } = asked;
-  const { bulk } = options.surface;
-  const owner = options.surface;
+  const { bulk } = options.keyContext;
+  const owner = options.keyContext;
   if (kind === "plans") {
     const plan = await bulk.findPlan(id, owner);
     if (plan === undefined) return undefined;
@@ -52,10 +52,10 @@ export async function readBulkPage(uri: string, options: ServerOptions): Promise
   return found && { uri, mimeType: found.type, text: found.text };
 }
 
-async function writeRows(plan: Plan, page: number, { surface }: ServerOptions): Promise<string> {
+async function writeRows(plan: Plan, page: number, { keyContext }: ServerOptions): Promise<string> {
   const from = (page - 1) * rowsPerPage;
-  const rows = await surface.bulk.listRows(plan, { from, limit: rowsPerPage });
+  const rows = await keyContext.bulk.listRows(plan, { from, limit: rowsPerPage });
   const isLast = rows.length < rowsPerPage;
   const next = isLast ? {} : { next: writePlanUri(plan.id, page + 1) };
-  return JSON.stringify(makeInert({ rows: rows.map(presentRow), ...next }));
+  return JSON.stringify(showHiddenIn({ rows: rows.map(presentRow), ...next }));
 }

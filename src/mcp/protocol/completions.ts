@@ -5,7 +5,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { readRows } from "../results/present-body.ts";
-import type { Guard } from "./hide-errors.ts";
+import type { HideErrors } from "./hide-errors.ts";
 import { listShown, writeTemplate } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -19,11 +19,15 @@ const appArguments: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ["package_name", contract.androidApps.index],
 ]);
 
-export function serveCompletions(server: Server, options: ServerOptions, guard: Guard): void {
-  const { access, call, renew } = options.surface;
+export function serveCompletions(
+  server: Server,
+  options: ServerOptions,
+  hideErrors: HideErrors,
+): void {
+  const { access, call, renew } = options.keyContext;
   server.setRequestHandler(
     "completion/complete",
-    guard(async (request, { mcpReq: { signal } }) => {
+    hideErrors(async (request, { mcpReq: { signal } }) => {
       const { ref, argument } = request.params;
       await renew();
       const index =

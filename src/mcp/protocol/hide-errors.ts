@@ -2,12 +2,12 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { describeFault } from "../results/tool-failure.ts";
 
 /** Wraps what answers a client, so that nothing of an unexpected error reaches it. */
-export type Guard = <Args extends readonly unknown[], Result>(
+export type HideErrors = <Args extends readonly unknown[], Result>(
   answer: (...args: Args) => Result | Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
 
 /** `report` notes an error where the operator looks, and answers its reference. */
-export function createGuard(report: (error: unknown) => string): Guard {
+export function createErrorHider(report: (error: unknown) => string): HideErrors {
   return (answer) =>
     async (...args) => {
       try {

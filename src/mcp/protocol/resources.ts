@@ -3,14 +3,14 @@ import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { budgets, limits, paging } from "../../contract/policy.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { makeInert } from "../../text/show-hidden.ts";
+import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
 import { templateView, viewType } from "../tools/templates/view.ts";
 import { listVisible } from "../tools/toolbox.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
-import type { Guard } from "./hide-errors.ts";
+import type { HideErrors } from "./hide-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What can be read by address: the key's access, the API's limits, and each resource. */
@@ -46,8 +46,8 @@ const shown: readonly Endpoint[] = [
 ];
 
 /** Those of them that this configuration and this key have a tool for. */
-export function listShown({ toolbox, surface }: ServerOptions): readonly Endpoint[] {
-  const names = new Set(listVisible(toolbox, surface).map(({ name }) => name));
+export function listShown({ toolbox, keyContext }: ServerOptions): readonly Endpoint[] {
+  const names = new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
   return shown.filter(({ tool }) => names.has(tool));
 }
 
@@ -55,33 +55,37 @@ export function writeTemplate({ path }: Endpoint): string {
   return `waypost:/${path.replace(idParameter, "{id}")}`;
 }
 
-export function serveResources(server: Server, options: ServerOptions, guard: Guard): void {
+export function serveResources(
+  server: Server,
+  options: ServerOptions,
+  hideErrors: HideErrors,
+): void {
   server.setRequestHandler("resources/list", () => ({
     resources: hasView(options) ? [...fixed, describeView()] : fixed,
   }));
   const listTemplates = async () => {
-    await options.surface.renew();
+    await options.keyContext.renew();
     const templates = [...listShown(options).map(describeTemplate), ...listBulkTemplates(options)];
     return { resourceTemplates: templates };
   };
-  server.setRequestHandler("resources/templates/list", guard(listTemplates));
+  server.setRequestHandler("resources/templates/list", hideErrors(listTemplates));
   server.setRequestHandler(
     "resources/read",
-    guard(async (request, { mcpReq }) => {
+    hideErrors(async (request, { mcpReq }) => {
       const { uri } = request.params;
-      await options.surface.renew();
+      await options.keyContext.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
       const page = await readBulkPage(uri, options);
       if (page !== undefined) return { contents: [page] };
       const value = await readResource(uri, options, mcpReq.signal);
-      return { contents: [{ uri, mimeType, text: JSON.stringify(makeInert(value)) }] };
+      return { contents: [{ uri, mimeType, text: JSON.stringify(showHiddenIn(value)) }] };
     }),
   );
 }
 
 /** A view is there for whoever has its tool. */
-function hasView({ toolbox, surface }: ServerOptions): boolean {
-  return listVisible(toolbox, surface).some(({ view }) => view === templateView.uri);
+function hasView({ toolbox, keyContext }: ServerOptions): boolean {
+  return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }
 
 function describeView() {
@@ -111,8 +115,8 @@ async function readResource(
   options: ServerOptions,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { surface, toolbox } = options;
-  if (uri === accessUri) return { access: describeAccess(surface, toolbox.tools) };
+  const { keyContext, toolbox } = options;
+  if (uri === accessUri) return { access: describeAccess(keyContext, toolbox.tools) };
   if (uri === limitsUri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];
   const endpoint = shown.find(({ path }) => path === `/${folder}/${idParameter}`);

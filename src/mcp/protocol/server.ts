@@ -10,7 +10,7 @@ import type { Tool } from "../tools/tool.ts";
 import { listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall } from "./answer-call.ts";
 import { serveCompletions } from "./completions.ts";
-import { createGuard } from "./hide-errors.ts";
+import { createErrorHider } from "./hide-errors.ts";
 import { servePrompts } from "./prompts.ts";
 import { serveResources } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -27,9 +27,9 @@ const unfinished =
   "plan_id goes on with it.";
 
 export function createServer(options: ServerOptions): Server {
-  const { toolbox, surface, version } = options;
+  const { toolbox, keyContext, version } = options;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
-  const isUnfinished = appliesPlans && surface.bulk.hasUnfinished(surface.key_print);
+  const isUnfinished = appliesPlans && keyContext.bulk.hasUnfinished(keyContext.key_print);
   const server = new Server(
     { name: "waypost", title: "Waypost", version },
     {
@@ -47,29 +47,29 @@ export function createServer(options: ServerOptions): Server {
       jsonSchemaValidator: { getValidator: () => acceptAll },
     },
   );
-  const guard = createGuard(options.report);
+  const hideErrors = createErrorHider(options.report);
   const listTools = async () => {
-    await surface.renew();
-    return { tools: describeTools(listVisible(toolbox, surface)) };
+    await keyContext.renew();
+    return { tools: describeTools(listVisible(toolbox, keyContext)) };
   };
-  server.setRequestHandler("tools/list", guard(listTools));
+  server.setRequestHandler("tools/list", hideErrors(listTools));
   server.setRequestHandler(
     "tools/call",
-    guard(async (request, context) => {
+    hideErrors(async (request, context) => {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
       if (tool === undefined) throw refuseUnknown(toolbox, name);
-      await surface.renew();
+      await keyContext.renew();
       const answered = answerCall(server, tool, given, context, options);
       // Beside the first call, never before it.
-      void surface.explore();
+      void keyContext.explore();
       return answered;
     }),
   );
-  if (appliesPlans) serveTasks(server, options, guard);
-  serveResources(server, options, guard);
+  if (appliesPlans) serveTasks(server, options, hideErrors);
+  serveResources(server, options, hideErrors);
   servePrompts(server);
-  serveCompletions(server, options, guard);
+  serveCompletions(server, options, hideErrors);
   return server;
 }
 

@@ -7,20 +7,20 @@ import {
 import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
 import { describeTask } from "../results/job-task.ts";
-import { present } from "../results/tool-result.ts";
+import { toCallResult } from "../results/tool-result.ts";
 import { presentJobPage } from "../tools/bulk/show-job.ts";
-import type { Guard } from "./hide-errors.ts";
+import type { HideErrors } from "./hide-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** Jobs as tasks: one family of methods of the protocol. */
 
 const params = z.object({ taskId: z.string() });
 
-export function serveTasks(server: Server, options: ServerOptions, guard: Guard): void {
-  const { bulk } = options.surface;
+export function serveTasks(server: Server, options: ServerOptions, hideErrors: HideErrors): void {
+  const { bulk } = options.keyContext;
 
   async function find(taskId: string): Promise<Job> {
-    const job = await bulk.findJob(taskId, options.surface);
+    const job = await bulk.findJob(taskId, options.keyContext);
     if (job !== undefined) return job;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, "There is no such task.");
   }
@@ -31,7 +31,7 @@ export function serveTasks(server: Server, options: ServerOptions, guard: Guard)
     if (task.status !== "completed") return task;
     // What the call would have answered, had it waited.
     const shown = { job: await presentJobPage(job, bulk) };
-    return { ...task, result: present(shown) };
+    return { ...task, result: toCallResult(shown) };
   };
   const cancelTask = async ({ taskId }: z.output<typeof params>): Promise<Result> => {
     await bulk.cancel(await find(taskId));
@@ -42,7 +42,7 @@ export function serveTasks(server: Server, options: ServerOptions, guard: Guard)
     await find(taskId);
     return {};
   };
-  server.setRequestHandler("tasks/get", { params }, guard(getTask));
-  server.setRequestHandler("tasks/cancel", { params }, guard(cancelTask));
-  server.setRequestHandler("tasks/update", { params }, guard(updateTask));
+  server.setRequestHandler("tasks/get", { params }, hideErrors(getTask));
+  server.setRequestHandler("tasks/cancel", { params }, hideErrors(cancelTask));
+  server.setRequestHandler("tasks/update", { params }, hideErrors(updateTask));
 }

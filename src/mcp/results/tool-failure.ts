@@ -31,7 +31,7 @@ export const failureSchema = z.object({
 });
 export type Failure = z.output<typeof failureSchema>;
 
-/** A key that may act may still lack the right to look. */
+/** A key that may act may still lack the right to read. */
 const blinding: ReadonlySet<Code> = new Set([
   "scope_missing",
   "role_required",
@@ -40,7 +40,7 @@ const blinding: ReadonlySet<Code> = new Set([
 ]);
 
 /** Undefined for what the key may not read, which keeps nobody from acting. */
-export async function look<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
   } catch (error) {

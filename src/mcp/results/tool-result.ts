@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../contract/json.ts";
-import { makeInert } from "../../text/show-hidden.ts";
+import { showHiddenIn } from "../../text/show-hidden.ts";
 
 /** What came of a call, in the form in which a client gets it. */
 
@@ -15,12 +15,12 @@ export const viewData = "waypost/view";
 const noExtras: Extras = { pictures: [], views: [] };
 
 /** The same JSON twice: some clients show their model only the one, some only the other. */
-export function present(
+export function toCallResult(
   result: JsonObject,
   { pictures, views }: Extras = noExtras,
 ): CallToolResult {
   // What goes in as an object comes out as one.
-  const structuredContent = makeInert(result) as Record<string, unknown>;
+  const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
   return {
     // What only the view gets, which shows it to a person: no model reads it.

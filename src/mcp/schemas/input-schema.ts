@@ -143,13 +143,13 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 }
 
 /** The schema with the texts of its fields and without them, each made when first asked for. */
-export function publishBoth(
+export function buildBothSchemas(
   fields: () => Fields,
   silent: readonly string[],
   terseFields = fields,
 ): (isTerse: boolean) => JsonObject {
-  const full = once(() => publishInput(fields()));
-  const terse = once(() => publishInput(terseFields(), silent));
+  const full = once(() => buildInputSchema(fields()));
+  const terse = once(() => buildInputSchema(terseFields(), silent));
   return (isTerse) => (isTerse ? terse() : full());
 }
 
@@ -157,7 +157,7 @@ export function publishBoth(
  * The schema as a client reads it. Short, for a model pays for every word. Fields that are
  * `silent` have their texts elsewhere.
  */
-function publishInput(fields: Fields, silent: readonly string[] = []): JsonObject {
+function buildInputSchema(fields: Fields, silent: readonly string[] = []): JsonObject {
   const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
   const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,

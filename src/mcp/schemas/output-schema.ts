@@ -14,13 +14,13 @@ type Shape = Readonly<Record<string, z.ZodType>>;
  * What a tool answers, as JSON Schema: its result or the one shape of every failure, for a client
  * throws away what the schema does not cover. Fields that a deployment adds are welcome.
  */
-export function publishOutput(result: Shape): JsonObject {
+export function buildOutputSchema(result: Shape): JsonObject {
   const [main = ""] = Object.keys(result);
   return coverFailure(main, writeMembers({ ...result, error: failureSchema }));
 }
 
 /** The same for a page, whose rows may lack any of their fields but the id. */
-export function publishPage(name: string, row: z.ZodType, rest: Shape): JsonObject {
+export function buildPageSchema(name: string, row: z.ZodType, rest: Shape): JsonObject {
   const { row: whole, ...others } = writeMembers({ row, ...rest, error: failureSchema });
   const rows = { type: "array", items: { ...whole, required: ["id"] } };
   return coverFailure(name, { [name]: rows, ...others });

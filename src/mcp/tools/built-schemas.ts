@@ -21,7 +21,7 @@ type Schemas = {
 };
 
 /** The same tools, with the schemas that are there already. */
-export function takePublished(tools: readonly Tool[], mode: Mode): readonly Tool[] {
+export function takeBuiltSchemas(tools: readonly Tool[], mode: Mode): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
   const text = WAYPOST_SCHEMAS[mode === "two-step" ? mode : "guarded"];
   // The build wrote it with `writeSchemas`.

@@ -2,25 +2,25 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import type { Surface } from "../access/key-context.ts";
+import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
 import { PersonAsked, type Person } from "../approval/ask-person.ts";
 import type { Gate } from "../approval/require-approval.ts";
 import { advise } from "../results/advice.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
-import { present, type Extras } from "../results/tool-result.ts";
+import { toCallResult, type Extras } from "../results/tool-result.ts";
 import type { Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
-  readonly surface: Surface;
+  readonly keyContext: KeyContext;
   readonly gate: Gate;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
   /** Whether the client has room for the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: told of what goes on after the call. */
-  readonly goOn?: ((task: Task) => unknown) | undefined;
+  readonly answerWithTask?: ((task: Task) => unknown) | undefined;
   readonly tellProgress?: (progress: Progress) => unknown;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
@@ -36,11 +36,11 @@ export async function callTool(
   context: CallContext,
 ): Promise<CallToolResult> {
   try {
-    const denied = tool.readAccess(context.surface.access);
+    const denied = tool.readAccess(context.keyContext.access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
     const args = tool.check(given);
     const extras: Extras = { pictures: [], views: [] };
-    return present(await runTool(tool, args, context, extras), extras);
+    return toCallResult(await runTool(tool, args, context, extras), extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
@@ -54,20 +54,20 @@ function runTool(
   context: CallContext,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
-  const { surface, gate, signal, showsViews = false } = context;
+  const { keyContext, gate, signal, showsViews = false } = context;
   const token = args["approval"];
   const person = { ...context.person, token: typeof token === "string" ? token : undefined };
   return tool.run(args, {
-    surface,
+    keyContext,
     signal,
     ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
-    approve: (act) => gate.pass(act, surface.key_print, person),
-    attach: (picture) => pictures.push(picture),
+    approve: (act) => gate.pass(act, keyContext.key_print, person),
+    attachPicture: (picture) => pictures.push(picture),
     showsViews,
     attachView: (data) => views.push(data),
     tellProgress: (progress) => context.tellProgress?.(progress),
-    takesTasks: context.goOn !== undefined,
-    goOn: (task) => context.goOn?.(task),
+    takesTasks: context.answerWithTask !== undefined,
+    answerWithTask: (task) => context.answerWithTask?.(task),
   });
 }
 
@@ -75,11 +75,11 @@ async function ask<E extends Endpoint>(
   tool: string,
   endpoint: E,
   input: Input<E>,
-  { surface, signal }: CallContext,
+  { keyContext, signal }: CallContext,
 ): Promise<Output<E>> {
-  const isListed = surface.access.read(findKind(endpoint).index).state !== "denied";
+  const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    return await surface.call(endpoint, input, signal);
+    return await keyContext.call(endpoint, input, signal);
   } catch (error) {
     throw explainEnd({ tool, endpoint, isListed }, error);
   }
@@ -101,5 +101,5 @@ function explainInternal({ name, effect, annotations }: Tool, message: string): 
 }
 
 function fail(error: Failure): CallToolResult {
-  return { ...present({ error }), isError: true };
+  return { ...toCallResult({ error }), isError: true };
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Surface } from "../access/key-context.ts";
+import type { KeyContext } from "../access/key-context.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
-import { publishBoth } from "../schemas/input-schema.ts";
+import { buildBothSchemas } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
-import { publishOutput } from "../schemas/output-schema.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { annotate, type Tool } from "./tool.ts";
 
 const input = z.strictObject({});
@@ -32,18 +32,18 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
-    inputSchema: publishBoth(() => ({}), []),
-    outputSchema: once(() => publishOutput(result)),
+    inputSchema: buildBothSchemas(() => ({}), []),
+    outputSchema: once(() => buildOutputSchema(result)),
     readAccess: () => ({ state: "granted" }),
     check: (given) => checkArguments(name, input, given),
-    run: async (_, { surface }) => {
-      await surface.explore();
-      return { access: describeAccess(surface, listTools()) };
+    run: async (_, { keyContext }) => {
+      await keyContext.explore();
+      return { access: describeAccess(keyContext, listTools()) };
     },
   };
 }
 
-export function describeAccess({ access }: Surface, tools: readonly Tool[]): JsonObject {
+export function describeAccess({ access }: KeyContext, tools: readonly Tool[]): JsonObject {
   return {
     kind: access.readKind(),
     tools: tools.map((tool) => {

@@ -11,9 +11,9 @@ import { explainVisits, explanation } from "../../visit/explain-visits.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
-import { buildInput, listFields, publishBoth, type Fields } from "../schemas/input-schema.ts";
+import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
-import { publishOutput } from "../schemas/output-schema.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { findTarget } from "./endpoints/find-target.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
@@ -35,13 +35,13 @@ export function createExplainLink(): Tool {
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
     like: { what: "Fields", tool: links.create.tool },
-    inputSchema: publishBoth(fields, Object.keys(links.create.body.shape)),
-    outputSchema: once(() => publishOutput(explanation.shape)),
+    inputSchema: buildBothSchemas(fields, Object.keys(links.create.body.shape)),
+    outputSchema: once(() => buildOutputSchema(explanation.shape)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
-      const { linkHost, hasSecondHost, linkInReferrer } = call.surface;
+      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext;
       const path = link.path ?? "";
       const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {

@@ -2,8 +2,8 @@ import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Group } from "../../contract/resource-kind.ts";
 import type { Access, Reading } from "../access/key-access.ts";
-import type { Surface } from "../access/key-context.ts";
-import type { Act } from "../approval/approval-request.ts";
+import type { KeyContext } from "../access/key-context.ts";
+import type { ApprovalRequest } from "../approval/approval-request.ts";
 import type { Task } from "../results/job-task.ts";
 import type { Picture } from "../results/tool-result.ts";
 
@@ -50,21 +50,21 @@ export type Progress = {
 
 /** One call of a tool. */
 export type Call = {
-  readonly surface: Surface;
+  readonly keyContext: KeyContext;
   readonly signal: AbortSignal;
   /** Asks the deployment; what it refuses arrives as a ToolFailure, and is learned from. */
   readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
   /** Returns when a person has approved of this very act; leaves by throwing when not. */
-  readonly approve: (act: Act) => Promise<void>;
+  readonly approve: (act: ApprovalRequest) => Promise<void>;
   /** Shows a picture beside the result, if there is to be a result. */
-  readonly attach: (picture: Picture) => unknown;
+  readonly attachPicture: (picture: Picture) => unknown;
   /** Whether the client has room for a tool's view, and what the view is given then. */
   readonly showsViews: boolean;
   readonly attachView: (data: JsonObject) => unknown;
   readonly tellProgress: (progress: Progress) => unknown;
   /** Whether the client takes a task for an answer, and the task that goes on after this call. */
   readonly takesTasks: boolean;
-  readonly goOn: (task: Task) => unknown;
+  readonly answerWithTask: (task: Task) => unknown;
 };
 
 export function annotate({

@@ -1,9 +1,9 @@
 import { groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Surface } from "../access/key-context.ts";
+import type { KeyContext } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
-import { takePublished } from "./built-schemas.ts";
+import { takeBuiltSchemas } from "./built-schemas.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
 import { createPlanLinks } from "./bulk/plan-links.ts";
@@ -40,7 +40,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createExplainLink(),
     createExplainAccess(() => tools),
   ];
-  const all = takePublished(made, mode);
+  const all = takeBuiltSchemas(made, mode);
   const isChosen = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
@@ -52,7 +52,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
 }
 
 /** What a key sees of them: a tool that it may never use is not there. */
-export function listVisible({ tools }: Toolbox, { access }: Surface): readonly Tool[] {
+export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonly Tool[] {
   return tools.filter((tool) => tool.readAccess(access).state !== "denied");
 }
 
@@ -60,9 +60,13 @@ export function listVisible({ tools }: Toolbox, { access }: Surface): readonly T
  * Tells of tools that come or go. What is learned of a key mostly changes nothing that can be
  * seen, and a client that is told of a change reads the whole list again.
  */
-export function watchVisible(toolbox: Toolbox, surface: Surface, notify: () => void): () => void {
+export function watchVisible(
+  toolbox: Toolbox,
+  keyContext: KeyContext,
+  notify: () => void,
+): () => void {
   const list = () =>
-    listVisible(toolbox, surface)
+    listVisible(toolbox, keyContext)
       .map(({ name }) => name)
       .join();
   let last = list();

@@ -8,10 +8,15 @@ import {
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import { describeFault } from "../results/tool-failure.ts";
-import type { Running } from "./in-flight.ts";
-import { createDoors, type Caller, type Door, type DoorOptions } from "./key-connections.ts";
+import type { InFlight } from "./in-flight.ts";
+import {
+  createConnections,
+  type Caller,
+  type KeyConnections,
+  type ConnectionOptions,
+} from "./key-connections.ts";
 import { messageBytes } from "./message-size.ts";
-import { watchEnd } from "./response-end.ts";
+import { onResponseEnd } from "./response-end.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
@@ -20,7 +25,7 @@ export type McpHttp = {
   readonly close: (patience_ms: number) => Promise<void>;
 };
 
-export type HttpOptions = DoorOptions & {
+export type HttpOptions = ConnectionOptions & {
   /** Who shows this bearer token, or undefined for nobody. */
   readonly identify: (token: string) => Promise<Caller | undefined>;
   /** The host names that this server answers to; a page elsewhere could name any other. */
@@ -38,7 +43,7 @@ const REFUSED = -32001;
 export function createMcpHttp(options: HttpOptions): McpHttp {
   const { identify, report } = options;
   const hostnames = [...options.hostnames];
-  const doors = createDoors(options);
+  const connections = createConnections(options);
   let isClosed = false;
 
   return {
@@ -50,9 +55,9 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
       }
     },
     close: async (patience_ms) => {
-      await doors.settle(patience_ms);
+      await connections.finish(patience_ms);
       isClosed = true;
-      await doors.close();
+      await connections.close();
     },
   };
 
@@ -66,13 +71,13 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     const caller = token === undefined ? undefined : await identify(token);
     if (caller === undefined) return refuseStranger(token !== undefined);
     if (isClosed) return refuseForNow("Waypost is stopping.");
-    const door = doors.find(caller);
+    const door = connections.find(caller);
     if (request.method === "POST") return receive(door, request);
     return track(door.listeners, () => door.sessions.fetch(request, undefined));
   }
 }
 
-async function receive(door: Door, request: Request): Promise<Response> {
+async function receive(door: KeyConnections, request: Request): Promise<Response> {
   if (door.calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
   const reading = {};
   door.calls.begin(reading);
@@ -93,12 +98,15 @@ function isListen(body: unknown): boolean {
 }
 
 /** Counts an exchange from here until its answer is over. */
-async function track(running: Running<object>, answer: () => Promise<Response>): Promise<Response> {
+async function track(
+  running: InFlight<object>,
+  answer: () => Promise<Response>,
+): Promise<Response> {
   const exchange = {};
   running.begin(exchange);
   const end = () => running.end(exchange);
   try {
-    return watchEnd(await answer(), end);
+    return onResponseEnd(await answer(), end);
   } catch (error) {
     end();
     throw error;

@@ -1,13 +1,13 @@
 /** What was begun and is not over yet, so that a stop can wait for it. */
-export type Running<Id> = {
+export type InFlight<Id> = {
   readonly begin: (id: Id) => void;
   readonly end: (id: Id) => void;
   readonly count: () => number;
   /** Resolves when nothing runs any more, or the patience is over. */
-  readonly settle: (patience_ms: number) => Promise<void>;
+  readonly finish: (patience_ms: number) => Promise<void>;
 };
 
-export function createRunning<Id>(): Running<Id> {
+export function trackInFlight<Id>(): InFlight<Id> {
   const ids = new Set<Id>();
   let onIdle: (() => void) | undefined;
   return {
@@ -17,7 +17,7 @@ export function createRunning<Id>(): Running<Id> {
       if (ids.size === 0) onIdle?.();
     },
     count: () => ids.size,
-    settle: async (patience_ms) => {
+    finish: async (patience_ms) => {
       if (ids.size === 0) return;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, patience_ms);

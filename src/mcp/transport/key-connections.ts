@@ -1,91 +1,91 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { printKey, type KnownKey, type Surface } from "../access/key-context.ts";
+import { printKey, type KnownKey, type KeyContext } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
-import { createRunning, type Running } from "./in-flight.ts";
-import { createSessions, type Sessions } from "./legacy-sessions.ts";
+import { createSessions, type Sessions } from "./earlier-sessions.ts";
+import { trackInFlight, type InFlight } from "./in-flight.ts";
 
 /** A caller that was let in: the API key that acts for it, and what is known of that key. */
 export type Caller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** What one key has here: nothing of it is ever shared with another key. */
-export type Door = {
+export type KeyConnections = {
   readonly modern: McpHttpHandler;
   readonly sessions: Sessions;
   /** Exchanges that are going to be answered, and those that only listen. */
-  readonly calls: Running<object>;
-  readonly listeners: Running<object>;
+  readonly calls: InFlight<object>;
+  readonly listeners: InFlight<object>;
 };
 
-export type DoorOptions = {
+export type ConnectionOptions = {
   readonly toolbox: Toolbox;
-  readonly createSurface: (caller: Caller, onChange: () => void) => Surface;
-  readonly createServer: (surface: Surface) => Server;
+  readonly createKeyContext: (caller: Caller, onChange: () => void) => KeyContext;
+  readonly createServer: (keyContext: KeyContext) => Server;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 };
 
-export type Doors = {
-  readonly find: (caller: Caller) => Door;
-  readonly settle: (patience_ms: number) => Promise<void>;
+export type Connections = {
+  readonly find: (caller: Caller) => KeyConnections;
+  readonly finish: (patience_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-const mostDoors = 1000;
+const mostKeys = 1000;
 /** Of one key, as with sessions. */
 const mostSubscriptions = 100;
 
-export function createDoors(options: DoorOptions): Doors {
-  // The one that was used last stands last.
-  const doors = new Map<string, Door>();
+export function createConnections(options: ConnectionOptions): Connections {
+  // The key that was used last stands last.
+  const byKey = new Map<string, KeyConnections>();
 
   return {
     find: (caller) => {
       const print = printKey(caller.key);
-      const door = doors.get(print) ?? openDoor(caller, options);
-      doors.delete(print);
-      doors.set(print, door);
-      if (doors.size > mostDoors) closeIdle(door);
-      return door;
+      const found = byKey.get(print) ?? openConnections(caller, options);
+      byKey.delete(print);
+      byKey.set(print, found);
+      if (byKey.size > mostKeys) closeIdle(found);
+      return found;
     },
-    settle: async (patience_ms) => {
-      await Promise.all([...doors.values()].map(({ calls }) => calls.settle(patience_ms)));
+    finish: async (patience_ms) => {
+      await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(patience_ms)));
     },
     close: async () => {
-      await Promise.all([...doors.values()].map(close));
+      await Promise.all([...byKey.values()].map(close));
     },
   };
 
-  /** Where nobody is behind any of them, there are more than that. */
-  function closeIdle(current: Door): void {
-    const idle = [...doors].find(([, door]) => door !== current && isIdle(door));
+  /** Where no key is idle, more than that stay open. */
+  function closeIdle(current: KeyConnections): void {
+    const idle = [...byKey].find(([, one]) => one !== current && isIdle(one));
     if (idle === undefined) return;
-    doors.delete(idle[0]);
+    byKey.delete(idle[0]);
     void close(idle[1]);
   }
 }
 
-function isIdle({ sessions, calls, listeners }: Door): boolean {
+function isIdle({ sessions, calls, listeners }: KeyConnections): boolean {
   return calls.count() + listeners.count() + sessions.count() === 0;
 }
 
-function openDoor(caller: Caller, options: DoorOptions): Door {
-  const { toolbox, createSurface, createServer, clock, onError } = options;
-  const surface = createSurface(caller, () => onChange());
-  const create = () => createServer(surface);
+function openConnections(caller: Caller, options: ConnectionOptions): KeyConnections {
+  const { toolbox, createKeyContext, createServer, clock, onError } = options;
+  const keyContext = createKeyContext(caller, () => onChange());
+  const create = () => createServer(keyContext);
   const modern = createMcpHandler(create, {
     legacy: "reject",
     maxSubscriptions: mostSubscriptions,
     onerror: onError,
   });
   const sessions = createSessions(create, clock);
-  const onChange = watchVisible(toolbox, surface, () => {
+  const onChange = watchVisible(toolbox, keyContext, () => {
     modern.notify.toolsChanged();
     sessions.notifyToolsChanged();
   });
-  return { modern, sessions, calls: createRunning(), listeners: createRunning() };
+  return { modern, sessions, calls: trackInFlight(), listeners: trackInFlight() };
 }
 
-async function close({ modern, sessions }: Door): Promise<void> {
+async function close({ modern, sessions }: KeyConnections): Promise<void> {
   await Promise.all([modern.close(), sessions.close()]);
 }

@@ -2,7 +2,7 @@
  * Tells once when an answer is over: its last byte is out, or nobody reads on. One that is no
  * stream of events is over as it stands.
  */
-export function watchEnd(response: Response, onEnd: () => void): Response {
+export function onResponseEnd(response: Response, onEnd: () => void): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
     onEnd();

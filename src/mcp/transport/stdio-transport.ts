@@ -7,7 +7,7 @@ import {
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { createRunning } from "./in-flight.ts";
+import { trackInFlight } from "./in-flight.ts";
 import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 
@@ -20,7 +20,7 @@ export type StdioTransport = Transport & {
   /** Resolves when no more input comes: at its end, or when the output has nobody to read it. */
   readonly ended: Promise<void>;
   /** Resolves when every request that came in is answered, or the patience is over. */
-  readonly settle: (patience_ms: number) => Promise<void>;
+  readonly finish: (patience_ms: number) => Promise<void>;
 };
 
 type StdioOptions = {
@@ -43,7 +43,7 @@ const tooLong: Refusal = {
 };
 
 export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
-  const running = createRunning<Id>();
+  const running = trackInFlight<Id>();
   const writeLine = createLineWriter(output);
   let finish: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (finish = resolve));
@@ -68,7 +68,7 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
       return Promise.resolve();
     },
     ended,
-    settle: running.settle,
+    finish: running.finish,
   };
   return transport;
 

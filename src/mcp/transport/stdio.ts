@@ -23,7 +23,7 @@ export async function serveOverStdio(options: StdioOptions): Promise<void> {
   const transport = createStdioTransport({ input, output, onRefused });
   const handle = serveStdio(createServer, { transport, onerror: onError });
   await Promise.race([transport.ended, stopped]);
-  await transport.settle(patience_ms);
+  await transport.finish(patience_ms);
   await handle.close();
   input.destroy();
 }

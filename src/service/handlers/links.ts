@@ -6,12 +6,12 @@ import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
 import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
-import { settleClicks, settleClicksAt } from "../settle-clicks.ts";
-import { changeLink, makeLink } from "../write-link.ts";
+import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
+import { changeLink, createLink } from "../write-link.ts";
 
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
-    await settleClicks(call);
+    await waitForClicks(call);
     const { items, meta } = await listLinks(
       readTenant(call),
       call.services.store.counts,
@@ -21,12 +21,12 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   },
 
   create: async (call) => ({
-    body: await writeTenant(call, (tenant) => makeLink(tenant, call, call.body)),
+    body: await writeTenant(call, (tenant) => createLink(tenant, call, call.body)),
   }),
 
   upsert: async (call) => {
     const path = normalizePath(call.body.path ?? "");
-    await settleClicksAt(call, path);
+    await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
       if (path !== undefined && isBlank(path)) {
         throw badRequest(messages.parameter_missing("path"));
@@ -35,7 +35,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const known = isSound ? await findLinkAt(tenant, path) : undefined;
       // A path that is another link's shortened path is taken; it names no link of its own.
       if (known === undefined || known.path !== path) {
-        return { status: 201, body: await makeLink(tenant, call, call.body) };
+        return { status: 201, body: await createLink(tenant, call, call.body) };
       }
       requireScope(call.caller, links.upsert.overwrite_scope);
       return { body: await changeLink(tenant, call, known, call.body) };
@@ -43,14 +43,14 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   },
 
   show: async (call) => {
-    await settleClicks(call, call.params.id);
+    await waitForClicks(call, call.params.id);
     const link = await findLink(readTenant(call), call.params.id);
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };
   },
 
   update: async (call) => {
-    await settleClicks(call, call.params.id);
+    await waitForClicks(call, call.params.id);
     const body = await writeTenant(call, async (tenant) => {
       const before = await findLink(tenant, call.params.id);
       if (before === undefined) throw notFound(messages.link_not_found);

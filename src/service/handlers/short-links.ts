@@ -8,21 +8,21 @@ import { findLink, findLinkAt, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
-import { settleClicksAt } from "../settle-clicks.ts";
-import { claimCode, codeLength, makeLink } from "../write-link.ts";
+import { waitForClicksAt } from "../wait-for-clicks.ts";
+import { claimCode, codeLength, createLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = readPrefix(call.body.prefix ?? "");
     const address = readAddress(call.body.url ?? "", "errors");
-    await settleClicksAt(call, normalizePath(address.pathname));
+    await waitForClicksAt(call, normalizePath(address.pathname));
     return {
       body: await writeTenant(call, async (tenant) => {
         const project = await findHostedProject(tenant.db, call.services, address);
         const isOwn = project?.id === tenant.projectId && address.pathname !== "/";
         return isOwn
           ? shortenOwn(tenant, call, address, prefix)
-          : makeLink(tenant, call, { url: call.body.url }, shortened(prefix));
+          : createLink(tenant, call, { url: call.body.url }, shortened(prefix));
       }),
     };
   },
@@ -34,7 +34,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     // No project and no link have an empty id.
     const tenant = { db, projectId: project?.id ?? "" };
     const id = (await findVisited(tenant, address))?.id ?? "";
-    await services.settleClicks?.(tenant.projectId, id);
+    await services.waitForClicks?.(tenant.projectId, id);
     const link = await findLink(tenant, id);
     if (link === undefined) throw notFound(messages.link_not_found);
     return { body: link };

@@ -22,7 +22,7 @@ import type { VirtualTime } from "./virtual-time.ts";
  * The network before a real service, and its door: every request goes by here, meets what the
  * seed has for it, and what the service does with it is written down.
  */
-export type Door = {
+export type KeyConnections = {
   /** The way in for a process; what it had sent may arrive all the same when it has gone. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
   /** How often something goes wrong from now on, from 0 to 1, and what never does. */
@@ -64,7 +64,7 @@ type Played = Fault | NetworkFault;
 /** What stands in for an answer that has no bytes to be cut. */
 const noAnswer: Answer = { status: 200, body: { id: "none" } };
 
-export function createDoor(parts: DoorParts): Door {
+export function createDoor(parts: DoorParts): KeyConnections {
   const { time, chance, attribute, note, complain, countFault } = parts;
   const stragglers = createStragglers(parts, complain);
   const readings = new Map<string, Reading>();
@@ -103,7 +103,11 @@ export function createDoor(parts: DoorParts): Door {
       if (fault === "unsent") throw noConnection();
       const trip = { name, request, row, isGone };
       const seen = await meet(
-        { ...parts, stragglers, carryOut: (asked) => carryOut(parts, asked, counted) },
+        {
+          ...parts,
+          stragglers,
+          confirmAndApply: (asked) => confirmAndApply(parts, asked, counted),
+        },
         trip,
         fault,
       );
@@ -119,21 +123,21 @@ export function createDoor(parts: DoorParts): Door {
 
 type Way = DoorParts & {
   readonly stragglers: Stragglers;
-  readonly carryOut: (trip: Trip) => Promise<Answer>;
+  readonly confirmAndApply: (trip: Trip) => Promise<Answer>;
 };
 
 /** What becomes of a request on its way in, and what of its answer on the way out. */
 async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
-  const { time, chance, key, stragglers, carryOut } = way;
+  const { time, chance, key, stragglers, confirmAndApply } = way;
   const target = readAsked(trip.request);
   if (trip.isGone() && chance.isLikely(0.6)) {
     // Its connection broke with its process: what it had sent is lost, or lies about for a while.
-    if (chance.isLikely(0.5)) stragglers.hold(target, () => carryOut(trip));
+    if (chance.isLikely(0.5)) stragglers.hold(target, () => confirmAndApply(trip));
     return { kind: "silent" };
   }
   const visit = async () => {
     await stragglers.letIn(target);
-    const answer = await carryOut(trip);
+    const answer = await confirmAndApply(trip);
     await stragglers.letIn(target);
     return answer;
   };
@@ -145,12 +149,12 @@ async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
     return { kind: "reply", status, body: { kind: "data", data: body } };
   }
   const misdeed = readMisdeed(fault);
-  if (misdeed === "late") stragglers.hold(target, () => carryOut(trip));
+  if (misdeed === "late") stragglers.hold(target, () => confirmAndApply(trip));
   const answer = fault.endsWith(" after") ? await visit() : noAnswer;
   return misdeedsSeen[misdeed](answer.body === null ? noAnswer : answer, key);
 }
 
-async function carryOut(
+async function confirmAndApply(
   { world, time, truth, note, complain }: DoorParts,
   { name, request, row }: Trip,
   counted: number[],

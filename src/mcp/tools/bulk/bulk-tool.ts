@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { OtherProject, PlanExpired } from "../../../bulk/bulk-errors.ts";
-import { Unsteady } from "../../../bulk/select/read-whole-list.ts";
+import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -11,9 +11,9 @@ import { advise } from "../../results/advice.ts";
 import type { Code } from "../../results/codes.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
-import { buildInput, publishBoth, type Fields } from "../../schemas/input-schema.ts";
+import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
-import { publishOutput } from "../../schemas/output-schema.ts";
+import { buildOutputSchema } from "../../schemas/output-schema.ts";
 import { annotate, type Call, type Tool } from "../tool.ts";
 
 /** What the tools of many links have in common. */
@@ -39,12 +39,12 @@ export function makeBulkTool(making: Making): Tool {
     group: "bulk",
     // A plan is applied once, and a job cancelled once, however often one asks.
     annotations: annotate({ effect: told.effect, idempotent: true, overwrites }),
-    inputSchema: publishBoth(
+    inputSchema: buildBothSchemas(
       () => shown(false),
       [],
       () => shown(true),
     ),
-    outputSchema: once(() => publishOutput(result)),
+    outputSchema: once(() => buildOutputSchema(result)),
     check: (given) => checkArguments(told.name, schema(), given),
     run: (args, call) => explain(told.name, () => run(args, call)),
   };
@@ -64,7 +64,7 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Unsteady) throw fail(tool, "overloaded", error.message);
+    if (error instanceof ListChanging) throw fail(tool, "overloaded", error.message);
     if (error instanceof PlanExpired) throw fail(tool, "plan_changed", error.message);
     if (error instanceof OtherProject) throw fail(tool, "plan_changed", error.message, otherKey);
     throw explainEnd({ tool }, error);
@@ -89,13 +89,13 @@ export function refuse(tool: string, field: string, message: string): ToolFailur
 }
 
 /** Whoever knows already that the key will be refused says so before anybody plans or approves. */
-export function requireAccess(tool: string, endpoint: Endpoint, { surface }: Call): void {
-  const reading = surface.access.read(endpoint);
+export function requireAccess(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
+  const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
 }
 
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
-  const job = await call.surface.bulk.findJob(String(args["job_id"]), call.surface);
+  const job = await call.keyContext.bulk.findJob(String(args["job_id"]), call.keyContext);
   if (job !== undefined) return job;
   throw refuseMissing("This key has no such job.", "Find the right id with list_jobs.");
 }

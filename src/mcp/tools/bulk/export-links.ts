@@ -32,9 +32,13 @@ export function createExportLinks(): Tool {
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], format = usual } = args as ExportArguments;
-      const { surface, signal } = call;
+      const { keyContext, signal } = call;
       const wanted = { filters, format };
-      const { id, count, pages } = await surface.bulk.exportLinks(wanted, call.surface, signal);
+      const { id, count, pages } = await keyContext.bulk.exportLinks(
+        wanted,
+        call.keyContext,
+        signal,
+      );
       const next = describeNext(pages);
       return { export: { uri: writeExportUri(id), count, format, pages, next } };
     },

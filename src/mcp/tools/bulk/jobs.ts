@@ -39,7 +39,7 @@ function createApplyPlan(mode: Mode): Tool {
     }),
     result: { job: jobSchema },
     run: async (args, call) => {
-      const owner = call.surface;
+      const owner = call.keyContext;
       const { bulk } = owner;
       const plan = await bulk.findPlan(String(args["plan_id"]), owner);
       if (plan === undefined) {
@@ -89,18 +89,18 @@ async function approve(tool: string, plan: Plan, job: Job | undefined, call: Cal
     target: plan.id,
     // A yes from before the job was cancelled is not one to go on with it.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
-    preview: await previewPlan(plan, call.surface.bulk, job),
+    preview: await previewPlan(plan, call.keyContext.bulk, job),
   });
 }
 
 /** Until the job rests, or the patience is over. */
 async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObject> {
-  const { bulk } = call.surface;
+  const { bulk } = call.keyContext;
   const patience = call.takesTasks ? taskPatience_ms : patience_ms;
   const ended = await bulk.wait(job, Math.max(0, patience - waited_ms), (now) => {
     call.tellProgress(describeProgress(job, now));
   });
-  if (ended.state === "running") call.goOn(describeTask(ended));
+  if (ended.state === "running") call.answerWithTask(describeTask(ended));
   return showJob(ended, call);
 }
 
@@ -116,8 +116,8 @@ function describeProgress(first: Job, now: Job): Progress {
   return { progress, total, message };
 }
 
-async function showJob(job: Job, { surface }: Call, page?: number): Promise<JsonObject> {
-  return { job: await presentJobPage(job, surface.bulk, page) };
+async function showJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
+  return { job: await presentJobPage(job, keyContext.bulk, page) };
 }
 
 function createGetJob(): Tool {
@@ -145,8 +145,8 @@ function createListJobs(): Tool {
     fields: () => ({ page }),
     result: { jobs: z.array(jobSchema), meta: z.looseObject({ count: z.int() }) },
     run: async (args, call) => {
-      const { bulk } = call.surface;
-      const { jobs, meta } = await bulk.listJobs(call.surface, readPage(args) ?? 1);
+      const { bulk } = call.keyContext;
+      const { jobs, meta } = await bulk.listJobs(call.keyContext, readPage(args) ?? 1);
       return { jobs: await Promise.all(jobs.map((job) => presentJob(job, bulk))), meta };
     },
   });
@@ -163,7 +163,7 @@ function createCancelJob(): Tool {
     fields: () => ({ job_id: z.string() }),
     result: { job: jobSchema },
     run: async (args, call) => {
-      const { bulk } = call.surface;
+      const { bulk } = call.keyContext;
       const job = await bulk.cancel(await requireJob(args, call));
       return showJob(job, call);
     },

@@ -34,9 +34,9 @@ export function createPlanLinks(): Tool {
     shown: listSources,
     result: { plan: planSchema },
     run: async (args, call) => {
-      const { bulk } = call.surface;
+      const { bulk } = call.keyContext;
       const wanted = await readWanted(args, call);
-      const { plan, unmapped, format } = await bulk.plan(wanted, call.surface, call.signal);
+      const { plan, unmapped, format } = await bulk.plan(wanted, call.keyContext, call.signal);
       return {
         plan: {
           ...(await presentPlan(plan, bulk)),

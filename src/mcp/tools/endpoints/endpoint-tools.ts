@@ -5,9 +5,14 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, nameResult, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Mode } from "../../approval/mode.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
-import { buildInput, listFields, publishBoth, type Fields } from "../../schemas/input-schema.ts";
+import {
+  buildInput,
+  listFields,
+  buildBothSchemas,
+  type Fields,
+} from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
-import { publishOutput, publishPage } from "../../schemas/output-schema.ts";
+import { buildOutputSchema, buildPageSchema } from "../../schemas/output-schema.ts";
 import { isOfTemplate } from "../templates/preview-publication.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view.ts";
@@ -36,7 +41,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     effect,
     annotations: annotate(endpoint),
     like: findFieldTexts(endpoint),
-    inputSchema: publishBoth(fields, ownFields),
+    inputSchema: buildBothSchemas(fields, ownFields),
     outputSchema: once(() => publishResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, ownFields),
@@ -70,17 +75,17 @@ function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fiel
 
 function publishResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   const { response, list, method } = endpoint;
-  if (method === "DELETE") return publishOutput({ deleted });
-  if (response === null) return publishOutput({});
+  if (method === "DELETE") return buildOutputSchema({ deleted });
+  if (response === null) return buildOutputSchema({});
   const name = nameResult(endpoint, kind);
   // An envelope without a name around it is the result itself.
-  if (name === undefined) return publishOutput((response as z.ZodObject).shape);
-  if (list === undefined) return publishOutput({ [name]: response });
+  if (name === undefined) return buildOutputSchema((response as z.ZodObject).shape);
+  if (list === undefined) return buildOutputSchema({ [name]: response });
   // A list's response is the envelope itself: its rows and `meta`.
   const { [list.name]: rows, meta } = (response as z.ZodObject).shape;
   const { element } = rows as z.ZodArray;
   // zod types an element as its core's schema, of which every schema here is one.
-  return publishPage(list.name, element as z.ZodType, { meta: meta as z.ZodType, next });
+  return buildPageSchema(list.name, element as z.ZodType, { meta: meta as z.ZodType, next });
 }
 
 const deleted = z.looseObject({ id: z.string() });

@@ -21,11 +21,11 @@ const mostCandidates = 5;
 export async function findTarget(
   kind: ResourceKind,
   given: string,
-  { ask, surface }: Pick<Call, "ask" | "surface">,
+  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
   const { key } = kind;
-  const read = kind.name === "link" ? (text: string) => readPath(text, surface.linkHost) : trim;
+  const read = kind.name === "link" ? (text: string) => readPath(text, keyContext.linkHost) : trim;
   const value = read(given);
   // A blank filter would be ignored, and everything found.
   if (key === undefined || value.trim() === "") throw notFound(kind, given, []);
@@ -37,7 +37,7 @@ export async function findTarget(
   if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
   // What was copied from a result has its hidden characters by their numbers.
   const meant = readShown(given);
-  if (meant !== given) return findTarget(kind, meant, { ask, surface });
+  if (meant !== given) return findTarget(kind, meant, { ask, keyContext });
   throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
 }
 
@@ -77,7 +77,7 @@ async function list(
     return readRows(index, page as JsonObject);
   } catch (error) {
     if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
-    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
+    const next = `This key may not read for a ${label} by its ${key}: call again with the UUID.`;
     throw new ToolFailure({ ...error.failure, next });
   }
 }

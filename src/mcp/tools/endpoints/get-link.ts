@@ -11,7 +11,7 @@ export async function runGetLink(
   { qr, ...args }: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  if (qr === true && call.surface.linkHost === undefined) {
+  if (qr === true && call.keyContext.linkHost === undefined) {
     throw refuse(endpoint, "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN");
   }
   const result = await runEndpoint(endpoint, args, call);
@@ -20,7 +20,7 @@ export async function runGetLink(
   const { address } = result["link"] as { readonly address: string };
   const picture = await drawPng(address);
   if (picture === undefined) throw refuse(endpoint, "the address is too long for a picture");
-  call.attach({ data: picture, mimeType: "image/png" });
+  call.attachPicture({ data: picture, mimeType: "image/png" });
   return result;
 }
 

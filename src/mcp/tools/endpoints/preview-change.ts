@@ -10,7 +10,7 @@ import type { Call } from "../tool.ts";
 
 /** What a person reads before they approve: the target, and what else hangs on it. */
 
-type Asking = Pick<Call, "ask" | "surface">;
+type Asking = Pick<Call, "ask" | "keyContext">;
 
 /** An act's target: its kind, its UUID, and its record as far as the key may read it. */
 export type Subject = {
@@ -56,7 +56,7 @@ function nameSubject({ kind, id, record }: Subject): string {
   return quote(kind.names.map((field) => record[field]).find(isFilled) ?? id);
 }
 
-function describe({ kind, id, record }: Subject, { surface }: Asking): readonly Fact[] {
+function describe({ kind, id, record }: Subject, { keyContext }: Asking): readonly Fact[] {
   const last = { name: "id", text: showId(id) };
   if (Object.keys(record).length === 0) {
     return [{ name: "details", text: "this API key may act on it, but not read it" }, last];
@@ -65,7 +65,7 @@ function describe({ kind, id, record }: Subject, { surface }: Asking): readonly 
   const facts = shown.flatMap((name) => {
     return isBlank(record[name]) ? [] : [{ name, text: show(record[name]) }];
   });
-  const { linkHost } = surface;
+  const { linkHost } = keyContext;
   const path = record["path"];
   const isAddressed = kind.name === "link" && linkHost !== undefined && isFilled(path);
   const address = isAddressed ? [{ name: "address", text: writeAddress(linkHost, path) }] : [];

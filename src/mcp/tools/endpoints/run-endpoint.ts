@@ -4,7 +4,7 @@ import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts"
 import { isBlank } from "../../../contract/text.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { look } from "../../results/tool-failure.ts";
+import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
 import { previewChange, previewDeletion } from "./preview-change.ts";
@@ -45,18 +45,18 @@ export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boo
 async function send(endpoint: Endpoint, input: JsonObject, call: Call): Promise<JsonObject> {
   const body: unknown = await call.ask(endpoint, input);
   // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
-  return presentBody(endpoint, body as JsonObject, call.surface.linkHost);
+  return presentBody(endpoint, body as JsonObject, call.keyContext.linkHost);
 }
 
 type Target = {
   readonly record: JsonObject;
-  /** What an approval is bound to; null where the key may not look. */
+  /** What an approval is bound to; null where the key may not read. */
   readonly state: JsonObject | null;
 };
 
 /** The target as it is. A key that may not read it acts all the same, and shows less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
-  const body: unknown = await look(() => ask(show, { id }));
+  const body: unknown = await readIfAllowed(() => ask(show, { id }));
   if (body === undefined) return { record: {}, state: null };
   const record = body as JsonObject;
   // Clicks come while a person thinks, and change nothing about the target.

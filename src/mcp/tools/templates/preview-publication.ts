@@ -5,7 +5,7 @@ import type { WholeTemplateVersion } from "../../../contract/page-template.ts";
 import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
-import { look, ToolFailure } from "../../results/tool-failure.ts";
+import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 /** What a person reads before all links' pages change, or the draft is lost. */
@@ -14,12 +14,12 @@ export type TemplateText = { readonly body: string; readonly css: string };
 
 /** The template as it is, as far as the key may know. */
 export type Known = {
-  /** Null where links show their default page, undefined where the key may not look. */
+  /** Null where links show their default page, undefined where the key may not read. */
   readonly live: WholeTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
 };
 
-type Asking = Pick<Call, "ask" | "surface">;
+type Asking = Pick<Call, "ask" | "keyContext">;
 
 const { pageTemplate, links } = contract;
 const nothing: TemplateText = { body: "", css: "" };
@@ -28,7 +28,7 @@ const mostPlaces = 100;
 
 export async function readKnown(call: Asking, needsDraft: boolean): Promise<Known> {
   const { ask } = call;
-  const found = await look(() => ask(pageTemplate.versions, {}));
+  const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
   if (found === undefined) return { live: undefined, draft: undefined };
   const version = found.versions.find(({ live }) => live);
   const live = version === undefined ? null : await ask(pageTemplate.version, { id: version.id });
@@ -40,8 +40,8 @@ export async function readKnown(call: Asking, needsDraft: boolean): Promise<Know
  * only asked for where there is a template: else that would be its first save. Nobody's wish
  * depends on it, so that whatever keeps it from being read only leaves it unknown.
  */
-async function readDraft({ ask, surface }: Asking): Promise<TemplateText | undefined> {
-  if (!surface.mayAsk(pageTemplate.save)) return undefined;
+async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | undefined> {
+  if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
   try {
     const { body, css } = await ask(pageTemplate.save, {});
     return { body, css };
@@ -79,7 +79,7 @@ export async function previewRestoration(
   { draft }: Known,
   { ask }: Asking,
 ): Promise<Preview> {
-  const version = await look(() => ask(pageTemplate.version, { id }));
+  const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
   return {
     title: "Replace the draft of the page with an older version",
     facts: [
@@ -155,7 +155,7 @@ function describePlace(field: string, place: readonly Change[]): Fact {
 }
 
 async function countLinks({ ask }: Asking): Promise<Fact> {
-  const page = await look(() => ask(links.index, { limit: 1 }));
+  const page = await readIfAllowed(() => ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "all; they could not be counted";
   return { name: "links that change", text: String(count) };
 }

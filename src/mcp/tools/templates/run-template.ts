@@ -54,12 +54,15 @@ async function approve(endpoint: Endpoint, given: JsonObject, call: Call): Promi
 }
 
 /** What would be refused afterwards is refused before a person is asked. */
-async function refuseUnsound(text: Partial<TemplateText>, { ask, surface }: Call): Promise<void> {
+async function refuseUnsound(
+  text: Partial<TemplateText>,
+  { ask, keyContext }: Call,
+): Promise<void> {
   if (text.body !== undefined && isBlank(text.body)) {
     const problem = validationFailed([faultOf("body", "can't be blank")]);
     throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
   }
-  if (!surface.mayAsk(preview)) return;
+  if (!keyContext.mayAsk(preview)) return;
   try {
     await ask(preview, text);
   } catch (error) {

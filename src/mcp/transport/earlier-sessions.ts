@@ -4,7 +4,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { watchEnd } from "./response-end.ts";
+import { onResponseEnd } from "./response-end.ts";
 
 /**
  * Sessions of the protocol's earlier revisions, all of one key: whoever shows another key does
@@ -111,7 +111,10 @@ async function handle(
     session.open -= 1;
   };
   try {
-    return watchEnd(await session.transport.handleRequest(request, { parsedBody: body }), close);
+    return onResponseEnd(
+      await session.transport.handleRequest(request, { parsedBody: body }),
+      close,
+    );
   } catch (error) {
     close();
     throw error;

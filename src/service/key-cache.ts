@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import { hashToken } from "./ids.ts";
 
 /** The keys that were used lately, so that a request need not look its key up again. */
-export type Keyring = {
+export type KeyCache = {
   readonly find: (token: string) => Promise<KeyHolder | undefined>;
 };
 
@@ -16,7 +16,7 @@ const keptKeys = 1000;
  * A revoked key ends when the change is seen. Any change at all empties the ring: plans, roles and
  * suspensions stand in it too.
  */
-export function createKeyring(store: Store, clock: Pick<Clock, "monotonic">): Keyring {
+export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
   const changes = watchChanges(store, clock);
   const kept = new Map<string, KeyHolder>();
   let epoch = -1;

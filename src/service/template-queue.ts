@@ -1,6 +1,6 @@
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
-import type { TakeTurn } from "../template/check-queue.ts";
+import type { RunInTurn } from "../template/check-queue.ts";
 
 /** Who wants a template looked over, and whether they still wait for it. */
 type Asker = {
@@ -9,9 +9,9 @@ type Asker = {
 };
 
 /** Looks a template over when its call's turn has come. */
-export type StandInLine = <Result>(
+export type WaitInQueue = <Result>(
   asker: Asker,
-  work: (takeOwnTurn: TakeTurn) => Promise<Result>,
+  work: (takeOwnTurn: RunInTurn) => Promise<Result>,
 ) => Promise<Result>;
 
 type Line = {
@@ -29,7 +29,7 @@ const longestLine = 120;
  * alternate, however much one of them asks for, and a project's calls are answered one by one
  * rather than all of them too late. What nobody waits for any more is not done.
  */
-export function createTemplateLine(takeTurn: TakeTurn): StandInLine {
+export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   const lines = new Map<string, Line>();
   return ({ caller, signal }, work) => {
     const { id } = caller.project;
@@ -40,7 +40,7 @@ export function createTemplateLine(takeTurn: TakeTurn): StandInLine {
     const result = line.end.then(() => {
       requireWaiting(signal);
       return work((piece) =>
-        takeTurn(() => {
+        runInTurn(() => {
           requireWaiting(signal);
           return piece();
         }),

@@ -1,6 +1,6 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
-import { createKeyring } from "../../src/service/keyring.ts";
+import { createKeyCache } from "../../src/service/key-cache.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import type { Tables } from "../../src/store/tables.ts";
@@ -42,31 +42,31 @@ describe("a key that is looked up", () => {
     const key = await world.addKey({ role: "viewer" });
     const [read, answer] = [createGate(), createGate()];
     // The first answer of the store is held back when it has been read.
-    const { keyring, count } = watchLookUps(world, async () => {
+    const { keyCache, count } = watchLookUps(world, async () => {
       if (count() > 1) return;
       read.open();
       await answer.opened;
     });
-    const before = keyring.find(key);
+    const before = keyCache.find(key);
     await read.opened;
     await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
-    expect(await keyring.find(key)).toBeUndefined();
+    expect(await keyCache.find(key)).toBeUndefined();
     answer.open();
     // This one was answered before the key was revoked.
     expect(await before).toMatchObject({ role: "viewer" });
-    expect(await keyring.find(key)).toBeUndefined();
+    expect(await keyCache.find(key)).toBeUndefined();
   });
 
   test("is looked up once, and once more when a thousand others were", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
-    const { keyring, count } = watchLookUps(world, () => Promise.resolve());
+    const { keyCache, count } = watchLookUps(world, () => Promise.resolve());
     const [first = "", ...others] = keys;
-    for (const key of [first, first, ...others.slice(0, 998), first]) await keyring.find(key);
+    for (const key of [first, first, ...others.slice(0, 998), first]) await keyCache.find(key);
     expect(count()).toBe(999);
-    for (const key of others) await keyring.find(key);
-    await keyring.find(first);
+    for (const key of others) await keyCache.find(key);
+    await keyCache.find(first);
     expect(count()).toBeGreaterThan(1001);
   });
 });
@@ -82,8 +82,8 @@ function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
       return result;
     },
   };
-  const keyring = createKeyring({ ...store, db: store.db.withPlugin(plugin) }, clock);
-  return { keyring, count: () => made };
+  const keyCache = createKeyCache({ ...store, db: store.db.withPlugin(plugin) }, clock);
+  return { keyCache, count: () => made };
 }
 
 async function revokeElsewhere({ file }: World): Promise<void> {
