@@ -1,8 +1,8 @@
-import { sendEmbedded } from "../client/send-embedded.ts";
 import type { Send } from "../client/send-once.ts";
-import { openRemoteSender } from "../client/send-remote.ts";
+import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
+import { carryOverHttp } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
 import { clock, openEmbedded, random, setAlarm, type Embedded } from "./embedded.ts";
 
@@ -14,7 +14,11 @@ export type Deployment = {
   readonly followKey: Service["followKey"];
   /** Our own store and the API upon it; undefined where the deployment is remote. */
   readonly own:
-    (Embedded & { readonly fetch: Service["fetch"]; readonly clicks: Clicks }) | undefined;
+    | (Embedded & {
+        readonly fetch: (request: Request) => Promise<Response>;
+        readonly clicks: Clicks;
+      })
+    | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -52,7 +56,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
     origin: embeddedOrigin,
     send: sendEmbedded(service.answer),
     followKey: service.followKey,
-    own: { ...embedded, fetch: service.fetch, clicks },
+    own: { ...embedded, fetch: carryOverHttp(service.answer), clicks },
     close: async () => {
       await clicks.close();
       await store.close();

@@ -1,15 +1,19 @@
 /**
- * One request to the API and its reply, as plain data. Over the network both become what the
- * platform has for them; within one process they travel as they are, for a Request and a Response
- * with their streams cost more there than everything between them.
+ * The one seam between client and service: an API message in, an API message out, both plain data.
+ * HTTP carries them to a deployment elsewhere, and from strangers to our own service. Within one
+ * process they are handed over as they are, for a Request and a Response with their streams cost
+ * more there than everything between them.
  */
-export type ApiRequest = {
+export type ApiRequest<Body = string> = {
   readonly method: string;
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: Body | undefined;
 };
+
+/** Its body may still be on the way, and is read when it is looked at: a stranger's never is. */
+export type CarriedRequest = ApiRequest<string | (() => Promise<string>)>;
 
 export type ApiReply = {
   readonly status: number;
@@ -17,3 +21,6 @@ export type ApiReply = {
   /** Plain data, which travels as JSON, or the text of a page; null where there is no body. */
   readonly body: unknown;
 };
+
+/** Whatever answers the API. */
+export type AnswerApi = (request: CarriedRequest) => Promise<ApiReply>;

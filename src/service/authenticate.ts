@@ -1,25 +1,25 @@
+import type { ApiRequest } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import type { Incoming } from "./http-exchange.ts";
 import type { KeyCache } from "./key-cache.ts";
 
 /** Who is asking: the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export async function authenticate(
-  request: Incoming,
+  { headers }: Pick<ApiRequest, "headers">,
   query: URLSearchParams,
   keyCache: KeyCache,
 ): Promise<KeyHolder> {
-  const token = readToken(request.header("authorization"), query.getAll("api_key"));
+  const token = readToken(headers["authorization"] ?? "", query.getAll("api_key"));
   const holder = await keyCache.find(token);
   if (holder === undefined) throw unauthorized(messages.key_invalid);
   return holder;
 }
 
 /** Sent twice is fine as long as it is the same; two different keys are nobody's. */
-function readToken(header: string | null, parameters: readonly string[]): string {
-  const [, headerToken] = /^token +([^\s,]+) *$/i.exec(header ?? "") ?? [];
-  if (header !== null && header.trim() !== "" && headerToken === undefined) {
+function readToken(header: string, parameters: readonly string[]): string {
+  const [, headerToken] = /^token +([^\s,]+) *$/i.exec(header) ?? [];
+  if (header.trim() !== "" && headerToken === undefined) {
     throw unauthorized(messages.key_malformed);
   }
   const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());

@@ -1,4 +1,4 @@
-import type { ApiReply } from "../contract/api-message.ts";
+import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
@@ -7,7 +7,6 @@ import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
 import type { BudgetCounters } from "./budgets.ts";
 import type { Services } from "./handler.ts";
-import type { Incoming } from "./http-exchange.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
 import { readBody } from "./read-body.ts";
@@ -31,7 +30,7 @@ export type AnyHandler = (call: {
 type Asked = {
   readonly endpoint: Endpoint;
   readonly handler: AnyHandler;
-  readonly request: Incoming;
+  readonly request: CarriedRequest;
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
   readonly keyCache: KeyCache;
@@ -50,7 +49,7 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
   const body = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
-  const agent = request.header("user-agent") ?? "";
+  const agent = request.headers["user-agent"] ?? "";
   const result = await handler({ services, caller, params: ids, list, body, agent, signal });
   return respondWith(result.status ?? endpoint.success.status, result.body, result.headers);
 }

@@ -1,15 +1,16 @@
 import type { z } from "zod";
+import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import { badRequest, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import { limits } from "../contract/policy.ts";
+import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
-import type { Incoming } from "./http-exchange.ts";
 
 /**
  * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
  * wrapper, required parameters, then types. Rules of content come later, in the handlers.
  */
-export async function readBody(request: Incoming, endpoint: Endpoint): Promise<unknown> {
+export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<unknown> {
   if (endpoint.body === undefined) return {};
   const text = await readText(request, endpoint.body_optional === true);
   const isLeftOut = text === "" && endpoint.body_optional === true;
@@ -24,13 +25,21 @@ export async function readBody(request: Incoming, endpoint: Endpoint): Promise<u
 }
 
 /** An empty text is a body that was left out, and could be: then it needs no type either. */
-async function readText(request: Incoming, isOptional: boolean): Promise<string> {
-  const type = request.header("content-type") ?? "";
+async function readText(
+  { headers, body = "" }: CarriedRequest,
+  isOptional: boolean,
+): Promise<string> {
+  const type = headers["content-type"] ?? "";
   const isJson = /^application\/json\s*(;|$)/i.test(type);
   if (!isJson && !(isOptional && type === "")) throw badRequest(messages.content_type);
-  const text = await request.readText();
+  const text = typeof body === "string" ? body : await body();
+  if (Buffer.byteLength(text) > limits.body_bytes) throw bodyTooLarge();
   if (!isJson && text !== "") throw badRequest(messages.content_type);
   return text;
+}
+
+export function bodyTooLarge(): Problem {
+  return new Problem(413, messages.body_too_large);
 }
 
 function parseJson(text: string): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import type { KeyFacts } from "../contract/access.ts";
-import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
+import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
 import type { SetAlarm, Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
@@ -17,7 +17,6 @@ import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
-import { receiveData, receiveRequest, toResponse, type Incoming } from "./http-exchange.ts";
 import { createKeyCache } from "./key-cache.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
@@ -25,9 +24,7 @@ import { createRouter } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
-  readonly fetch: (request: Request) => Promise<Response>;
-  /** The same, for whoever asks from within this process. */
-  readonly answer: (request: ApiRequest) => Promise<ApiReply>;
+  readonly answer: AnswerApi;
   /** What is known of a token's key at each look, for whoever shapes what is shown by it. */
   readonly followKey: (token: string) => LookUp;
 };
@@ -61,7 +58,7 @@ const handlers: Handlers = {
   pageTemplate: pageTemplateHandlers,
 };
 
-/** The whole API as one function from a request to its response. */
+/** The whole API as one function from an API message to its reply. */
 export function createService(options: ServiceOptions): Service {
   const { setAlarm, report, ...given } = options;
   const waitInQueue = createTemplateQueue(createCheckQueue(given.clock));
@@ -70,20 +67,6 @@ export function createService(options: ServiceOptions): Service {
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
   const route = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
-
-  function receive(request: Incoming): Promise<ApiReply> {
-    const method = request.method === "HEAD" ? "GET" : request.method;
-    return guard((signal) => {
-      const found = route(method, request.url);
-      if (found === undefined) throw notFound(messages.route_unknown);
-      if (request.url.length > limits.address_characters) {
-        throw new Problem(414, messages.address_too_long);
-      }
-      const { target, params } = found;
-      const [endpoint, handler] = target;
-      return answer({ endpoint, handler, request, params, services, keyCache, budgets, signal });
-    });
-  }
 
   /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
   async function guard(work: (signal: Waiter) => Promise<ApiReply>): Promise<ApiReply> {
@@ -106,8 +89,17 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
-    fetch: async (request) => toResponse(await receive(receiveRequest(request)), request.method),
-    answer: (request) => receive(receiveData(request)),
+    answer: (request) =>
+      guard((signal) => {
+        const found = route(request.method, request.url);
+        if (found === undefined) throw notFound(messages.route_unknown);
+        if (request.url.length > limits.address_characters) {
+          throw new Problem(414, messages.address_too_long);
+        }
+        const { target, params } = found;
+        const [endpoint, handler] = target;
+        return answer({ endpoint, handler, request, params, services, keyCache, budgets, signal });
+      }),
     followKey: (token) => {
       return async () => {
         const holder = await keyCache.find(token);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
-import { openRemoteSender } from "../../src/client/send-remote.ts";
+import { openRemoteSender } from "../../src/client/carriers.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { createWorld, origin } from "../support/world.ts";

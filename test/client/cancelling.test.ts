@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
-import { openRemoteSender } from "../../src/client/send-remote.ts";
+import { openRemoteSender } from "../../src/client/carriers.ts";
 import { sleep } from "../../src/compose/open-client.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/by-fetch.ts";

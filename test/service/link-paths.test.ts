@@ -128,10 +128,10 @@ test("a generated path that is taken is drawn again, and grows when many are tak
   const draw = async (stuckFor: number): Promise<string> => {
     stuck = stuckFor;
     const headers = { authorization: `Token ${world.key}`, "content-type": "application/json" };
-    const init = { method: "POST", headers, body: "{}" };
-    const response = await service.fetch(new Request(`${origin}/api/v1/links`, init));
-    expect(response.status).toBe(201);
-    return ((await response.json()) as { path: string }).path;
+    const url = `${origin}/api/v1/links`;
+    const reply = await service.answer({ method: "POST", url, headers, body: "{}" });
+    expect(reply.status).toBe(201);
+    return (reply.body as { path: string }).path;
   };
   expect(await draw(1)).toBe("22222222");
   const again = await draw(3);

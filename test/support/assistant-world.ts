@@ -8,7 +8,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { createClient } from "../../src/client/client.ts";
-import { sendEmbedded } from "../../src/client/send-embedded.ts";
+import { sendEmbedded } from "../../src/client/carriers.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import { openPin } from "../../src/compose/pin-file.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";

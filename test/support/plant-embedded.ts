@@ -26,8 +26,8 @@ export async function plantEmbedded(
     const headers = { authorization: `Token ${token}`, "content-type": "application/json" };
     for (const link of links.slice(start, start + budgets.link_writes.limit)) {
       const body = JSON.stringify(link);
-      const request = new Request("http://x/api/v1/links", { method: "POST", headers, body });
-      expect((await service.fetch(request)).status).toBe(201);
+      const request = { method: "POST", url: "http://x/api/v1/links", headers, body };
+      expect((await service.answer(request)).status).toBe(201);
     }
   }
   await store.close();
@@ -39,8 +39,8 @@ export async function listEmbedded(data: string, filter = ""): Promise<readonly 
   const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
   const authorization = `Token ${(await readFile(keyFile, "utf8")).trim()}`;
   const url = `http://x/api/v1/links?limit=100&q[s]=created_at+asc&${filter}`;
-  const response = await service.fetch(new Request(url, { headers: { authorization } }));
-  const { links: found, meta } = links.index.response.parse(await response.json());
+  const { body } = await service.answer({ method: "GET", url, headers: { authorization } });
+  const { links: found, meta } = links.index.response.parse(body);
   expect(found).toHaveLength(meta.count);
   await store.close();
   return found;

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
-import type { Clock, SetAlarm } from "../../src/contract/clock.ts";
+import type { AnswerApi } from "../../src/contract/api-message.ts";
+import type { Clock, Random, SetAlarm } from "../../src/contract/clock.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import type { Role, Scope } from "../../src/contract/policy.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
+import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
 import { makeProject } from "../../src/service/write-project.ts";
@@ -31,7 +32,7 @@ export type World = {
   readonly setAlarm: SetAlarm;
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same door for plain data, which is the cheaper way for thousands of requests. */
-  readonly answer: (request: ApiRequest) => Promise<ApiReply>;
+  readonly answer: AnswerApi;
   /** The file of the store, for whoever wants a second connection. */
   readonly file: string;
   readonly project: StoredProject;
@@ -77,7 +78,8 @@ export type Reply = {
 export const origin = "http://localhost:8787";
 export const linkOrigin = "http://{subdomain}.localhost:8787";
 
-export async function createWorld(): Promise<World> {
+/** Two worlds that are given the same bytes make the same ids and keys. */
+export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise<World> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
   let now = Date.UTC(2026, 0, 15, 12);
@@ -88,8 +90,7 @@ export async function createWorld(): Promise<World> {
   const { setAlarm, ringDue } = createAlarms(clock);
   const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
   const store = await openStore(sqlite, setAlarm);
-  const random = { bytes: (count: number) => randomBytes(count) };
-  const maker = { clock, random };
+  const maker = { clock, random: { bytes } };
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const clicks = createClicks({ store, setAlarm, report });
   const service = createService({
@@ -100,6 +101,8 @@ export async function createWorld(): Promise<World> {
     waitForClicks: clicks.settle,
     report,
   });
+
+  const fetch = carryOverHttp(service.answer);
 
   const addProject: World["addProject"] = (given = {}) => {
     const { name, subdomain, custom_domain, ...settings } = given;
@@ -128,7 +131,7 @@ export async function createWorld(): Promise<World> {
     clicks,
     clock,
     setAlarm,
-    fetch: service.fetch,
+    fetch,
     answer: service.answer,
     file,
     project,
@@ -139,7 +142,7 @@ export async function createWorld(): Promise<World> {
     addKey,
     call: async (method, path, given = {}) => {
       const request = buildRequest(method, path, { key, ...given });
-      return readReply(await service.fetch(request));
+      return readReply(await fetch(request));
     },
     now: clock.now,
     advance: (milliseconds) => {

@@ -1,8 +1,11 @@
 import { Agent, buildConnector } from "undici";
+import type { AnswerApi } from "../contract/api-message.ts";
 import { readContent, readStream } from "./read-reply.ts";
 import { NotSent, type Send } from "./send-once.ts";
 
-/** The way to a deployment elsewhere. Its connections stay open between calls. */
+/** The two carriers of API messages: HTTP to a deployment elsewhere, and none at all within. */
+
+/** Its connections stay open between calls. */
 export type RemoteSender = {
   readonly send: Send;
   readonly close: () => Promise<void>;
@@ -49,4 +52,13 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
       if (error === null) callback(null, socket);
       else callback(new NotSent("no connection", { cause: error }), null);
     });
+}
+
+/** Hands messages to what answers them in this process: its replies are there at once, and whole. */
+export function sendEmbedded(answer: AnswerApi): Send {
+  return async (request) => {
+    const { status, headers, body } = await answer(request);
+    // Nothing is on the way, so there is nothing to discard.
+    return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };
+  };
 }

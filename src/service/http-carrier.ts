@@ -1,0 +1,48 @@
+import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import { messages } from "../contract/messages.ts";
+import { limits } from "../contract/policy.ts";
+import { badRequest, Problem } from "../contract/problem.ts";
+import { bodyTooLarge } from "./read-body.ts";
+
+/** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
+export function carryOverHttp(answer: AnswerApi): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { url, headers } = request;
+    const isHead = request.method === "HEAD";
+    const reply = await answer({
+      method: isHead ? "GET" : request.method,
+      url,
+      headers: Object.fromEntries(headers),
+      body: () => readText(request),
+    });
+    return writeResponse(reply, isHead);
+  };
+}
+
+/** Data is never a bare text, so that a text is a page's; HEAD is GET without its body. */
+function writeResponse({ status, headers, body }: ApiReply, isHead: boolean): Response {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return new Response(body === null || isHead ? null : text, { status, headers });
+}
+
+async function readText(request: Request): Promise<string> {
+  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes) throw bodyTooLarge();
+  try {
+    const bytes = await readBytes(request);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw error instanceof Problem ? error : badRequest(messages.body_invalid);
+  }
+}
+
+/** Counts what arrives: a declared length may lie, and there may be none. */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limits.body_bytes) throw bodyTooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
