@@ -1,4 +1,3 @@
-import type { QRCode } from "qrcode";
 import { encodePng } from "./png.ts";
 
 /** QR pictures of addresses, black on white, with the quiet border that readers need. */
@@ -17,8 +16,8 @@ const capacities = [
 export async function drawSvg(address: string): Promise<string | undefined> {
   const modules = await encode(address);
   if (modules === undefined) return undefined;
-  const side = modules.size + 2 * border;
-  const rows = Array.from({ length: modules.size }, (_, row) => drawRow(modules, row));
+  const side = modules.length + 2 * border;
+  const rows = modules.map(drawRow);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}"`,
     ` shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${side}v${side}H0z"/>`,
@@ -29,52 +28,46 @@ export async function drawSvg(address: string): Promise<string | undefined> {
 export async function drawPng(address: string): Promise<Uint8Array | undefined> {
   const modules = await encode(address);
   if (modules === undefined) return undefined;
-  const rows = Array.from({ length: modules.size + 2 * border }, (_, row) => {
-    return packRow(modules, row - border);
-  });
-  const width = rows.length * scale;
+  const width = (modules.length + 2 * border) * scale;
+  const blank = Array.from({ length: border }, () => []);
+  const rows = [...blank, ...modules, ...blank].map((row) => packRow(row, width));
   return encodePng(
     width,
     rows.flatMap((row) => Array.from({ length: scale }, () => row)),
   );
 }
 
-type Modules = QRCode["modules"];
+type Row = readonly boolean[];
 
-async function encode(address: string): Promise<Modules | undefined> {
+/** Row by row, true for dark. */
+async function encode(address: string): Promise<readonly Row[] | undefined> {
   const length = Buffer.byteLength(address);
-  const level = capacities.find(({ bytes }) => length <= bytes)?.level;
-  if (level === undefined) return undefined;
+  const ecc = capacities.find(({ bytes }) => length <= bytes)?.level;
+  if (ecc === undefined) return undefined;
   // Loaded when a picture is asked for, which most processes never are.
-  const { create } = (await import("qrcode")).default;
-  return create(address, { errorCorrectionLevel: level }).modules;
+  const uqr = await import("uqr");
+  return uqr.encode(address, { ecc, border: 0 }).data;
 }
 
 /** The dark runs of a row, each as one stroke. */
-function drawRow(modules: Modules, row: number): string {
+function drawRow(row: Row, y: number): string {
   let strokes = "";
-  for (let start = 0; start < modules.size; start += 1) {
-    let end = start;
-    while (end < modules.size && readModule(modules, row, end)) end += 1;
-    if (end > start) strokes += `M${start + border} ${row + border}.5h${end - start}`;
-    start = end;
+  for (let start = row.indexOf(true); start >= 0;) {
+    const light = row.indexOf(false, start);
+    const end = light < 0 ? row.length : light;
+    strokes += `M${start + border} ${y + border}.5h${end - start}`;
+    start = row.indexOf(true, end);
   }
   return strokes;
 }
 
-/** A row of pixels, eight to a byte. */
-function packRow(modules: Modules, row: number): Uint8Array {
-  const width = (modules.size + 2 * border) * scale;
+/** A row of pixels, eight to a byte, one for white. */
+function packRow(row: Row, width: number): Uint8Array {
   const packed = new Uint8Array(Math.ceil(width / 8));
   for (let column = 0; column < width; column += 1) {
-    if (readModule(modules, row, Math.floor(column / scale) - border)) continue;
+    if (row[Math.floor(column / scale) - border] === true) continue;
     const index = column >> 3;
     packed[index] = (packed[index] ?? 0) | (0x80 >> (column & 7));
   }
   return packed;
-}
-
-function readModule(modules: Modules, row: number, column: number): boolean {
-  const isInside = Math.min(row, column) >= 0 && Math.max(row, column) < modules.size;
-  return isInside && modules.get(row, column) === 1;
 }

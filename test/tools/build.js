@@ -28,7 +28,7 @@ await bundle({
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],
     }),
-    late(["css-tree", "liquidjs", "parse5", "qrcode"]),
+    late(["css-tree", "liquidjs", "parse5", "uqr"]),
   ],
 });
 
