@@ -41,7 +41,7 @@ export const paths: readonly Mutation[] = [
     what: "forbidden schemes compared with their case (JavaScript: passes)",
     find: "!forbiddenSchemes.has(value.toLowerCase())",
     replace: "!forbiddenSchemes.has(value)",
-    tests: ["test/service/ios-apps.test.ts", "test/service/android-apps.test.ts"],
+    tests: ["test/service/apps.test.ts"],
   },
   {
     id: "F6",
@@ -52,7 +52,7 @@ export const paths: readonly Mutation[] = [
     replace: `    rest = rest.slice(teamIdLength + 1);
     break;
   }`,
-    tests: ["test/service/ios-apps.test.ts"],
+    tests: ["test/service/apps.test.ts"],
   },
   {
     id: "F7",
@@ -60,6 +60,6 @@ export const paths: readonly Mutation[] = [
     what: "app names with NUL or half a character pass",
     find: "value.length <= limits.name_characters && isStorable(value);",
     replace: "value.length <= limits.name_characters;",
-    tests: ["test/service/ios-apps.test.ts", "test/service/android-apps.test.ts"],
+    tests: ["test/service/apps.test.ts"],
   },
 ];
