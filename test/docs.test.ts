@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
@@ -16,6 +17,7 @@ import { shortIo } from "../src/bulk/files/foreign/short-io.ts";
 import { createToolbox } from "../src/mcp/tools/toolbox.ts";
 import { groups } from "../src/contract/resource-kind.ts";
 import { bundle, createFolder, startServe } from "./support/command.ts";
+import { listFiles } from "./support/list-files.ts";
 import { answering, openStage, ownerFacts } from "./support/stage.ts";
 
 /** What the documents say, held against what is true. */
@@ -35,6 +37,13 @@ test("CI runs exactly the README's test command", () => {
 
 test("the README's table of endpoints is the contract's", () => {
   expect(readTable("endpoints")).toEqual(listEndpoints().map(describeEndpoint));
+});
+
+test("the README tells what each room of the house is", () => {
+  const folders = new Set(listFiles("src").map((path) => dirname(path)));
+  const parts = ["migrations", "handlers"];
+  const rooms = [...folders].filter((folder) => !parts.includes(basename(folder)));
+  expect(rooms.filter((room) => room !== "src" && !readme.includes(`| \`${room}\``))).toEqual([]);
 });
 
 test("the README's table of tools is what an assistant is shown", () => {
