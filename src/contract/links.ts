@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, flag, meta, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
@@ -67,7 +68,7 @@ export type LinkFields = z.output<typeof linkFields>;
 
 export const links = {
   index: {
-    method: "GET",
+    ...asRead,
     path: "/links",
     tool: "list_links",
     title: "List links",
@@ -75,14 +76,10 @@ export const links = {
     auth: "project",
     scope: "links.index",
     list: { name: "links", filters: linkFilters },
-    success: { status: 200 },
     response: z.looseObject({ links: z.array(link), meta }),
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   create: {
-    method: "POST",
+    ...asCreate,
     path: "/links",
     tool: "create_link",
     title: "Create a link",
@@ -91,13 +88,10 @@ export const links = {
     scope: "links.create",
     budget: "link_writes",
     body: linkFields,
-    success: { status: 201 },
     response: link,
-    effect: "write",
-    idempotent: false,
-    overwrites: false,
   },
   upsert: {
+    ...asUpdate,
     method: "POST",
     path: "/links/upsert",
     tool: "upsert_link",
@@ -113,12 +107,9 @@ export const links = {
     required: ["path"],
     success: { status: 200, also: 201 },
     response: link,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
   },
   show: {
-    method: "GET",
+    ...asRead,
     path: "/links/:id",
     tool: "get_link",
     title: "Get a link",
@@ -126,14 +117,10 @@ export const links = {
     auth: "project",
     scope: "links.show",
     params: byId,
-    success: { status: 200 },
     response: link,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   update: {
-    method: "PATCH",
+    ...asUpdate,
     also: "PUT",
     path: "/links/:id",
     tool: "update_link",
@@ -144,14 +131,10 @@ export const links = {
     budget: "link_writes",
     params: byId,
     body: linkFields,
-    success: { status: 200 },
     response: link,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
   },
   destroy: {
-    method: "DELETE",
+    ...asDestroy,
     path: "/links/:id",
     tool: "delete_link",
     title: "Delete a link",
@@ -159,17 +142,12 @@ export const links = {
     auth: "project",
     scope: "links.destroy",
     params: byId,
-    success: { status: 204 },
-    response: null,
-    effect: "destroy",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;
 
 export const shortLinks = {
   create: {
-    method: "POST",
+    ...asCreate,
     path: "/short_links",
     tool: "shorten_link",
     title: "Shorten an address",
@@ -184,13 +162,10 @@ export const shortLinks = {
     }),
     required: ["url"],
     validation_key: "errors",
-    success: { status: 201 },
     response: link,
-    effect: "write",
-    idempotent: false,
-    overwrites: false,
   },
   resolve: {
+    ...asRead,
     method: "POST",
     path: "/short_links/resolve",
     tool: "resolve_short_link",
@@ -199,10 +174,6 @@ export const shortLinks = {
     auth: "none",
     body: z.object({ url: text("The shortened address.") }),
     required: ["url"],
-    success: { status: 200 },
     response: link,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;

@@ -59,9 +59,7 @@ export function rateLimited(): Problem {
 
 /** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
 export function overloaded(): Problem {
-  return new Problem(503, messages.took_too_long, {
-    headers: { "retry-after": "1" },
-  });
+  return new Problem(503, messages.took_too_long, { headers: { "retry-after": "1" } });
 }
 
 /** Refuses a request for everything that is wrong with it at once, in one sentence. */
