@@ -54,9 +54,7 @@ export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
 
-export type Handlers = {
-  readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]>;
-};
+export type Handlers = { readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]> };
 
 /** What a handler needs of a call to write in its project. */
 export type WriteCall = {

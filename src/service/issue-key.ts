@@ -23,13 +23,6 @@ export async function issueKey(
 ): Promise<IssuedKey> {
   const { id, now } = stamp(maker);
   const token_hash = hashToken(token);
-  await insertKey(db, {
-    id,
-    project_id,
-    scopes,
-    role,
-    token_hash,
-    created_at: now,
-  });
+  await insertKey(db, { id, project_id, scopes, role, token_hash, created_at: now });
   return { id, token, scopes, role, project_id };
 }

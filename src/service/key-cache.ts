@@ -6,9 +6,7 @@ import type { Store } from "../store/store.ts";
 import { hashToken } from "./ids.ts";
 
 /** The keys that were used lately, so that a request need not look its key up again. */
-export type KeyCache = {
-  readonly find: (token: string) => Promise<KeyHolder | undefined>;
-};
+export type KeyCache = { readonly find: (token: string) => Promise<KeyHolder | undefined> };
 
 const keptKeys = 1000;
 

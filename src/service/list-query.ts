@@ -125,8 +125,5 @@ function readInteger(text: string): number {
 function readSort(text: string, fields: FilterFields): Sort | undefined {
   const [, field = "", direction = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
   if (!Object.hasOwn(fields, field)) return undefined;
-  return {
-    field,
-    direction: direction.toLowerCase() === "desc" ? "desc" : "asc",
-  };
+  return { field, direction: direction.toLowerCase() === "desc" ? "desc" : "asc" };
 }

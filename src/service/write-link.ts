@@ -143,28 +143,17 @@ async function chooseApps(
   tenant: Tenant,
   call: WriteCall,
   { ios_app, android_app }: LinkFields,
-): Promise<{
-  readonly chosen: Chosen;
-  readonly problems: readonly FieldProblem[];
-}> {
+): Promise<{ readonly chosen: Chosen; readonly problems: readonly FieldProblem[] }> {
   const chosen: Chosen = {};
   const problems: FieldProblem[] = [];
   if (ios_app !== undefined) {
     const { id, bundle_id, ...fields } = ios_app ?? {};
-    const choice = {
-      id,
-      identifier: bundle_id,
-      fields: { ...fields, bundle_id },
-    };
+    const choice = { id, identifier: bundle_id, fields: { ...fields, bundle_id } };
     chosen.ios_app_id = await chooseApp(tenant, call, iosChoices, choice, problems);
   }
   if (android_app !== undefined) {
     const { id, package_name, ...fields } = android_app ?? {};
-    const choice = {
-      id,
-      identifier: package_name,
-      fields: { ...fields, package_name },
-    };
+    const choice = { id, identifier: package_name, fields: { ...fields, package_name } };
     chosen.android_app_id = await chooseApp(tenant, call, androidChoices, choice, problems);
   }
   return { chosen, problems };

@@ -82,9 +82,7 @@ function handleApps<App extends { readonly id: string }, Values, Fields>(
       }),
     }),
 
-    show: async (call: OneApp) => ({
-      body: await find(readTenant(call), call.params.id),
-    }),
+    show: async (call: OneApp) => ({ body: await find(readTenant(call), call.params.id) }),
 
     update: async (call: OneApp & { readonly body: Fields }) => ({
       body: await writeTenant(call, async (tenant) => {

@@ -47,12 +47,5 @@ async function find(db: Db, id: string): Promise<StoredProject> {
 /** The operator's settings are not the API's to show. */
 function present(project: StoredProject): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
-  return {
-    id,
-    name,
-    subdomain,
-    custom_domain,
-    custom_domain_verified,
-    links_count,
-  };
+  return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };
 }
