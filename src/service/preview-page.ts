@@ -17,7 +17,7 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "../visit/decide-visit.ts";
-import { listPageButtons, type PageWayOptions } from "../visit/page-buttons.ts";
+import { listPageButtons, type PageButtonOptions } from "../visit/page-buttons.ts";
 import { readPlatform } from "../visit/platform.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireSound } from "./write-template.ts";
@@ -126,7 +126,7 @@ function choosePlatform(agent: string): Platform {
 /** A preview never redirects: where a visitor would be sent on, there is a button instead. */
 function listButtons(
   { link, apps }: Subject,
-  options: Omit<PageWayOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
+  options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
 ) {
   const { platform, address, second_address, link_in_referrer = false } = options;
   const shown = { ...link, enable_forced_redirect: false };
