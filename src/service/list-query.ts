@@ -98,9 +98,9 @@ function readValue(
 function castValue(text: string, kind: FieldKind, condition: Condition): string | number | null {
   switch (kind) {
     case "text":
-      return keepStorable(text);
+      return readStorable(text);
     case "path":
-      return keepStorable(condition === "cont" ? text : normalizeForSearch(text));
+      return readStorable(condition === "cont" ? text : normalizeForSearch(text));
     case "integer":
       return readInteger(text);
     case "time":
@@ -109,7 +109,7 @@ function castValue(text: string, kind: FieldKind, condition: Condition): string 
 }
 
 /** A text that no row can hold is a value that could not be read. */
-function keepStorable(text: string): string | null {
+function readStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
 

@@ -15,7 +15,8 @@ import {
 } from "../../store/page-templates.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { requireScope } from "../access.ts";
-import { readTenant, stamp, writeTenant, type GroupHandlers } from "../handler.ts";
+import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { createIdAndTime } from "../ids.ts";
 import { previewPage } from "../preview-page.ts";
 import { changeDraft } from "../write-template.ts";
 
@@ -26,10 +27,15 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   },
 
   publish: async (call) => {
-    const { template } = await changeDraft(call, call.body, "publish", async (tenant, at, text) => {
-      await saveDraft(tenant, at, text);
-      await publishDraft(tenant, stamp(call.services), text);
-    });
+    const { template } = await changeDraft(
+      call,
+      call.body,
+      "publish",
+      async (tenant, idAndTime, text) => {
+        await saveDraft(tenant, idAndTime, text);
+        await publishDraft(tenant, createIdAndTime(call.services), text);
+      },
+    );
     return { body: template };
   },
 
@@ -52,7 +58,7 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   restore: async (call) => ({
     body: await writeTenant(call, async (tenant) => {
       const version = await readVersion(tenant, call.params.id);
-      await saveDraft(tenant, stamp(call.services), version);
+      await saveDraft(tenant, createIdAndTime(call.services), version);
       return readTemplate(tenant);
     }),
   }),

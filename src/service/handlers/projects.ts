@@ -18,8 +18,8 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   },
 
   create: async ({ services, body, signal }) => {
-    const act = (db: Db) => makeProject(db, services, body);
-    return { body: present(await services.store.write(act, { signal })) };
+    const work = (db: Db) => makeProject(db, services, body);
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
   show: async ({ services, params }) => ({
@@ -27,8 +27,8 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   }),
 
   update: async ({ services, params, body, signal }) => {
-    const act = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
-    return { body: present(await services.store.write(act, { signal })) };
+    const work = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
   destroy: async ({ services, params, signal }) => {
@@ -44,7 +44,7 @@ async function find(db: Db, id: string): Promise<StoredProject> {
   return project;
 }
 
-/** The operator's settings are not the API's to show. */
+/** Leaves out the settings that only the operator sees. */
 function present(project: StoredProject): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };
