@@ -18,7 +18,7 @@ import {
   type VisitOptions,
 } from "../visit/decide-visit.ts";
 import { listPageButtons, type PageButtonOptions } from "../visit/page-buttons.ts";
-import { readPlatform } from "../visit/platform.ts";
+import { readPlatform } from "../visit/read-platform.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireValidTemplate } from "./write-template.ts";
 

@@ -53,7 +53,7 @@ const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   url: "url",
 };
 
-/** No header tells an iPad's Safari from a desktop's (`platform.ts`). */
+/** No header tells an iPad's Safari from a desktop's (`read-platform.ts`). */
 const safariOnIpad = "and Safari on an iPad";
 
 function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<typeof outcomes> {

@@ -97,7 +97,7 @@ export async function createWorld(): Promise<World> {
     store,
     setAlarm,
     linkOrigin,
-    waitForClicks: clicks.settle,
+    waitForClicks: clicks.flush,
     report,
   });
 
