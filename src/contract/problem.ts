@@ -7,6 +7,12 @@ export type FieldProblem = { readonly field: string; readonly message: string };
 /** A broken rule inside of a text: the place counts from 1. */
 export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
+/** Values as they would be stored, with every rule that they break. */
+export type Checked<Values> = {
+  readonly values: Values;
+  readonly problems: readonly FieldProblem[];
+};
+
 /** A problem in the words of the API: the field's name, then what is wrong with it. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };

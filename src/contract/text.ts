@@ -2,7 +2,7 @@
  * How text is compared where case does not count. `cont` and `start` fold beyond ASCII
  * (link-services.md §2); a final sigma is written differently from the same letter inside a
  * word, so it is folded by hand. Some letters have a composed form in one case only, so the case
- * changes while they are apart.
+ * changes while they are decomposed.
  */
 export function fold(text: string): string {
   return text.normalize("NFD").toLowerCase().replaceAll("ς", "σ").normalize("NFC");

@@ -1,5 +1,6 @@
 import { messages } from "../contract/messages.ts";
-import { checkAndroidApp, checkIosApp, type Checked } from "../contract/rules/app-rules.ts";
+import type { Checked } from "../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
 /** What the service knows of one kind of app, iOS or Android, to write it and to put it on links. */

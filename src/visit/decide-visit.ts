@@ -1,6 +1,7 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
-import { checkAndroidApp, checkIosApp, type Checked } from "../contract/rules/app-rules.ts";
+import type { Checked } from "../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 

@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../apps.ts";
 import { limits } from "../policy.ts";
-import { faultOf, type FieldProblem } from "../problem.ts";
+import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
 /** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
@@ -21,17 +21,12 @@ export type AndroidAppValues = {
   readonly custom_scheme: string | null;
 };
 
-export type Checked<Values> = {
-  readonly values: Values;
-  readonly problems: readonly FieldProblem[];
-};
-
 const teamIdLength = 10;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
-/** Schemes that run code or leave the app world when a page opens them. */
+/** Schemes that run code or open something else than an app. */
 const forbiddenSchemes = new Set([
   "javascript",
   "data",
@@ -44,7 +39,7 @@ const forbiddenSchemes = new Set([
   "https",
 ]);
 
-/** Checks a whole iOS app; on update, what is stored with the changes laid over it. */
+/** Checks a whole iOS app; on update, what is stored with the changes applied. */
 export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   const values: IosAppValues = {
     bundle_id: fields.bundle_id ?? "",
@@ -65,7 +60,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   return { values, problems };
 }
 
-/** Checks a whole Android app; on update, what is stored with the changes laid over it. */
+/** Checks a whole Android app; on update, what is stored with the changes applied. */
 export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
