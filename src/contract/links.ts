@@ -66,6 +66,13 @@ const linkFields = z.object({
 });
 export type LinkFields = z.output<typeof linkFields>;
 
+const linkWrite = {
+  auth: "project",
+  budget: "link_writes",
+  body: linkFields,
+  response: link,
+} as const;
+
 export const links = {
   index: {
     ...asRead,
@@ -80,33 +87,27 @@ export const links = {
   },
   create: {
     ...asCreate,
+    ...linkWrite,
     path: "/links",
     tool: "create_link",
     title: "Create a link",
     summary: "Create a link.",
-    auth: "project",
     scope: "links.create",
-    budget: "link_writes",
-    body: linkFields,
-    response: link,
   },
   upsert: {
     ...asUpdate,
+    ...linkWrite,
     method: "POST",
     path: "/links/upsert",
     tool: "upsert_link",
     title: "Create or update a link by path",
     summary: "Create the link, or update the one with the same path.",
-    auth: "project",
     // The spec names no scope of upsert's own. It creates, so it asks for that scope; a key that
     // may only create must not replace a link by this way.
     scope: "links.create",
     overwrite_scope: "links.update",
-    budget: "link_writes",
-    body: linkFields,
     required: ["path"],
     success: { status: 200, also: 201 },
-    response: link,
   },
   show: {
     ...asRead,
@@ -121,17 +122,14 @@ export const links = {
   },
   update: {
     ...asUpdate,
+    ...linkWrite,
     also: "PUT",
     path: "/links/:id",
     tool: "update_link",
     title: "Update a link",
     summary: "Change the given fields of a link.",
-    auth: "project",
     scope: "links.update",
-    budget: "link_writes",
     params: byId,
-    body: linkFields,
-    response: link,
   },
   destroy: {
     ...asDestroy,

@@ -12,11 +12,8 @@ import { changeLink, createLink } from "../write-link.ts";
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
-    const { items, meta } = await listLinks(
-      readTenant(call),
-      call.services.store.counts,
-      call.list,
-    );
+    const { counts } = call.services.store;
+    const { items, meta } = await listLinks(readTenant(call), counts, call.list);
     return { body: { links: [...items], meta } };
   },
 
