@@ -66,7 +66,7 @@ const linkFields = z.object({
 });
 export type LinkFields = z.output<typeof linkFields>;
 
-const linkWrite = {
+const writes = {
   auth: "project",
   budget: "link_writes",
   body: linkFields,
@@ -87,7 +87,7 @@ export const links = {
   },
   create: {
     ...asCreate,
-    ...linkWrite,
+    ...writes,
     path: "/links",
     tool: "create_link",
     title: "Create a link",
@@ -96,7 +96,7 @@ export const links = {
   },
   upsert: {
     ...asUpdate,
-    ...linkWrite,
+    ...writes,
     method: "POST",
     path: "/links/upsert",
     tool: "upsert_link",
@@ -122,7 +122,7 @@ export const links = {
   },
   update: {
     ...asUpdate,
-    ...linkWrite,
+    ...writes,
     also: "PUT",
     path: "/links/:id",
     tool: "update_link",

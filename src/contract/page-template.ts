@@ -36,16 +36,11 @@ const previewFields = templateFields.extend({
   link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
 });
 
-const shared = {
-  auth: "project",
-  role: "manager",
-  plan: "pro",
-  feature: "page_templates",
-} as const;
+const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;
 
 export const pageTemplate = {
   save: {
-    ...shared,
+    ...base,
     ...asUpdate,
     path: "/page_template",
     tool: "save_template",
@@ -58,7 +53,7 @@ export const pageTemplate = {
     response: template,
   },
   publish: {
-    ...shared,
+    ...base,
     ...asUpdate,
     method: "POST",
     path: "/page_template/publish",
@@ -75,7 +70,7 @@ export const pageTemplate = {
     idempotent: false,
   },
   unpublish: {
-    ...shared,
+    ...base,
     ...asUpdate,
     method: "POST",
     path: "/page_template/unpublish",
@@ -87,7 +82,7 @@ export const pageTemplate = {
     effect: "destroy",
   },
   versions: {
-    ...shared,
+    ...base,
     ...asRead,
     path: "/page_template/versions",
     tool: "list_template_versions",
@@ -97,7 +92,7 @@ export const pageTemplate = {
     response: z.looseObject({ versions: z.array(version) }),
   },
   version: {
-    ...shared,
+    ...base,
     ...asRead,
     path: "/page_template/versions/:id",
     tool: "get_template_version",
@@ -108,7 +103,7 @@ export const pageTemplate = {
     response: wholeVersion,
   },
   restore: {
-    ...shared,
+    ...base,
     ...asUpdate,
     method: "POST",
     path: "/page_template/versions/:id/restore",
@@ -122,7 +117,7 @@ export const pageTemplate = {
     effect: "destroy",
   },
   preview: {
-    ...shared,
+    ...base,
     ...asRead,
     method: "POST",
     path: "/page_template/preview",

@@ -39,14 +39,6 @@ export type HostedLink = {
   readonly answers: { [Name in Platform]?: Answer };
 };
 
-export type Sites = {
-  /** Whether a host name is below a link origin, whether a project has it or not. */
-  readonly isLinkHost: (hostname: string) => boolean;
-  /** Undefined where no project is served under that name. */
-  readonly find: (hostname: string) => Promise<Site | undefined>;
-  readonly findLink: (site: Site, path: string) => Promise<HostedLink | undefined>;
-};
-
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
@@ -71,7 +63,7 @@ type CachedSite = {
  * What visits need, cached until it is changed: a site ends with its project's generation or its
  * settings, and with it every link that was found on it. Clicks change neither.
  */
-export function createSites(options: SitesOptions): Sites {
+export function createSites(options: SitesOptions) {
   const { store, clock } = options;
   const { db } = store;
   const changes = watchChanges(store, clock);
@@ -99,9 +91,11 @@ export function createSites(options: SitesOptions): Sites {
   }
 
   return {
-    isLinkHost: (hostname) => readHostname(hostname, options).field === "subdomain",
+    /** Whether a host name is below a link origin, whether a project has it or not. */
+    isLinkHost: (hostname: string) => readHostname(hostname, options).field === "subdomain",
 
-    find: async (hostname) => {
+    /** Undefined where no project is served under that name. */
+    find: async (hostname: string): Promise<Site | undefined> => {
       const epoch = await changes.read();
       const cached = sites.find(hostname);
       if (cached?.epoch === epoch) return cached.site;
@@ -113,7 +107,7 @@ export function createSites(options: SitesOptions): Sites {
       return site;
     },
 
-    findLink: async (site, path) => {
+    findLink: async (site: Site, path: string): Promise<HostedLink | undefined> => {
       const key = `${site.serial}/${path}`;
       const known = links.find(key);
       if (known !== undefined) return known;

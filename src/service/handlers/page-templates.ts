@@ -1,9 +1,5 @@
 import { messages } from "../../contract/messages.ts";
-import {
-  pageTemplate,
-  type PageTemplate,
-  type WholeTemplateVersion,
-} from "../../contract/page-template.ts";
+import { pageTemplate } from "../../contract/page-template.ts";
 import { notFound } from "../../contract/problem.ts";
 import {
   findTemplate,
@@ -69,13 +65,13 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   },
 };
 
-async function readTemplate(tenant: Tenant): Promise<PageTemplate> {
+async function readTemplate(tenant: Tenant) {
   const template = await findTemplate(tenant);
   if (template === undefined) throw notFound(messages.template_not_found);
   return template;
 }
 
-async function readVersion(tenant: Tenant, id: string): Promise<WholeTemplateVersion> {
+async function readVersion(tenant: Tenant, id: string) {
   const version = await findVersion(tenant, id);
   if (version === undefined) throw notFound(messages.template_version_not_found);
   return version;

@@ -1,12 +1,7 @@
 import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import type { Project, projects } from "../../contract/projects.ts";
-import {
-  deleteProject,
-  findProject,
-  listProjects,
-  type StoredProject,
-} from "../../store/projects.ts";
+import { deleteProject, findProject, listProjects } from "../../store/projects.ts";
 import type { Db } from "../../store/tenant.ts";
 import type { GroupHandlers } from "../handler.ts";
 import { changeProject, makeProject } from "../write-project.ts";
@@ -38,14 +33,14 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   },
 };
 
-async function find(db: Db, id: string): Promise<StoredProject> {
+async function find(db: Db, id: string) {
   const project = await findProject(db, id);
   if (project === undefined) throw notFound(messages.project_not_found);
   return project;
 }
 
 /** Leaves out the settings that only the operator sees. */
-function present(project: StoredProject): Project {
+function present(project: Project): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };
 }
