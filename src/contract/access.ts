@@ -2,7 +2,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
 import { roles, scopes, type Feature, type Plan, type Role, type Scope } from "./policy.ts";
 
-/** What a key may do, and how its refusals are told apart: api-spec.md, "Authentication". */
+/** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
 
 /** The facts of a key that decide what may be called with it. */
 export type KeyFacts = {

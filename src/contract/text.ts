@@ -24,7 +24,7 @@ export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }
 
-/** Control characters, and those that turn the direction of what a person reads. */
+/** Control characters, and those that change the direction in which a person reads. */
 export function hasControls(text: string): boolean {
   return /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);
 }

@@ -38,7 +38,7 @@ const redirectHeaders = {
 
 export async function answerVisit(context: VisitContext): Promise<Answer> {
   const { site, hosted, visitor } = context;
-  // Some projects tell Google Play the address of the visit, which each visitor writes anew.
+  // Some projects send Google Play the address of the visit, and its query differs each time.
   const isShared = !visitor.bot && !site.project.link_in_referrer;
   const known = isShared ? hosted.answers[visitor.platform] : undefined;
   if (known !== undefined) return known;

@@ -7,7 +7,7 @@ export type CachedFile = {
   readonly type: string;
   /** Changes with the content. */
   readonly etag: string;
-  /** Undefined where there turns out to be nothing. */
+  /** Undefined where there is no such file. */
   readonly read: () => Promise<string | Uint8Array | undefined>;
 };
 

@@ -16,7 +16,7 @@ const maxCachedLength = 400;
 
 /** Every browser's header begins with one of these; a program has a name of its own. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Programs that fetch what a person told them to, and of which isbot says that they are bots. */
+/** Programs that a person runs, and which isbot takes for bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**

@@ -20,7 +20,7 @@ export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): B
 
   function prune(now: number): void {
     for (const [name, window] of windows) if (window.ends <= now) windows.delete(name);
-    // Where most are still running, pruning for each new one would cost more than all the rest.
+    // Where most are still running, pruning for each new one would cost more than everything else.
     pruneAt = Math.max(minToPrune, 2 * windows.size);
   }
 

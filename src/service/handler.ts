@@ -34,7 +34,7 @@ type Call<E extends Endpoint> = {
   readonly body: Body<E>;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
-  /** Aborted when the caller was told that it took too long: nothing more may begin. */
+  /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
 

@@ -24,7 +24,7 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
       const current = await changes.read();
       if (current !== epoch || holders.size >= maxKeys) holders.clear();
       epoch = current;
-      // To hash a token once more costs as much as all the rest of finding its key.
+      // Hashing the token would cost as much as everything else here.
       const known = holders.get(token);
       if (known !== undefined) return known;
       const hash = hashToken(token);

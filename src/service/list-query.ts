@@ -69,14 +69,14 @@ function readFilter(
   if (condition === undefined) return undefined;
   const subject = name.slice(0, -condition.length - 1);
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // A field that is named twice says nothing more, and a thousand of them would be a bomb.
+  // A field that is named twice adds nothing, and a thousand of them would make a huge query.
   const tests = [...new Set(subject.split(/_and_|_or_/))].map((field) => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     if (kind === undefined || !takes(kind, condition)) return undefined;
     const value = readValue(values, kind, condition);
     return value === undefined ? undefined : { field, kind, condition, value };
   });
-  // One part that is unknown takes the whole filter with it.
+  // With one unknown field, the whole filter is ignored.
   const known = tests.filter((test) => test !== undefined);
   return known.length === tests.length ? { join, tests: known } : undefined;
 }

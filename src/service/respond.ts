@@ -52,7 +52,7 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
   return new Problem(500, messages.internal(report(error)));
 }
 
-/** Two writers met: the last column of the broken constraint is what both of them wanted. */
+/** Two writers wanted one value: that of the last column of the broken constraint. */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";
   return validationFailed([takenFault(column === "address" ? "path" : column)]);

@@ -2,7 +2,7 @@ import { findPathFault } from "../contract/rules/link-path.ts";
 import { findLinkAt } from "../store/links.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 
-/** For an answer that tells the visits of one link, or of every link of the project. */
+/** For an answer with the clicks of one link, or of every link of the project. */
 export async function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -10,7 +10,7 @@ export async function waitForClicks(
   await services.waitForClicks?.(caller.project.id, linkId);
 }
 
-/** For an answer that tells the visits of a link that the call names by its address. */
+/** For an answer with the clicks of a link that the call names by its address. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,

@@ -91,7 +91,7 @@ export async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { take, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // What is wrong with a text as a whole names it already; the list tells where it begins.
+  // The sentence gives no place for a fault of a whole text; the list says where it begins.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });

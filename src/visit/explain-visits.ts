@@ -13,7 +13,7 @@ import {
 import { readExplainedLink, systemNames, type ExplainedLink } from "./explained-link.ts";
 import { findLinkProblems, linkProblem } from "./find-link-problems.ts";
 
-/** A link told to a model, before or after it is saved: what its visitors meet, what is amiss. */
+/** Explains a link to a model, before or after it is saved: what visitors meet, what is wrong. */
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),

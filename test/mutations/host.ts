@@ -16,7 +16,7 @@ export const host: readonly Mutation[] = [
     what: "HEAD counts as a click",
     find: `visitor.isPerson && request.method === "GET" && `,
     replace: "guest.isPerson && ",
-    tests: ["test/host/guests.test.ts"],
+    tests: ["test/host/classify-visitor.test.ts"],
   },
   {
     id: "H3",
@@ -88,6 +88,6 @@ export const host: readonly Mutation[] = [
     what: "prefetches told by x-moz count",
     find: `["purpose", "sec-purpose", "x-purpose", "x-moz"]`,
     replace: `["purpose", "sec-purpose", "x-purpose"]`,
-    tests: ["test/host/guests.test.ts"],
+    tests: ["test/host/classify-visitor.test.ts"],
   },
 ];

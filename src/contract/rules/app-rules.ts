@@ -117,21 +117,21 @@ function isScheme(value: string): boolean {
 }
 
 /**
- * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. As many
- * prefixes as there are go, so that what was stored once is not shortened by the next update.
+ * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is stored is the bundle id alone. Every
+ * such prefix is removed, so that the next update does not shorten what was stored.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,
   teamId: string | null | undefined,
 ): string | null | undefined {
-  let rest = clipBundleId ?? "";
+  let bundleId = clipBundleId ?? "";
   for (;;) {
-    const prefix = rest.slice(0, teamIdLength);
+    const prefix = bundleId.slice(0, teamIdLength);
     const isTeamId = prefix === teamId || /^[A-Z0-9]{10}$/.test(prefix);
-    if (!isTeamId || rest.charAt(teamIdLength) !== "." || rest.length === teamIdLength + 1) break;
-    rest = rest.slice(teamIdLength + 1);
+    const isPrefixed = isTeamId && bundleId.charAt(teamIdLength) === ".";
+    if (!isPrefixed || bundleId.length === teamIdLength + 1) return bundleId;
+    bundleId = bundleId.slice(teamIdLength + 1);
   }
-  return rest;
 }
 
 function normalizeScheme(scheme: string | null | undefined): string | null {

@@ -14,7 +14,7 @@ export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
-/** A deployment may keep its paths with a leading slash, or encoded, or half a character in it. */
+/** Another deployment may store paths with a leading slash, encoded or with half a character. */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
 }
