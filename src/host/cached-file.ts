@@ -36,5 +36,5 @@ const safetyHeaders = {
 
 function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes(etag) || tags.includes("*");
+  return tags.some((tag) => tag === etag || tag === "*");
 }

@@ -3,7 +3,7 @@ import type { Checked } from "../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
-/** What the service knows of one kind of app, iOS or Android, to write it and to put it on links. */
+/** What the service needs to write one kind of app, iOS or Android, and to put it on links. */
 export type AppKind<App, Fields, Values, Identifier extends string> = {
   readonly name: string;
   /** The field that names one app, beside its id: its bundle id or package name. */

@@ -43,8 +43,9 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
 
 function readPrefix(text: string): string {
   const prefix = normalizePath(text);
-  if (prefix === undefined)
+  if (prefix === undefined) {
     throw refuseField("prefix", "is not a valid percent-encoding", "errors");
+  }
   // What is stored is the prefix with a code behind it, so that is what must be valid.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
