@@ -41,7 +41,6 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
   const embedded = await openEmbedded(config);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
-  const { settle } = clicks;
   const service = createService({
     store,
     clock,
@@ -50,7 +49,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
     report,
     linkOrigin,
     secondOrigin: config.second_origin,
-    waitForClicks: settle,
+    waitForClicks: clicks.flush,
   });
   return {
     origin: embeddedOrigin,

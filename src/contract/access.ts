@@ -2,9 +2,9 @@ import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
 import { roles, scopes, type Feature, type Plan, type Role, type Scope } from "./policy.ts";
 
-/** What a key may do, and how its refusals are told apart: api-spec.md, "Authentication". */
+/** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
 
-/** A key, as far as it decides what may be called with it. */
+/** The facts of a key that decide what may be called with it. */
 export type KeyFacts = {
   readonly kind: "project" | "master";
   /** None selected is full access. */
@@ -29,9 +29,8 @@ export type Cause =
 export type Refusal = { readonly cause: Cause; readonly message: string };
 
 /**
- * Why this key may never call this endpoint, or undefined. The order is the API's: a suspended
- * account is told of first, then the kind of key, its scopes, the role, the plan, and what is
- * switched off.
+ * Why this key may not call this endpoint, or undefined. The order is the API's: a suspended
+ * account first, then the kind of key, its scopes, the role, the plan, and what is switched off.
  */
 export function findRefusal(endpoint: Endpoint, key: KeyFacts): Refusal | undefined {
   const { auth, scope, role, plan, feature } = endpoint;
@@ -68,8 +67,8 @@ export function hasRole(key: Pick<KeyFacts, "role">, role: Role): boolean {
 }
 
 /**
- * The cause of a 401 from any deployment. The spec promises that the message says which it is,
- * and not its words, so they are looked at and never compared whole.
+ * The cause of a 401 from any deployment. The spec promises that the message says which it is, but
+ * not in which words, so patterns are searched for in it.
  */
 export function readCause(message: string): Cause {
   const [cause] = causes.find(([, pattern]) => pattern.test(message)) ?? ["unauthorized"];
@@ -82,14 +81,14 @@ export function listNamedScopes(message: string): readonly Scope[] {
   return scopes.filter((scope) => words.has(scope));
 }
 
-const keys = "keys?|tokens?|credentials";
-const lacking = "missing|required|absent|not (?:given|provided|sent|supplied|present|set)";
-const spoiled =
+const keyWords = "keys?|tokens?|credentials";
+const missingWords = "missing|required|absent|not (?:given|provided|sent|supplied|present|set)";
+const invalidWords =
   "invalid|not valid|unknown|not known|unrecognized|not recognized|revoked|expired|wrong|" +
   "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
-const powers = "permissions?|permitted|allowed|authorized|privileges?|access to";
+const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
-/** The first that fits counts: keys have scopes, and people have roles. */
+/** The first pattern that matches counts: keys have scopes, and people have roles. */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [
     "account_suspended",
@@ -100,13 +99,19 @@ const causes: readonly (readonly [Cause, RegExp])[] = [
     "plan_required",
     /\b(plans?|upgrade|subscription|trial|pro|paid|premium|limit|quota)\b|free tier/i,
   ],
-  ["key_invalid", matchAny(`\\b(${keys})\\b[^.]*\\b(${spoiled})\\b`, "master")],
-  ["key_invalid", matchAny(`\\b(${spoiled})\\b[^.]*\\b(${keys})\\b`)],
-  ["key_missing", matchAny(`\\b(${keys})\\b (is |was )?(${lacking})\\b(?! (required|permi))`)],
+  ["key_invalid", matchAny(`\\b(${keyWords})\\b[^.]*\\b(${invalidWords})\\b`, "master")],
+  ["key_invalid", matchAny(`\\b(${invalidWords})\\b[^.]*\\b(${keyWords})\\b`)],
+  [
+    "key_missing",
+    matchAny(`\\b(${keyWords})\\b (is |was )?(${missingWords})\\b(?! (required|permi))`),
+  ],
   ["role_required", /\b(roles?|managers?|owners?|viewers?|admin\w*|members?)\b/i],
-  ["scope_missing", matchAny(`\\b(${keys})\\b[^.]*\\b(${powers})\\b`)],
-  ["role_required", matchAny("permission", `not (${powers}) to\\b`)],
-  ["key_missing", matchAny(`\\b(${lacking})\\b`, `\\bno (api )?(${keys})`, "sign in", "log in")],
+  ["scope_missing", matchAny(`\\b(${keyWords})\\b[^.]*\\b(${permissionWords})\\b`)],
+  ["role_required", matchAny("permission", `not (${permissionWords}) to\\b`)],
+  [
+    "key_missing",
+    matchAny(`\\b(${missingWords})\\b`, `\\bno (api )?(${keyWords})`, "sign in", "log in"),
+  ],
 ];
 
 function matchAny(...patterns: readonly string[]): RegExp {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
@@ -46,8 +47,6 @@ const androidAppFields = z.object({
 });
 export type AndroidAppFields = z.output<typeof androidAppFields>;
 
-const shared = { auth: "project", idempotent: true, overwrites: false } as const;
-
 export const iosApps = describeApps({
   name: "ios_app",
   label: "iOS app",
@@ -68,80 +67,48 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints"],
 });
 
-type AppKind<
-  Name extends "ios_app" | "android_app",
-  Resource extends z.ZodType,
-  Page extends z.ZodType,
-  Fields extends z.ZodObject,
-> = {
-  readonly name: Name;
+/** The members as they are, where TypeScript would read only what the kind has to be. */
+type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
+
+type AppKind = {
+  readonly name: "ios_app" | "android_app";
   readonly label: string;
-  readonly resource: Resource;
-  readonly page: Page;
-  readonly fields: Fields;
+  readonly resource: z.ZodType;
+  readonly page: z.ZodType;
+  readonly fields: z.ZodObject;
   readonly filters: FilterFields;
   readonly approval_fields: readonly string[];
 };
 
 /** The five endpoints of one kind of app. */
-function describeApps<
-  Name extends "ios_app" | "android_app",
-  Resource extends z.ZodType,
-  Page extends z.ZodType,
-  Fields extends z.ZodObject,
->(kind: AppKind<Name, Resource, Page, Fields>) {
-  return { ...describeReads(kind), ...describeWrites(kind) };
-}
-
-function describeReads<
-  Name extends "ios_app" | "android_app",
-  Resource extends z.ZodType,
-  Page extends z.ZodType,
-  Fields extends z.ZodObject,
->({ name, label, resource, page, filters }: AppKind<Name, Resource, Page, Fields>) {
+function describeApps<const Kind extends AppKind>(kind: Kind) {
+  const { name, label, resource, page, fields, filters, approval_fields }: Exact<Kind> = kind;
+  const reads = { ...asRead, auth: "project", role: "viewer" } as const;
+  const writes = { auth: "project", role: "manager", budget: `${name}_writes` } as const;
   return {
     index: {
-      ...shared,
-      method: "GET",
+      ...reads,
       path: `/${name}s`,
       tool: `list_${name}s`,
       title: `List ${label}s`,
       summary: `List the project's ${label}s, filtered, sorted and paged.`,
       scope: `${name}s.index`,
-      role: "viewer",
       list: { name: `${name}s`, filters },
-      success: { status: 200 },
       response: page,
-      effect: "read",
     },
     show: {
-      ...shared,
-      method: "GET",
+      ...reads,
       path: `/${name}s/:id`,
       tool: `get_${name}`,
       title: `Get an ${label}`,
       summary: `Read one ${label}.`,
       scope: `${name}s.show`,
-      role: "viewer",
       params: byId,
-      success: { status: 200 },
       response: resource,
-      effect: "read",
     },
-  } as const satisfies Record<string, Endpoint>;
-}
-
-function describeWrites<
-  Name extends "ios_app" | "android_app",
-  Resource extends z.ZodType,
-  Page extends z.ZodType,
-  Fields extends z.ZodObject,
->({ name, label, resource, fields, approval_fields }: AppKind<Name, Resource, Page, Fields>) {
-  const writes = { ...shared, role: "manager", budget: `${name}_writes` } as const;
-  return {
     create: {
+      ...asCreate,
       ...writes,
-      method: "POST",
       path: `/${name}s`,
       tool: `register_${name}`,
       title: `Register an ${label}`,
@@ -149,14 +116,11 @@ function describeWrites<
       scope: `${name}s.create`,
       body: fields,
       wrapper: name,
-      success: { status: 201 },
       response: resource,
-      effect: "write",
-      idempotent: false,
     },
     update: {
+      ...asUpdate,
       ...writes,
-      method: "PATCH",
       also: "PUT",
       path: `/${name}s/:id`,
       tool: `update_${name}`,
@@ -166,24 +130,18 @@ function describeWrites<
       params: byId,
       body: fields,
       wrapper: name,
-      success: { status: 200 },
       response: resource,
-      effect: "write",
-      overwrites: true,
       approval_fields,
     },
     destroy: {
+      ...asDestroy,
       ...writes,
-      method: "DELETE",
       path: `/${name}s/:id`,
       tool: `delete_${name}`,
       title: `Delete an ${label}`,
       summary: `Delete an ${label}; its links stay and stop opening it.`,
       scope: `${name}s.destroy`,
       params: byId,
-      success: { status: 204 },
-      response: null,
-      effect: "destroy",
     },
   } as const satisfies Record<string, Endpoint>;
 }

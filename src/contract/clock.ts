@@ -1,4 +1,4 @@
-/** What code takes from the world around it, passed in so that a test can hold it still. */
+/** Time and chance, passed in so that a test can fix them. */
 
 export type Clock = {
   /** The time of day, in milliseconds since 1970: what is written into rows. */
@@ -8,12 +8,12 @@ export type Clock = {
 };
 
 /**
- * Calls back once, when so many milliseconds are over, unless what it answers was called before. A
- * process that has nothing else to do does not stay for it.
+ * Calls `ring` once, after so many milliseconds, unless the function that it returns was called
+ * before. It does not keep a process alive that has nothing else to do.
  */
 export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
-/** Whoever waits for an answer; once aborted, nothing more may begin on their behalf. */
+/** A caller that waits for an answer; once aborted, no more work may begin for it. */
 export type Waiter = { readonly aborted: boolean };
 
 export type Random = {

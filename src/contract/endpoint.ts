@@ -47,7 +47,7 @@ export type Endpoint = {
   readonly validation_key?: "errors";
 
   readonly success: { readonly status: 200 | 201 | 204; readonly also?: 201 };
-  /** Where what comes back is no JSON but a page: then the response is its text. */
+  /** Set where the response is not JSON but the text of a page. */
   readonly type?: "text/html";
   /** What comes back; null is an empty body. Extra fields are tolerated. */
   readonly response: z.ZodType | null;
@@ -57,7 +57,7 @@ export type Endpoint = {
   readonly idempotent: boolean;
   /** Replaces values that were there before. */
   readonly overwrites: boolean;
-  /** Fields on which so much hangs that a person approves their change. */
+  /** Fields whose change a person has to approve. */
   readonly approval_fields?: readonly string[];
 };
 

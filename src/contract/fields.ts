@@ -4,7 +4,7 @@ import * as z from "zod";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** An id as it is looked up; what is no UUID is the id of nothing. */
+/** An id as it is looked up; a text that is no UUID becomes empty, which no row has. */
 export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }
@@ -30,7 +30,7 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  // Left out at the ends, says the spec; pagers that write null there are understood.
+  // The spec leaves them out at the ends; a deployment that writes null there is understood.
   previous: z.int().nullish(),
   next: z.int().nullish(),
 });

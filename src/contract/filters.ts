@@ -27,15 +27,9 @@ export type Test = {
 };
 
 /** Several tests stand together for names such as `name_or_path_cont`. All filters must hold. */
-export type Filter = {
-  readonly join: "and" | "or";
-  readonly tests: readonly Test[];
-};
+export type Filter = { readonly join: "and" | "or"; readonly tests: readonly Test[] };
 
-export type Sort = {
-  readonly field: string;
-  readonly direction: "asc" | "desc";
-};
+export type Sort = { readonly field: string; readonly direction: "asc" | "desc" };
 
 export type ListQuery = {
   readonly page: number;

@@ -1,2 +1,2 @@
-/** An object as JSON has it, whose members nobody has looked at yet. */
+/** An object as JSON has it, whose members have not been checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;

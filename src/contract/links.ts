@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, flag, meta, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
@@ -65,9 +66,16 @@ const linkFields = z.object({
 });
 export type LinkFields = z.output<typeof linkFields>;
 
+const writes = {
+  auth: "project",
+  budget: "link_writes",
+  body: linkFields,
+  response: link,
+} as const;
+
 export const links = {
   index: {
-    method: "GET",
+    ...asRead,
     path: "/links",
     tool: "list_links",
     title: "List links",
@@ -75,50 +83,34 @@ export const links = {
     auth: "project",
     scope: "links.index",
     list: { name: "links", filters: linkFilters },
-    success: { status: 200 },
     response: z.looseObject({ links: z.array(link), meta }),
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   create: {
-    method: "POST",
+    ...asCreate,
+    ...writes,
     path: "/links",
     tool: "create_link",
     title: "Create a link",
     summary: "Create a link.",
-    auth: "project",
     scope: "links.create",
-    budget: "link_writes",
-    body: linkFields,
-    success: { status: 201 },
-    response: link,
-    effect: "write",
-    idempotent: false,
-    overwrites: false,
   },
   upsert: {
+    ...asUpdate,
+    ...writes,
     method: "POST",
     path: "/links/upsert",
     tool: "upsert_link",
     title: "Create or update a link by path",
     summary: "Create the link, or update the one with the same path.",
-    auth: "project",
     // The spec names no scope of upsert's own. It creates, so it asks for that scope; a key that
     // may only create must not replace a link by this way.
     scope: "links.create",
     overwrite_scope: "links.update",
-    budget: "link_writes",
-    body: linkFields,
     required: ["path"],
     success: { status: 200, also: 201 },
-    response: link,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
   },
   show: {
-    method: "GET",
+    ...asRead,
     path: "/links/:id",
     tool: "get_link",
     title: "Get a link",
@@ -126,32 +118,21 @@ export const links = {
     auth: "project",
     scope: "links.show",
     params: byId,
-    success: { status: 200 },
     response: link,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   update: {
-    method: "PATCH",
+    ...asUpdate,
+    ...writes,
     also: "PUT",
     path: "/links/:id",
     tool: "update_link",
     title: "Update a link",
     summary: "Change the given fields of a link.",
-    auth: "project",
     scope: "links.update",
-    budget: "link_writes",
     params: byId,
-    body: linkFields,
-    success: { status: 200 },
-    response: link,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
   },
   destroy: {
-    method: "DELETE",
+    ...asDestroy,
     path: "/links/:id",
     tool: "delete_link",
     title: "Delete a link",
@@ -159,17 +140,12 @@ export const links = {
     auth: "project",
     scope: "links.destroy",
     params: byId,
-    success: { status: 204 },
-    response: null,
-    effect: "destroy",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;
 
 export const shortLinks = {
   create: {
-    method: "POST",
+    ...asCreate,
     path: "/short_links",
     tool: "shorten_link",
     title: "Shorten an address",
@@ -184,13 +160,10 @@ export const shortLinks = {
     }),
     required: ["url"],
     validation_key: "errors",
-    success: { status: 201 },
     response: link,
-    effect: "write",
-    idempotent: false,
-    overwrites: false,
   },
   resolve: {
+    ...asRead,
     method: "POST",
     path: "/short_links/resolve",
     tool: "resolve_short_link",
@@ -199,10 +172,6 @@ export const shortLinks = {
     auth: "none",
     body: z.object({ url: text("The shortened address.") }),
     required: ["url"],
-    success: { status: 200 },
     response: link,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;

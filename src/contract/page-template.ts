@@ -1,14 +1,11 @@
 import * as z from "zod";
+import { asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId } from "./fields.ts";
 
 /** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
 
-const version = z.looseObject({
-  id: z.string(),
-  published_at: z.string(),
-  live: z.boolean(),
-});
+const version = z.looseObject({ id: z.string(), published_at: z.string(), live: z.boolean() });
 export type TemplateVersion = z.output<typeof version>;
 
 const wholeVersion = version.extend({ body: z.string(), css: z.string() });
@@ -39,17 +36,12 @@ const previewFields = templateFields.extend({
   link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
 });
 
-const shared = {
-  auth: "project",
-  role: "manager",
-  plan: "pro",
-  feature: "page_templates",
-} as const;
+const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;
 
 export const pageTemplate = {
   save: {
-    ...shared,
-    method: "PATCH",
+    ...base,
+    ...asUpdate,
     path: "/page_template",
     tool: "save_template",
     title: "Save the page template's draft",
@@ -59,12 +51,10 @@ export const pageTemplate = {
     body: templateFields,
     success: { status: 200, also: 201 },
     response: template,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
   },
   publish: {
-    ...shared,
+    ...base,
+    ...asUpdate,
     method: "POST",
     path: "/page_template/publish",
     tool: "publish_template",
@@ -74,58 +64,47 @@ export const pageTemplate = {
     budget: "page_template_writes",
     body: templateFields,
     body_optional: true,
-    success: { status: 200 },
     response: template,
     effect: "destroy",
     // Each time there is one version more, and the oldest may go.
     idempotent: false,
-    overwrites: true,
   },
   unpublish: {
-    ...shared,
+    ...base,
+    ...asUpdate,
     method: "POST",
     path: "/page_template/unpublish",
     tool: "unpublish_template",
     title: "Unpublish the page template",
     summary: "Give the links their default page back; draft and versions stay.",
     scope: "page_templates.publish",
-    success: { status: 200 },
     response: template,
     effect: "destroy",
-    idempotent: true,
-    overwrites: true,
   },
   versions: {
-    ...shared,
-    method: "GET",
+    ...base,
+    ...asRead,
     path: "/page_template/versions",
     tool: "list_template_versions",
     title: "List the page template's versions",
     summary: "List the last 20 published versions, the newest first.",
     scope: "page_templates.show",
-    success: { status: 200 },
     response: z.looseObject({ versions: z.array(version) }),
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   version: {
-    ...shared,
-    method: "GET",
+    ...base,
+    ...asRead,
     path: "/page_template/versions/:id",
     tool: "get_template_version",
     title: "Get a version of the page template",
     summary: "Read one published version with its body and css.",
     scope: "page_templates.show",
     params: byId,
-    success: { status: 200 },
     response: wholeVersion,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   restore: {
-    ...shared,
+    ...base,
+    ...asUpdate,
     method: "POST",
     path: "/page_template/versions/:id/restore",
     documented: false,
@@ -134,14 +113,12 @@ export const pageTemplate = {
     summary: "Replace the draft with a published version; nothing is published.",
     scope: "page_templates.update",
     params: byId,
-    success: { status: 200 },
     response: template,
     effect: "destroy",
-    idempotent: true,
-    overwrites: true,
   },
   preview: {
-    ...shared,
+    ...base,
+    ...asRead,
     method: "POST",
     path: "/page_template/preview",
     documented: false,
@@ -153,11 +130,7 @@ export const pageTemplate = {
     budget: "page_template_writes",
     body: previewFields,
     body_optional: true,
-    success: { status: 200 },
     type: "text/html",
     response: z.string().min(1),
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;

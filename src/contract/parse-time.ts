@@ -13,19 +13,14 @@ const timePattern = new RegExp(
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);
   if (match === null) return null;
-  const [, year, month, day, hour = "0", minute = "0", second = "0", fraction = "0", zone] = match;
+  const [, year, month, day, hour = "00", minute = "00", second = "00", fraction = "0", zone] =
+    match;
   const parts = [year, month, day, hour, minute, second].map(Number);
   const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts;
   const time = Date.UTC(years, months - 1, days, hours, minutes, seconds);
-  const read = new Date(time);
-  const isReal =
-    read.getUTCFullYear() === years &&
-    read.getUTCMonth() === months - 1 &&
-    read.getUTCDate() === days &&
-    hours < 24 &&
-    minutes < 60 &&
-    seconds < 60;
-  if (!isReal) return null;
+  // Date.UTC carries over what is too large: the 31st of April is the 1st of May.
+  const given = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  if (!new Date(time).toISOString().startsWith(given)) return null;
   return time + Math.floor(Number(`0.${fraction}`) * 1000) - readOffset(zone);
 }
 

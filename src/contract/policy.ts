@@ -43,7 +43,7 @@ export type BudgetName = keyof typeof budgets;
 /** A deployment's clock may be a little slower than ours. */
 const margin_ms = 1000;
 
-/** For how long a call counts, as far as whoever makes it can tell. */
+/** For how long a client has to count a call against a budget. */
 export function readSpan(budget: BudgetName): number {
   return budgets[budget].window_ms + margin_ms;
 }
@@ -64,7 +64,7 @@ export const proLinkFields = [
 
 export const limits = {
   body_bytes: 1024 * 1024,
-  /** Node's own HTTP server stops at 16 KiB of headers; a direct caller meets the same wall. */
+  /** Node's own HTTP server stops at 16 KiB of headers; a direct caller meets the same limit. */
   address_characters: 16 * 1024,
   /** Longer texts and paths would not fit the indexes of every engine that we store them in. */
   name_characters: 500,

@@ -7,6 +7,12 @@ export type FieldProblem = { readonly field: string; readonly message: string };
 /** A broken rule inside of a text: the place counts from 1. */
 export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
+/** Values as they would be stored, with every rule that they break. */
+export type Checked<Values> = {
+  readonly values: Values;
+  readonly problems: readonly FieldProblem[];
+};
+
 /** A problem in the words of the API: the field's name, then what is wrong with it. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
@@ -59,9 +65,7 @@ export function rateLimited(): Problem {
 
 /** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
 export function overloaded(): Problem {
-  return new Problem(503, messages.took_too_long, {
-    headers: { "retry-after": "1" },
-  });
+  return new Problem(503, messages.took_too_long, { headers: { "retry-after": "1" } });
 }
 
 /** Refuses a request for everything that is wrong with it at once, in one sentence. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";
@@ -35,21 +36,17 @@ export const defaultProjectSettings = {
 
 export const projects = {
   index: {
-    method: "GET",
+    ...asRead,
     path: "/projects",
     tool: "list_projects",
     title: "List projects",
     summary: "List the projects.",
     auth: "master",
     list: { name: "projects", filters: projectFilters },
-    success: { status: 200 },
     response: z.looseObject({ projects: z.array(project), meta }),
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   create: {
-    method: "POST",
+    ...asCreate,
     path: "/projects",
     tool: "create_project",
     title: "Create a project",
@@ -57,28 +54,20 @@ export const projects = {
     auth: "master",
     body: projectFields,
     wrapper: "project",
-    success: { status: 201 },
     response: project,
-    effect: "write",
-    idempotent: false,
-    overwrites: false,
   },
   show: {
-    method: "GET",
+    ...asRead,
     path: "/projects/:id",
     tool: "get_project",
     title: "Get a project",
     summary: "Read one project.",
     auth: "master",
     params: byId,
-    success: { status: 200 },
     response: project,
-    effect: "read",
-    idempotent: true,
-    overwrites: false,
   },
   update: {
-    method: "PATCH",
+    ...asUpdate,
     path: "/projects/:id",
     tool: "update_project",
     title: "Update a project",
@@ -87,25 +76,16 @@ export const projects = {
     params: byId,
     body: projectFields,
     wrapper: "project",
-    success: { status: 200 },
     response: project,
-    effect: "write",
-    idempotent: true,
-    overwrites: true,
     approval_fields: ["subdomain", "custom_domain"],
   },
   destroy: {
-    method: "DELETE",
+    ...asDestroy,
     path: "/projects/:id",
     tool: "delete_project",
     title: "Delete a project",
     summary: "Delete a project with its links, apps and keys, for ever.",
     auth: "master",
     params: byId,
-    success: { status: 204 },
-    response: null,
-    effect: "destroy",
-    idempotent: true,
-    overwrites: false,
   },
 } as const satisfies Record<string, Endpoint>;

@@ -77,7 +77,7 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   return kind;
 }
 
-/** The member of a result that holds what came back; none where that names its parts itself. */
+/** The member of a result that holds the response; none where the response has members itself. */
 export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
   if (endpoint.type === "text/html") return "html";
   if (endpoint.path === pageTemplate.versions.path) return undefined;

@@ -2,7 +2,7 @@
  * How text is compared where case does not count. `cont` and `start` fold beyond ASCII
  * (link-services.md §2); a final sigma is written differently from the same letter inside a
  * word, so it is folded by hand. Some letters have a composed form in one case only, so the case
- * changes while they are apart.
+ * changes while they are decomposed.
  */
 export function fold(text: string): string {
   return text.normalize("NFD").toLowerCase().replaceAll("ς", "σ").normalize("NFC");
@@ -24,7 +24,7 @@ export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }
 
-/** Control characters, and those that turn the direction of what a person reads. */
+/** Control characters, and those that change the direction in which a person reads. */
 export function hasControls(text: string): boolean {
   return /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);
 }

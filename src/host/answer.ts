@@ -1,24 +1,20 @@
 import type { ServerResponse } from "node:http";
 
-/** What goes back to a visitor. */
+/** What is sent back to a visitor. */
 export type Answer = {
   readonly status: number;
-  /** Names and values in turns: Node writes them as they stand. */
+  /** Each name is followed by its value: Node writes such a list as it is. */
   readonly headers: string[];
   readonly body: string | Uint8Array;
 };
 
 export type Headers = Readonly<Record<string, string>>;
 
-export function makeAnswer(
-  status: number,
-  headers: Headers,
-  body: string | Uint8Array = "",
-): Answer {
+export function makeAnswer(status: number, headers: Headers, body: Answer["body"] = ""): Answer {
   // These two have no body, not even an empty one.
-  const isBare = status === 204 || status === 304;
-  const length = { "content-length": String(Buffer.byteLength(body)) };
-  const all = isBare ? headers : { ...headers, ...length };
+  const hasBody = status !== 204 && status !== 304;
+  const length = hasBody && { "content-length": String(Buffer.byteLength(body)) };
+  const all = { ...headers, ...length };
   return { status, headers: Object.entries(all).flat(), body };
 }
 

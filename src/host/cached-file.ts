@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { makeAnswer, type Answer } from "./answer.ts";
 
-/** What may be kept for an hour and then asked for again: association files and QR pictures. */
+/** Association files and QR pictures, which browsers may cache for an hour and then revalidate. */
 
-type CachedFile = {
+export type CachedFile = {
   readonly type: string;
-  /** Another one whenever the content is. */
+  /** Changes with the content. */
   readonly etag: string;
-  /** Undefined where there turns out to be nothing. */
+  /** Undefined where there is no such file. */
   readonly read: () => Promise<string | Uint8Array | undefined>;
 };
 
@@ -15,25 +15,26 @@ export function makeTag(content: string): string {
   return `"${createHash("sha256").update(content).digest("base64url")}"`;
 }
 
-/** Nothing is read for whoever has it already. */
+/** A client that has the file already gets 304, and nothing is read for it. */
 export async function answerFile(
   { type, etag, read }: CachedFile,
   ifNoneMatch: string | undefined,
 ): Promise<Answer | undefined> {
   const headers = { "cache-control": "public, max-age=3600", etag };
-  if (isKnown(ifNoneMatch, etag)) return makeAnswer(304, headers);
+  if (matchesTag(ifNoneMatch, etag)) return makeAnswer(304, headers);
   const body = await read();
   if (body === undefined) return undefined;
-  const safely = {
-    // The style is what browsers put around a picture that is opened by itself.
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
-    "x-content-type-options": "nosniff",
-    "x-robots-tag": "noindex",
-  };
-  return makeAnswer(200, { "content-type": type, ...headers, ...safely }, body);
+  return makeAnswer(200, { "content-type": type, ...headers, ...safetyHeaders }, body);
 }
 
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+const safetyHeaders = {
+  // The style is what browsers put around a picture that is opened by itself.
+  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+  "x-content-type-options": "nosniff",
+  "x-robots-tag": "noindex",
+};
+
+function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.some((tag) => tag === etag || tag === "*");
 }

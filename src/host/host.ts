@@ -4,18 +4,18 @@ import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/make-page.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./answer.ts";
-import { createAssociation, type AssociationSystem } from "./association.ts";
+import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
 import type { Clicks } from "./clicks.ts";
-import { createTemplateFinder } from "./live-template.ts";
+import { createTemplateFinder } from "./find-live-template.ts";
 import { notFound } from "./not-found-page.ts";
-import { answerQr } from "./qr.ts";
+import { answerQr } from "./answer-qr.ts";
 import { createSites, type HostedLink, type Site, type SitesOptions } from "./sites.ts";
-import { answerVisit } from "./visit.ts";
-import { createVisitorReader } from "./visitor.ts";
+import { answerVisit } from "./answer-visit.ts";
+import { createVisitorReader } from "./classify-visitor.ts";
 
-/** The link host: what browsers, bots and phones meet at the addresses of links. */
+/** The link host: answers browsers, bots and phones at the addresses of links. */
 export type Host = {
-  /** Answers what was asked of a project's host name; every other is left to `otherwise`. */
+  /** Answers a request to a link host name; for any other name `otherwise` is called. */
   readonly answer: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -31,7 +31,7 @@ export type HostOptions = SitesOptions & {
   readonly report: (error: unknown) => unknown;
 };
 
-type Asked = {
+type HostedRequest = {
   readonly request: IncomingMessage;
   readonly site: Site;
   /** From the first slash on. */
@@ -45,8 +45,8 @@ const nonce_bytes = 16;
 export function createHost(options: HostOptions): Host {
   const { random, clicks, report } = options;
   const sites = createSites(options);
-  const readGuest = createVisitorReader();
-  const answerAssociation = createAssociation();
+  const readVisitor = createVisitorReader();
+  const answerAssociationFile = createAssociationFiles();
   const { monotonic } = options.clock;
   const makePage = createPageMaker(monotonic);
   const findTemplate = createTemplateFinder(makePage);
@@ -59,30 +59,29 @@ export function createHost(options: HostOptions): Host {
     const path = target && normalizePath(target.split("?", 1)[0] ?? "");
     if (path === undefined || target === undefined || site === undefined) return notFound;
     if (site.project.suspended) return notFound;
-    const asked = { request, site, target, path };
-    return (await answerOwn(asked)) ?? (await answerLink(asked)) ?? notFound;
+    const hosted = { request, site, target, path };
+    return (await answerOwnFile(hosted)) ?? (await answerLink(hosted)) ?? notFound;
   }
 
   /** What the host answers itself; no link can have these paths. */
-  async function answerOwn({ request, site, target, path }: Asked): Promise<Answer | undefined> {
+  async function answerOwnFile({ request, site, target, path }: HostedRequest) {
     const ifNoneMatch = request.headers["if-none-match"];
     const system = associationFiles.get(path);
-    if (system !== undefined) return answerAssociation(site, system, ifNoneMatch);
-    const [, pictured] = /^(.+)\.qr$/i.exec(path) ?? [];
-    if (pictured === undefined) return ownFiles.get(path);
-    if ((await findLink(site, pictured)) === undefined) return undefined;
+    if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
+    const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
+    if (picturedPath === undefined) return ownFiles.get(path);
+    if ((await findLink(site, picturedPath)) === undefined) return undefined;
     const query = new URLSearchParams(target.split("?").slice(1).join("?"));
-    return answerQr(site, pictured, query, ifNoneMatch);
+    return answerQr(site, picturedPath, query, ifNoneMatch);
   }
 
-  async function answerLink({ request, site, target, path }: Asked): Promise<Answer | undefined> {
+  async function answerLink({ request, site, target, path }: HostedRequest) {
     const hosted = await findLink(site, path);
     if (hosted === undefined) return undefined;
-    const guest = readGuest(request.headers);
-    const visited = { site, hosted, guest, target };
-    const answer = await answerVisit({ ...visited, ...pages });
-    // Whoever comes by the second name was counted before the preview page.
-    const isClick = guest.isPerson && request.method === "GET" && !site.isSecond;
+    const visitor = readVisitor(request.headers);
+    const answer = await answerVisit({ site, hosted, visitor, target, ...pages });
+    // A visitor under the second host name was counted before the preview page.
+    const isClick = visitor.isPerson && request.method === "GET" && !site.isSecond;
     if (isClick) clicks.note(site.project.id, hosted.link.id);
     return answer;
   }
@@ -95,18 +94,18 @@ export function createHost(options: HostOptions): Host {
     answer: async (request, response, hostname, otherwise) => {
       try {
         const site = await sites.find(hostname);
-        if (site === undefined && !sites.isOurs(hostname)) return otherwise();
+        if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
         sendAnswer(response, await route(request, site));
       } catch (error) {
-        sendAnswer(response, explain(error));
+        sendAnswer(response, answerError(error));
       }
     },
   };
 
-  function explain(error: unknown): Answer {
-    if (error instanceof StoreBusy) return busy;
+  function answerError(error: unknown): Answer {
+    if (error instanceof StoreBusy) return storeBusy;
     report(error);
-    return broken;
+    return unexpectedError;
   }
 }
 
@@ -115,24 +114,24 @@ const associationFiles: ReadonlyMap<string, AssociationSystem> = new Map([
   [".well-known/assetlinks.json", "android"],
 ]);
 
-const plain = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-const forDay = { "cache-control": "public, max-age=86400" };
-const notKept = { "cache-control": "no-store" };
+const asText = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
+const cachedForDay = { "cache-control": "public, max-age=86400" };
+const uncached = { "cache-control": "no-store" };
 
 const ownFiles: ReadonlyMap<string, Answer> = new Map([
-  // Those who show links to people must read the tags; no page is kept in a search engine.
-  ["robots.txt", makeAnswer(200, { ...plain, ...forDay }, "User-agent: *\nAllow: /\n")],
-  ["favicon.ico", makeAnswer(204, forDay)],
+  // Services that show links to people must read the tags; pages tell search engines to stay out.
+  ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
+  ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
 
-/** What a stranger sends along is not read to its end. */
+/** The connection is closed, so that no body is read to its end. */
 const methodNotAllowed = makeAnswer(
   405,
-  { ...plain, ...notKept, allow: "GET, HEAD", connection: "close" },
+  { ...asText, ...uncached, allow: "GET, HEAD", connection: "close" },
   "Method not allowed\n",
 );
-const busy = makeAnswer(503, { ...plain, ...notKept, "retry-after": "1" }, "Try again\n");
-const broken = makeAnswer(500, { ...plain, ...notKept }, "Something went wrong\n");
+const storeBusy = makeAnswer(503, { ...asText, ...uncached, "retry-after": "1" }, "Try again\n");
+const unexpectedError = makeAnswer(500, { ...asText, ...uncached }, "Something went wrong\n");
 
 /** Path and query; what names a host of its own, as requests to a proxy do, is not for us. */
 function readTarget(url: string): string | undefined {

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { makeAnswer } from "./answer.ts";
 
 /**
- * The one page for whatever is not there: an unknown path, an unknown project, one that is
- * suspended. Byte for byte the same, so that nobody learns which.
+ * The one page for an unknown path, an unknown project and a suspended one. Byte for byte the
+ * same, so that it does not tell which.
  */
 
 const style = [

@@ -10,17 +10,17 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import type { Answer } from "./answer.ts";
-import { createRecent } from "./recent.ts";
+import { createRecentCache } from "./recent-cache.ts";
 
-/** A project under its host name, as it is now: any change makes another site of it. */
+/** A project under one of its host names, as it is now: any change makes another site of it. */
 export type Site = {
   /** No two have the same. */
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;
-  /** Where its links live. */
+  /** The origin of its links' addresses. */
   readonly origin: string;
-  /** Where they are visited now: a project with a domain of its own has its subdomain as well. */
+  /** The origin that was visited: a project with a domain of its own has its subdomain as well. */
   readonly visitedOrigin: string;
   /** The same links under the name that only the Open button leads to, if there is one. */
   readonly secondOrigin: string | undefined;
@@ -35,16 +35,8 @@ export type HostedLink = {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;
   };
-  /** What was answered before, for the next one who is to meet the same. */
+  /** The redirects that were answered before, for the next visitors of the same platform. */
   readonly answers: { [Name in Platform]?: Answer };
-};
-
-export type Sites = {
-  /** Whether a host name is one of the link origin's, of a project or of none. */
-  readonly isOurs: (hostname: string) => boolean;
-  /** Undefined where no project is served under that name. */
-  readonly find: (hostname: string) => Promise<Site | undefined>;
-  readonly findLink: (site: Site, path: string) => Promise<HostedLink | undefined>;
 };
 
 export type SitesOptions = {
@@ -55,34 +47,34 @@ export type SitesOptions = {
   readonly secondOrigin?: string | undefined;
 };
 
-const keptSites = 1000;
+const maxSites = 1000;
 /** Less than 1 kB each. */
-const keptLinks = 100_000;
+const maxLinks = 100_000;
 
-type SeenSite = {
+type CachedSite = {
   readonly site: Site | undefined;
-  /** When it was looked at. */
+  /** The state of the store in which it was read. */
   readonly epoch: number;
-  /** All that makes it this site and no other. */
-  readonly print: string | undefined;
+  /** The project's row: while it stays the same, so does the site. */
+  readonly row: string | undefined;
 };
 
 /**
- * What visits need, remembered as long as nobody wrote: a site ends with its project's generation
- * or its settings, and with it every link that was found on it. Clicks change neither.
+ * What visits need, cached until it is changed: a site ends with its project's generation or its
+ * settings, and with it every link that was found on it. Clicks change neither.
  */
-export function createSites(options: SitesOptions): Sites {
+export function createSites(options: SitesOptions) {
   const { store, clock } = options;
   const { db } = store;
   const changes = watchChanges(store, clock);
-  const sites = createRecent<SeenSite>(keptSites);
-  const links = createRecent<HostedLink>(keptLinks);
+  const sites = createRecentCache<CachedSite>(maxSites);
+  const links = createRecentCache<HostedLink>(maxLinks);
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
   let serial = 0;
 
   async function findProject(hostname: string): Promise<Omit<Site, "serial"> | undefined> {
-    const place = readPlace(hostname, options);
+    const place = readHostname(hostname, options);
     const project = await findSite(db, place.field, place.value);
     if (project === undefined) return undefined;
     const { linkOrigin, secondOrigin } = options;
@@ -99,21 +91,23 @@ export function createSites(options: SitesOptions): Sites {
   }
 
   return {
-    isOurs: (hostname) => readPlace(hostname, options).field === "subdomain",
+    /** Whether a host name is below a link origin, whether a project has it or not. */
+    isLinkHost: (hostname: string) => readHostname(hostname, options).field === "subdomain",
 
-    find: async (hostname) => {
+    /** Undefined where no project is served under that name. */
+    find: async (hostname: string): Promise<Site | undefined> => {
       const epoch = await changes.read();
-      const seen = sites.find(hostname);
-      if (seen?.epoch === epoch) return seen.site;
+      const cached = sites.find(hostname);
+      if (cached?.epoch === epoch) return cached.site;
       const found = await findProject(hostname);
-      const print = JSON.stringify(found?.project);
-      const isSame = seen !== undefined && print === seen.print;
-      const site = isSame ? seen.site : found && { ...found, serial: (serial += 1) };
-      sites.keep(hostname, { site, epoch, print });
+      const row = JSON.stringify(found?.project);
+      const isSame = cached !== undefined && row === cached.row;
+      const site = isSame ? cached.site : found && { ...found, serial: (serial += 1) };
+      sites.set(hostname, { site, epoch, row });
       return site;
     },
 
-    findLink: async (site, path) => {
+    findLink: async (site: Site, path: string): Promise<HostedLink | undefined> => {
       const key = `${site.serial}/${path}`;
       const known = links.find(key);
       if (known !== undefined) return known;
@@ -124,19 +118,19 @@ export function createSites(options: SitesOptions): Sites {
         android_app: await findAndroidApp(site, link.android_app_id),
       };
       const hosted = { link, apps, answers: {} };
-      links.keep(key, hosted);
+      links.set(key, hosted);
       return hosted;
     },
   };
 }
 
-type Place = {
+type Hostname = {
   readonly field: "subdomain" | "custom_domain";
   readonly value: string;
   readonly isSecond: boolean;
 };
 
-function readPlace(hostname: string, { linkOrigin, secondOrigin }: SitesOptions): Place {
+function readHostname(hostname: string, { linkOrigin, secondOrigin }: SitesOptions): Hostname {
   const second = secondOrigin && matchLinkHost(secondOrigin, hostname);
   if (second !== undefined) return { field: "subdomain", value: second, isSecond: true };
   const value = matchLinkHost(linkOrigin, hostname);
@@ -145,21 +139,14 @@ function readPlace(hostname: string, { linkOrigin, secondOrigin }: SitesOptions)
 }
 
 /** The apps of a site, each read once: a site ends when they change. */
-function createAppFinder<App>({
-  find,
-}: Pick<AppStore<App, never>, "find">): (
-  site: Site,
-  id: string | null,
-) => Promise<App | undefined> {
-  const kept = new WeakMap<Site, Map<string, App>>();
-  return async (site, id) => {
+function createAppFinder<App>({ find }: Pick<AppStore<App, never>, "find">) {
+  const appsOfSites = new WeakMap<Site, Map<string, App>>();
+  return async (site: Site, id: string | null): Promise<App | undefined> => {
     if (id === null) return undefined;
-    const known = kept.get(site)?.get(id);
-    if (known !== undefined) return known;
-    const app = await find(site.tenant, id);
-    if (app === undefined) return undefined;
-    const apps = kept.get(site) ?? new Map<string, App>();
-    kept.set(site, apps.set(id, app));
+    const apps = appsOfSites.get(site) ?? new Map<string, App>();
+    appsOfSites.set(site, apps);
+    const app = apps.get(id) ?? (await find(site.tenant, id));
+    if (app !== undefined) apps.set(id, app);
     return app;
   };
 }

@@ -7,17 +7,15 @@ import type { KeyHolder } from "../store/keys.ts";
 
 /** Refuses what the contract says that a key may not do, each with its own 401. */
 
-/** A project key with its project: whoever calls an endpoint of a project. */
-export type Caller = KeyHolder & {
-  readonly project: NonNullable<KeyHolder["project"]>;
-};
+/** A project key with its project. */
+export type Caller = KeyHolder & { readonly project: NonNullable<KeyHolder["project"]> };
 
 export function requireAccess(holder: KeyHolder, endpoint: Endpoint): void {
   const refusal = findRefusal(endpoint, describeKey(holder));
   if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
-/** A key, as the contract's rules of access look at it. */
+/** The facts of a key on which the contract's rules of access depend. */
 export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
   return {
     kind: project === null ? "master" : "project",
@@ -29,7 +27,7 @@ export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
   };
 }
 
-/** For the endpoints that ask for a second scope, depending on what they are called with. */
+/** For the endpoints that need a second scope, depending on what they are called with. */
 export function requireScope(holder: KeyHolder, scope: Scope): void {
   if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
 }

@@ -4,7 +4,7 @@ import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { KeyCache } from "./key-cache.ts";
 
-/** Who is asking: the key in the header or in `api_key` (api-spec.md, "Authentication"). */
+/** Finds the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export async function authenticate(
   { headers }: Pick<ApiRequest, "headers">,
   query: URLSearchParams,
@@ -16,7 +16,7 @@ export async function authenticate(
   return holder;
 }
 
-/** Sent twice is fine as long as it is the same; two different keys are nobody's. */
+/** The same key may be sent twice; two different keys are refused. */
 function readToken(header: string, parameters: readonly string[]): string {
   const [, headerToken] = /^token +([^\s,]+) *$/i.exec(header) ?? [];
   if (header.trim() !== "" && headerToken === undefined) {

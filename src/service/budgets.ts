@@ -10,19 +10,18 @@ export type BudgetCounters = {
 
 type Window = { readonly ends: number; spent: number };
 
-/** So many windows are kept at least before those that have ended are swept out. */
-const leastSwept = 10_000;
+/** Windows that have ended stay until there are so many in all. */
+const minToPrune = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
 export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): BudgetCounters {
   const windows = new Map<string, Window>();
+  let pruneAt = minToPrune;
 
-  let sweepAt = leastSwept;
-
-  function sweep(now: number): void {
+  function prune(now: number): void {
     for (const [name, window] of windows) if (window.ends <= now) windows.delete(name);
-    // Where most are still running, a sweep for each new one would cost more than all the rest.
-    sweepAt = Math.max(leastSwept, 2 * windows.size);
+    // Where most are still running, pruning for each new one would cost more than everything else.
+    pruneAt = Math.max(minToPrune, 2 * windows.size);
   }
 
   return {
@@ -32,7 +31,7 @@ export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): B
       const name = `${keyId} ${budget}`;
       const open = windows.get(name);
       if (open === undefined || open.ends <= now) {
-        if (windows.size >= sweepAt) sweep(now);
+        if (windows.size >= pruneAt) prune(now);
         windows.set(name, { ends: now + window_ms, spent: 1 });
         return;
       }

@@ -5,37 +5,36 @@ import type { Contract } from "../contract/index.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Caller } from "./access.ts";
-import { createId } from "./ids.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
-/** What every handler works with, whoever calls. */
+/** What every handler works with, for each call. */
 export type Services = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   /** Where links live, with `{subdomain}` in it. */
   readonly linkOrigin: string;
-  /** Where they live too, if anywhere, for the Open button of their pages alone. */
+  /** A second origin of the same links, for the Open button of their pages alone. */
   readonly secondOrigin?: string | undefined;
   /**
-   * Waits until the visits of a link, or of all links of a project, are in the store: whoever
-   * serves links counts them in memory first. Left out where nobody serves any.
+   * Waits until the visits of a link, or of all links of a project, are in the store: the link
+   * host counts them in memory first. Left out in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Promise<void>;
   readonly waitInQueue: WaitInQueue;
 };
 
-/** One request, after everything that can refuse it before its endpoint was asked. */
+/** One request that passed every check that does not depend on its endpoint. */
 type Call<E extends Endpoint> = {
   readonly services: Services;
-  /** Only a project's endpoints have one; `Handlers` types hold the others back from it. */
+  /** Only a project's endpoints have one. */
   readonly caller: E["auth"] extends "project" ? Caller : null;
   readonly params: Params<E>;
   readonly list: E["list"] extends object ? ListQuery : null;
   readonly body: Body<E>;
-  /** What the caller says of itself in `User-Agent`; empty where it says nothing. */
+  /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
-  /** Aborted when the caller was told that it took too long: nothing more may begin. */
+  /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
 
@@ -54,9 +53,7 @@ export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
 
-export type Handlers = {
-  readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]>;
-};
+export type Handlers = { readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]> };
 
 /** What a handler needs of a call to write in its project. */
 export type WriteCall = {
@@ -69,18 +66,10 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/** Runs `act` on the caller's project as one transaction. */
+/** Runs `work` on the caller's project as one transaction. */
 export function writeTenant<Result>(
   { services, caller, signal }: WriteCall,
-  act: (tenant: Tenant) => Promise<Result>,
+  work: (tenant: Tenant) => Promise<Result>,
 ): Promise<Result> {
-  return services.store.write((db) => act({ db, projectId: caller.project.id }), { signal });
-}
-
-/** The id and the time of what is about to be written. */
-export function stamp({ clock, random }: Pick<Services, "clock" | "random">): {
-  readonly id: string;
-  readonly now: number;
-} {
-  return { id: createId(clock, random), now: clock.now() };
+  return services.store.write((db) => work({ db, projectId: caller.project.id }), { signal });
 }

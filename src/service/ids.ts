@@ -14,13 +14,17 @@ export function createId(clock: Pick<Clock, "now">, random: Random): string {
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   const hex = bytes.toString("hex");
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join("-");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** What ids and times are made from, by the API or by the operator. */
+export type IdSources = { readonly clock: Pick<Clock, "now">; readonly random: Random };
+
+export type IdAndTime = { readonly id: string; readonly now: number };
+
+/** For a row that is about to be written. */
+export function createIdAndTime({ clock, random }: IdSources): IdAndTime {
+  return { id: createId(clock, random), now: clock.now() };
 }
 
 /** Random letters, each equally likely: bytes beyond the last whole round are drawn again. */

@@ -1,8 +1,7 @@
 import type { Role, Scope } from "../contract/policy.ts";
 import { insertKey } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
-import { stamp, type Services } from "./handler.ts";
-import { createToken, hashToken } from "./ids.ts";
+import { createIdAndTime, createToken, hashToken, type IdSources } from "./ids.ts";
 
 /** A key as it is shown once, to the person who asked for it. */
 export type IssuedKey = {
@@ -13,23 +12,16 @@ export type IssuedKey = {
   readonly project_id: string | null;
 };
 
-type Wanted = Omit<IssuedKey, "id" | "token"> & { readonly token?: string };
+type KeyRequest = Omit<IssuedKey, "id" | "token"> & { readonly token?: string };
 
 /** Makes a key; only the token's hash is kept. A token given from outside is taken as it is. */
 export async function issueKey(
   db: Db,
-  maker: Pick<Services, "clock" | "random">,
-  { project_id, scopes, role, token = createToken(maker.random) }: Wanted,
+  sources: IdSources,
+  { project_id, scopes, role, token = createToken(sources.random) }: KeyRequest,
 ): Promise<IssuedKey> {
-  const { id, now } = stamp(maker);
-  const token_hash = hashToken(token);
-  await insertKey(db, {
-    id,
-    project_id,
-    scopes,
-    role,
-    token_hash,
-    created_at: now,
-  });
+  const { id, now } = createIdAndTime(sources);
+  const row = { id, project_id, scopes, role, token_hash: hashToken(token), created_at: now };
+  await insertKey(db, row);
   return { id, token, scopes, role, project_id };
 }

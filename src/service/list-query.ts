@@ -69,14 +69,14 @@ function readFilter(
   if (condition === undefined) return undefined;
   const subject = name.slice(0, -condition.length - 1);
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // A field that is named twice says nothing more, and a thousand of them would be a bomb.
+  // A field that is named twice adds nothing, and a thousand of them would make a huge query.
   const tests = [...new Set(subject.split(/_and_|_or_/))].map((field) => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     if (kind === undefined || !takes(kind, condition)) return undefined;
     const value = readValue(values, kind, condition);
     return value === undefined ? undefined : { field, kind, condition, value };
   });
-  // One part that is unknown takes the whole filter with it.
+  // With one unknown field, the whole filter is ignored.
   const known = tests.filter((test) => test !== undefined);
   return known.length === tests.length ? { join, tests: known } : undefined;
 }
@@ -98,9 +98,9 @@ function readValue(
 function castValue(text: string, kind: FieldKind, condition: Condition): string | number | null {
   switch (kind) {
     case "text":
-      return keepStorable(text);
+      return readStorable(text);
     case "path":
-      return keepStorable(condition === "cont" ? text : normalizeForSearch(text));
+      return readStorable(condition === "cont" ? text : normalizeForSearch(text));
     case "integer":
       return readInteger(text);
     case "time":
@@ -109,7 +109,7 @@ function castValue(text: string, kind: FieldKind, condition: Condition): string 
 }
 
 /** A text that no row can hold is a value that could not be read. */
-function keepStorable(text: string): string | null {
+function readStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
 
@@ -125,8 +125,5 @@ function readInteger(text: string): number {
 function readSort(text: string, fields: FilterFields): Sort | undefined {
   const [, field = "", direction = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
   if (!Object.hasOwn(fields, field)) return undefined;
-  return {
-    field,
-    direction: direction.toLowerCase() === "desc" ? "desc" : "asc",
-  };
+  return { field, direction: direction.toLowerCase() === "desc" ? "desc" : "asc" };
 }

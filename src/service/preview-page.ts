@@ -17,12 +17,12 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "../visit/decide-visit.ts";
-import { listPageButtons, type PageWayOptions } from "../visit/page-buttons.ts";
-import { readPlatform } from "../visit/platform.ts";
+import { listPageButtons, type PageButtonOptions } from "../visit/page-buttons.ts";
+import { readPlatform } from "../visit/read-platform.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
-import { requireSound } from "./write-template.ts";
+import { requireValidTemplate } from "./write-template.ts";
 
-/** A link's page as it would be: nothing is saved, nobody is redirected, and no click counted. */
+/** A link's page as it would be: nothing is saved, no visitor redirected, and no click counted. */
 
 type PreviewCall = WriteCall & {
   readonly body: Body<typeof pageTemplate.preview>;
@@ -37,15 +37,14 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const template = await import("../template/link-page.ts");
   const { starter } = await import("../template/starter.ts");
   const subject = await chooseSubject(tenant, fields.link_id);
-  const text = layOver(fields, await findTemplate(tenant), starter);
+  const text = fillFromDraft(fields, await findTemplate(tenant), starter);
 
   const { link, apps } = subject;
   const platform = choosePlatform(call.agent);
-  const { linkOrigin, secondOrigin } = services;
   const { project } = caller;
-  const address = writeAddress(fillLinkOrigin(linkOrigin, project), link.path);
-  const second_address =
-    secondOrigin && writeAddress(fillSubdomain(secondOrigin, project), link.path);
+  const address = writeAddress(fillLinkOrigin(services.linkOrigin, project), link.path);
+  const secondOrigin = services.secondOrigin && fillSubdomain(services.secondOrigin, project);
+  const second_address = secondOrigin && writeAddress(secondOrigin, link.path);
   const { link_in_referrer } = project;
   const input = {
     link: { ...link, address },
@@ -58,7 +57,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   };
   const { monotonic } = services.clock;
   const page = await services.waitInQueue(call, async (take) => {
-    await requireSound(text, "preview", { take, monotonic });
+    await requireValidTemplate(text, "preview", { take, monotonic });
     const compile = () => template.compileTemplate(fillBody(text, starter));
     const time = { monotonic, most_ms: longestPiece_ms };
     return take(() => template.renderLinkPage({ ...input, time, template: compile() }));
@@ -102,7 +101,7 @@ async function describeSample(): Promise<Subject> {
  * "Omitted body/css come from the saved draft, or a starter template when the draft is empty or
  * absent" (api-spec.md, "Page template").
  */
-function layOver(
+function fillFromDraft(
   { body, css }: PreviewCall["body"],
   draft: TemplateText | undefined,
   starter: TemplateText,
@@ -118,7 +117,7 @@ function fillBody({ body, css }: TemplateText, starter: TemplateText): TemplateT
   return { body: starter.body, css: css === starter.css ? css : `${starter.css}\n${css}` };
 }
 
-/** The page is made for phones; whoever asks as a desktop browser sees what that would see. */
+/** The page is made for phones; a call from a desktop browser gets what that would show. */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
@@ -126,7 +125,7 @@ function choosePlatform(agent: string): Platform {
 /** A preview never redirects: where a visitor would be sent on, there is a button instead. */
 function listButtons(
   { link, apps }: Subject,
-  options: Omit<PageWayOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
+  options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
 ) {
   const { platform, address, second_address, link_in_referrer = false } = options;
   const shown = { ...link, enable_forced_redirect: false };

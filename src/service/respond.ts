@@ -10,7 +10,7 @@ import {
 import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
 import { ProjectGone } from "../store/tallies.ts";
 
-/** How an answer looks on the wire. Replies carry private data, so no cache may keep them. */
+/** The headers of every reply with a body. Replies carry private data: no cache may store them. */
 const headers = {
   "content-type": "application/json",
   "cache-control": "no-store",
@@ -46,14 +46,14 @@ export function respondWithProblem(problem: Problem): ApiReply {
 export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreBusy) return overloaded();
-  if (error instanceof Duplicate) return taken(error);
+  if (error instanceof Duplicate) return describeDuplicate(error);
   if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
   if (isFull(error)) return new Problem(500, messages.store_full);
   return new Problem(500, messages.internal(report(error)));
 }
 
-/** Two writers met: the last column of the broken constraint is what both of them wanted. */
-function taken({ columns }: Duplicate): Problem {
+/** Two writers wanted one value: that of the last column of the broken constraint. */
+function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";
   return validationFailed([takenFault(column === "address" ? "path" : column)]);
 }

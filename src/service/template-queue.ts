@@ -2,60 +2,60 @@ import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
 import type { RunInTurn } from "../template/check-queue.ts";
 
-/** Who wants a template looked over, and whether they still wait for it. */
-type Asker = {
+/** A call that needs a template checked, and whether its client still waits for it. */
+type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
   readonly signal: Waiter;
 };
 
-/** Looks a template over when its call's turn has come. */
+/** Does the work of a call, a template's check say, when the calls before it are done. */
 export type WaitInQueue = <Result>(
-  asker: Asker,
+  call: QueuedCall,
   work: (takeOwnTurn: RunInTurn) => Promise<Result>,
 ) => Promise<Result>;
 
-type Line = {
-  /** Settles when the last call of the line is done. */
+type Queue = {
+  /** Resolves when the last call of the queue is done. */
   end: Promise<void>;
   calls: number;
 };
 
 /** Twice what one key may ask for in a minute; each call holds a whole template in memory. */
-const longestLine = 120;
+const maxQueuedCalls = 120;
 
 /**
- * Looking templates over is the heaviest thing that can be asked for, and there are turns for it.
- * The calls of one project stand in line, and only the first of them takes turns: so projects
- * alternate, however much one of them asks for, and a project's calls are answered one by one
- * rather than all of them too late. What nobody waits for any more is not done.
+ * Checking templates is the heaviest work of the service, so it is done in pieces, in turn. Each
+ * project has a queue of calls, and only the first call of each takes part: so projects alternate,
+ * however many calls one of them makes, and a project's calls are answered one by one rather than
+ * all of them too late. The work of a call that was aborted is not done.
  */
 export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, Queue>();
   return ({ caller, signal }, work) => {
     const { id } = caller.project;
-    const line = lines.get(id) ?? { end: Promise.resolve(), calls: 0 };
-    if (line.calls >= longestLine) return Promise.reject(overloaded());
-    lines.set(id, line);
-    line.calls += 1;
-    const result = line.end.then(() => {
-      requireWaiting(signal);
+    const queue = queues.get(id) ?? { end: Promise.resolve(), calls: 0 };
+    if (queue.calls >= maxQueuedCalls) return Promise.reject(overloaded());
+    queues.set(id, queue);
+    queue.calls += 1;
+    const result = queue.end.then(() => {
+      requireActive(signal);
       return work((piece) =>
         runInTurn(() => {
-          requireWaiting(signal);
+          requireActive(signal);
           return piece();
         }),
       );
     });
-    const leave = () => {
-      line.calls -= 1;
-      if (line.calls === 0) lines.delete(id);
+    const removeCall = () => {
+      queue.calls -= 1;
+      if (queue.calls === 0) queues.delete(id);
     };
-    line.end = result.then(leave, leave);
+    queue.end = result.then(removeCall, removeCall);
     return result;
   };
 }
 
-/** The caller of an aborted one has been told this already. */
-function requireWaiting(signal: Waiter): void {
+/** The client of an aborted call has had this answer already. */
+function requireActive(signal: Waiter): void {
   if (signal.aborted) throw overloaded();
 }

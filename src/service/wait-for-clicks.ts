@@ -2,7 +2,7 @@ import { findPathFault } from "../contract/rules/link-path.ts";
 import { findLinkAt } from "../store/links.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 
-/** Before an answer has the visits of a link in it, or of any link: all of them so far. */
+/** For an answer with the clicks of one link, or of every link of the project. */
 export async function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -10,13 +10,13 @@ export async function waitForClicks(
   await services.waitForClicks?.(caller.project.id, linkId);
 }
 
-/** Before a write answers with a link that is only named by its address: its visits so far. */
+/** For an answer with the clicks of a link that the call names by its address. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
 ): Promise<void> {
-  const isSound = address !== undefined && findPathFault(address) === undefined;
-  if (call.services.waitForClicks === undefined || !isSound) return;
+  const isValid = address !== undefined && findPathFault(address) === undefined;
+  if (call.services.waitForClicks === undefined || !isValid) return;
   const link = await findLinkAt(readTenant(call), address);
   if (link !== undefined) await waitForClicks(call, link.id);
 }

@@ -1,4 +1,3 @@
-import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { messages } from "../contract/messages.ts";
@@ -8,22 +7,15 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
-import {
-  checkAndroidApp,
-  checkIosApp,
-  type AndroidAppValues,
-  type Checked,
-  type IosAppValues,
-} from "../contract/rules/app-rules.ts";
 import { checkLink, findProFields } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
-import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/tallies.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { requireAppRole } from "./access.ts";
-import { stamp, type WriteCall } from "./handler.ts";
-import { createCode, createId } from "./ids.ts";
+import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
+import type { WriteCall } from "./handler.ts";
+import { createCode, createIdAndTime } from "./ids.ts";
 
 /**
  * How a link comes to be and changes, for every endpoint that writes links. All of it runs in the
@@ -33,9 +25,9 @@ import { createCode, createId } from "./ids.ts";
 export const codeLength = 8;
 const triesPerLength = 5;
 
-type Extras = {
+type CreateOptions = {
   /** Makes a shortened path that begins with this text. */
-  readonly shortenWith?: string;
+  readonly shortenedPrefix?: string;
   /** Where the sentence of a 422 stands. */
   readonly problemKey?: "errors";
 };
@@ -44,29 +36,27 @@ export async function createLink(
   tenant: Tenant,
   call: WriteCall,
   fields: LinkFields,
-  extras: Extras = {},
+  options: CreateOptions = {},
 ): Promise<Link> {
-  await requireRoom(tenant, call);
+  await requireFreeLink(tenant, call);
   requireProFields(call, findProFields(fields, "create"));
-  const { id, now } = stamp(call.services);
+  const { id, now } = createIdAndTime(call.services);
   const { values, problems } = checkLink(fields, "create");
   const apps = await chooseApps(tenant, call, fields);
   const path = values.path ?? "";
   const isTaken = path !== "" && !(await claimAddress(tenant, path, id));
-  refuse(
-    [...problems, ...(isTaken ? [takenFault("path")] : []), ...apps.problems],
-    extras.problemKey,
-  );
+  requireNoProblems([...problems, ...listTaken(isTaken), ...apps.problems], options.problemKey);
 
-  const wanted = fields.options?.shorten === true ? "" : extras.shortenWith;
+  const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
   return insertLink(tenant, {
     ...blankLink,
     ...values,
-    ...apps.chosen,
+    ...apps.ids,
     id,
     now,
-    path: path === "" ? await claimCode(tenant, call, id, "") : path,
-    shortened_path: wanted === undefined ? null : await claimCode(tenant, call, id, wanted),
+    path: path === "" ? await claimGeneratedPath(tenant, call, id, "") : path,
+    shortened_path:
+      prefix === undefined ? null : await claimGeneratedPath(tenant, call, id, prefix),
   });
 }
 
@@ -82,20 +72,19 @@ export async function changeLink(
   const { path } = values;
   const isMoved = path !== undefined && path !== before.path;
   const isTaken = isMoved && !(await claimAddress(tenant, path, before.id));
-  refuse([...problems, ...(isTaken ? [takenFault("path")] : []), ...apps.problems]);
-  const { now } = stamp(call.services);
-  return updateLink(tenant, before, { ...values, ...apps.chosen }, now);
+  requireNoProblems([...problems, ...listTaken(isTaken), ...apps.problems]);
+  return updateLink(tenant, before, { ...values, ...apps.ids }, call.services.clock.now());
 }
 
 /** Takes a generated address: drawn, inserted, and drawn again where it was taken. */
-export async function claimCode(
+export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,
   linkId: string,
   prefix: string,
 ): Promise<string> {
   for (let length = codeLength; ; length += 1) {
-    for (let turn = 0; turn < triesPerLength; turn += 1) {
+    for (let attempt = 0; attempt < triesPerLength; attempt += 1) {
       const address = prefix + createCode(length, services.random);
       if (await claimAddress(tenant, address, linkId)) return address;
     }
@@ -119,12 +108,16 @@ const blankLink = {
   android_app_id: null,
 } as const;
 
-function refuse(problems: readonly FieldProblem[], key?: "errors"): void {
+function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): void {
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
+function listTaken(isPathTaken: boolean): readonly FieldProblem[] {
+  return isPathTaken ? [takenFault("path")] : [];
+}
+
 /** api-spec.md, "Errors": going beyond the free tier's link limit is a 401. */
-async function requireRoom(tenant: Tenant, { caller }: WriteCall): Promise<void> {
+async function requireFreeLink(tenant: Tenant, { caller }: WriteCall): Promise<void> {
   const { plan, max_links } = caller.project;
   if (plan === "pro") return;
   const { links } = await readTally(tenant);
@@ -136,89 +129,46 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
   throw unauthorized(messages.pro_fields(asked.join(", ")));
 }
 
-type Chosen = { ios_app_id?: string | null; android_app_id?: string | null };
-
 /** The apps that a link names: found, created on the fly, detached by null, or left alone. */
-async function chooseApps(
-  tenant: Tenant,
-  call: WriteCall,
-  { ios_app, android_app }: LinkFields,
-): Promise<{
-  readonly chosen: Chosen;
-  readonly problems: readonly FieldProblem[];
-}> {
-  const chosen: Chosen = {};
+async function chooseApps(tenant: Tenant, call: WriteCall, { ios_app, android_app }: LinkFields) {
+  const ids: { ios_app_id?: string | null; android_app_id?: string | null } = {};
   const problems: FieldProblem[] = [];
   if (ios_app !== undefined) {
-    const { id, bundle_id, ...fields } = ios_app ?? {};
-    const choice = {
-      id,
-      identifier: bundle_id,
-      fields: { ...fields, bundle_id },
-    };
-    chosen.ios_app_id = await chooseApp(tenant, call, iosChoices, choice, problems);
+    ids.ios_app_id = await chooseApp(tenant, call, iosAppKind, ios_app ?? {}, problems);
   }
   if (android_app !== undefined) {
-    const { id, package_name, ...fields } = android_app ?? {};
-    const choice = {
-      id,
-      identifier: package_name,
-      fields: { ...fields, package_name },
-    };
-    chosen.android_app_id = await chooseApp(tenant, call, androidChoices, choice, problems);
+    ids.android_app_id = await chooseApp(tenant, call, androidAppKind, android_app ?? {}, problems);
   }
-  return { chosen, problems };
+  return { ids, problems };
 }
 
-type Choices<Fields, Values> = {
-  readonly field: string;
-  readonly notFound: string;
-  readonly apps: AppStore<{ readonly id: string }, Values>;
-  readonly check: (fields: Fields) => Checked<Values>;
-};
-
-const iosChoices: Choices<IosAppFields, IosAppValues> = {
-  field: "ios_app",
-  notFound: messages.ios_app_not_found,
-  apps: iosAppStore,
-  check: checkIosApp,
-};
-
-const androidChoices: Choices<AndroidAppFields, AndroidAppValues> = {
-  field: "android_app",
-  notFound: messages.android_app_not_found,
-  apps: androidAppStore,
-  check: checkAndroidApp,
-};
-
-type Choice<Fields> = {
-  readonly id: string | null | undefined;
-  readonly identifier: string | null | undefined;
-  readonly fields: Fields;
-};
-
-async function chooseApp<Fields, Values>(
+async function chooseApp<
+  Fields extends { readonly [Name in Identifier | "id"]?: string | null | undefined },
+  Values,
+  Identifier extends string,
+>(
   tenant: Tenant,
   call: WriteCall,
-  { field, notFound, apps, check }: Choices<Fields, Values>,
-  { id, identifier, fields }: Choice<Fields>,
+  kind: AppKind<{ readonly id: string }, Fields, Values, Identifier>,
+  fields: Fields,
   problems: FieldProblem[],
 ): Promise<string | null> {
+  const identifier = fields[kind.identifier];
   // Neither of the two detaches; both at once is a problem that the link's own rules name.
-  if (isBlank(id) === isBlank(identifier)) return null;
+  if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
-    const app = await apps.find(tenant, readId(id ?? ""));
-    if (app === undefined) problems.push({ field, message: notFound });
+    const app = await kind.apps.find(tenant, readId(fields.id ?? ""));
+    if (app === undefined) problems.push({ field: kind.name, message: kind.notFound });
     return app?.id ?? null;
   }
   const name = identifier ?? "";
-  const known = isStorable(name) ? await apps.findNamed(tenant, name) : undefined;
+  const known = isStorable(name) ? await kind.apps.findNamed(tenant, name) : undefined;
   if (known !== undefined) return known.id;
   requireAppRole(call.caller, "manager");
-  const checked = check(fields);
+  const checked = kind.check(fields);
   problems.push(...checked.problems);
   if (checked.problems.length > 0) return null;
-  const { clock, random } = call.services;
-  const app = await apps.insert(tenant, createId(clock, random), checked.values, clock.now());
-  return app.id;
+  const { id, now } = createIdAndTime(call.services);
+  await kind.apps.insert(tenant, id, checked.values, now);
+  return id;
 }

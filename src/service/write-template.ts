@@ -14,24 +14,21 @@ import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { createLocator } from "../template/locate.ts";
 import type { Looking } from "../template/check-template.ts";
-import { readTenant, stamp, writeTenant, type WriteCall } from "./handler.ts";
+import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
+import { createIdAndTime, type IdAndTime } from "./ids.ts";
 
-/** How a draft comes to be and changes: looked over as a whole, and then written. */
+/** How a draft comes to be and changes: checked as a whole, and then written. */
 
 type Changed = { readonly isFirst: boolean; readonly template: PageTemplate };
 
-type Write = (
-  tenant: Tenant,
-  at: { readonly id: string; readonly now: number },
-  text: TemplateText,
-) => Promise<void>;
+type Write = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateText) => Promise<void>;
 
-const mostTries = 5;
+const maxAttempts = 5;
 
 /**
- * Lays the fields over the draft, and writes it by `write` when nothing is wrong with the whole.
- * That is looked into before the transaction, which must be short; where the draft has changed
- * meanwhile, it is done again.
+ * Applies the fields to the draft, and writes it by `write` when nothing is wrong with the whole.
+ * The check comes before the transaction, which must be short; where the draft has changed
+ * meanwhile, both are done again.
  */
 export async function changeDraft(
   call: WriteCall,
@@ -39,19 +36,20 @@ export async function changeDraft(
   purpose: "save" | "publish",
   write: Write,
 ): Promise<Changed> {
-  for (let turn = 0; turn < mostTries; turn += 1) {
-    const checked = layOver(await findTemplate(readTenant(call)), fields, purpose);
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const checked = applyFields(await findTemplate(readTenant(call)), fields, purpose);
     const { waitInQueue, clock } = call.services;
-    const { monotonic } = clock;
-    await waitInQueue(call, (take) => requireSound(checked, purpose, { take, monotonic }));
+    await waitInQueue(call, (take) =>
+      requireValidTemplate(checked, purpose, { take, monotonic: clock.monotonic }),
+    );
     const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
       const before = await findTemplate(tenant);
-      const { body, css } = layOver(before, fields, purpose);
+      const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
-      // Whoever saves what is there already changes nothing, not even its date.
+      // A save of what is there already changes nothing, not even its date.
       const isSame = before?.body === body && before.css === css;
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
-      await write(tenant, stamp(call.services), { body, css });
+      await write(tenant, createIdAndTime(call.services), { body, css });
       const template = await findTemplate(tenant);
       if (template === undefined) throw new Error("a written template did not come back");
       return { isFirst: before === undefined, template };
@@ -62,7 +60,7 @@ export async function changeDraft(
 }
 
 /** Left out keeps, empty clears (api-spec.md, "Page template"). */
-function layOver(
+function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
   purpose: "save" | "publish",
@@ -75,51 +73,51 @@ function layOver(
 }
 
 /** Throws everything that is wrong with a template at once, each with its place. */
-export async function requireSound(
+export async function requireValidTemplate(
   text: TemplateText,
   purpose: "save" | "publish" | "preview",
   { take, monotonic }: Looking,
 ): Promise<void> {
-  const misfits = await take(() => [
-    ...listMisfits("body", text.body),
-    ...listMisfits("css", text.css),
+  const storageFaults = await take(() => [
+    ...findStorageFaults("body", text.body),
+    ...findStorageFaults("css", text.css),
   ]);
   // An empty draft is none yet, and nothing that links could show.
   if (purpose === "publish" && text.body === "") {
-    misfits.push({ ...faultOf("body", "can't be blank"), line: 1, column: 1 });
+    storageFaults.push({ ...faultOf("body", "can't be blank"), line: 1, column: 1 });
   }
   // The parsers are heavy, and most calls need none of them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { take, monotonic });
-  if (misfits.length === 0 && problems.length === 0) return;
-  // What is wrong with a text as a whole names it already; the list tells where it begins.
-  const clauses = misfits.map(({ field, message }) => ({ field, message }));
+  if (storageFaults.length === 0 && problems.length === 0) return;
+  // The sentence gives no place for a fault of a whole text; the list says where it begins.
+  const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
-  throw new Problem(422, message, { problems: [...misfits, ...problems] });
+  throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
 }
 
 type Field = keyof TemplateText;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
-/** What makes a text impossible to keep, whatever it says. */
-function listMisfits(field: Field, text: string): PlacedProblem[] {
+/** What makes a text impossible to store, whatever it says. */
+function findStorageFaults(field: Field, text: string): PlacedProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
     ...createLocator(text)(offset),
   });
-  const misfits: PlacedProblem[] = [];
+  const faults: PlacedProblem[] = [];
   if (!isStorable(text)) {
-    misfits.push(place(findUnstorable(text), "contains characters that cannot be stored"));
+    faults.push(place(findUnstorable(text), "contains characters that cannot be stored"));
   }
   const most = most_bytes[field];
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
   if (read < text.length) {
-    const long = isCheap(field, text) ? "too long" : "too long to be looked at";
-    misfits.push(place(read, `is ${long} (maximum is ${most} bytes)`));
+    const long = isCheckable(field, text) ? "too long" : "too long to be looked at";
+    faults.push(place(read, `is ${long} (maximum is ${most} bytes)`));
   }
-  return misfits;
+  return faults;
 }
 
 function findUnstorable(text: string): number {
@@ -131,14 +129,14 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Looking takes longer the longer a text is; what is hardly too long can still be looked at. */
-function isCheap(field: Field, text: string): boolean {
+/** A check takes longer the longer a text is; one that is hardly too long can still be checked. */
+function isCheckable(field: Field, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
-/** What is looked at of a text that perhaps cannot be kept; what is left out leaves its place. */
+/** What is checked of a text that perhaps cannot be stored, with each other part in its place. */
 function readChecked(field: Field, text: string): string {
-  if (!isCheap(field, text)) return "";
+  if (!isCheckable(field, text)) return "";
   if (isStorable(text)) return text;
   return Array.from(text, (character) => (isStorable(character) ? character : " ")).join("");
 }

@@ -1,4 +1,4 @@
-/** Two texts side by side, line by line: what went, what came, and where. */
+/** Compares two texts line by line: which lines were removed, which were added, and where. */
 
 export type Change = {
   readonly kind: "removed" | "added";
@@ -7,50 +7,50 @@ export type Change = {
   readonly text: string;
 };
 
-/** Longer stretches are told as one removed and one added, for a matrix of them would be huge. */
-const mostCompared = 1000;
+/** Longer stretches are all removed and all added lines: a matrix of them would be huge. */
+const maxCompared = 1000;
 
 export function compareLines(before: string, after: string): readonly Change[] {
-  const [old, fresh] = [split(before), split(after)];
-  const start = countAlike(old, fresh);
-  const end = countAlike(old.slice(start).toReversed(), fresh.slice(start).toReversed());
-  const gone = old.slice(start, old.length - end);
-  const come = fresh.slice(start, fresh.length - end);
-  const kept = findCommon(gone, come);
+  const [old, fresh] = [splitLines(before), splitLines(after)];
+  const start = countEqual(old, fresh);
+  const end = countEqual(old.slice(start).toReversed(), fresh.slice(start).toReversed());
+  const removed = old.slice(start, old.length - end);
+  const added = fresh.slice(start, fresh.length - end);
+  const common = findCommon(removed, added);
   return [
-    ...list("removed", gone, start, new Set(kept.map(([index]) => index))),
-    ...list("added", come, start, new Set(kept.map(([, index]) => index))),
+    ...listChanges("removed", removed, start, new Set(common.map(([index]) => index))),
+    ...listChanges("added", added, start, new Set(common.map(([, index]) => index))),
   ].toSorted((one, other) => one.line - other.line);
 }
 
 /** An empty text has no line at all. */
-function split(text: string): readonly string[] {
+function splitLines(text: string): readonly string[] {
   return text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
 }
 
-function countAlike(one: readonly string[], other: readonly string[]): number {
+function countEqual(one: readonly string[], other: readonly string[]): number {
   const most = Math.min(one.length, other.length);
   let count = 0;
   while (count < most && one[count] === other[count]) count += 1;
   return count;
 }
 
-function list(
+function listChanges(
   kind: Change["kind"],
   lines: readonly string[],
   start: number,
-  kept: ReadonlySet<number>,
+  common: ReadonlySet<number>,
 ): readonly Change[] {
-  return lines.flatMap((text, index) => {
-    return kept.has(index) ? [] : [{ kind, line: start + index + 1, text }];
-  });
+  return lines.flatMap((text, index) =>
+    common.has(index) ? [] : [{ kind, line: start + index + 1, text }],
+  );
 }
 
 type Pair = readonly [before: number, after: number];
 
-/** The longest row of lines that both have, in the same order. */
+/** The longest sequence of lines that both have, in the same order. */
 function findCommon(before: readonly string[], after: readonly string[]): readonly Pair[] {
-  if (before.length > mostCompared || after.length > mostCompared) return [];
+  if (before.length > maxCompared || after.length > maxCompared) return [];
   const lengths = measure(before, after);
   const at = (row: number, column: number) => lengths[row]?.[column] ?? 0;
   const pairs: Pair[] = [];
@@ -65,11 +65,10 @@ function findCommon(before: readonly string[], after: readonly string[]): readon
   return pairs;
 }
 
-/** For each place in both, how much they still have in common from there on. */
+/** For each pair of places, how many lines the two have in common from there on. */
 function measure(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
-  const lengths = Array.from({ length: before.length + 1 }, () => {
-    return new Uint16Array(after.length + 1);
-  });
+  const lengths = Array.from(before, () => new Uint16Array(after.length + 1));
+  lengths.push(new Uint16Array(after.length + 1));
   for (let row = before.length - 1; row >= 0; row -= 1) {
     const [line, next] = [lengths[row], lengths[row + 1]];
     if (line === undefined || next === undefined) continue;

@@ -9,7 +9,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are one name, said differently. */
+/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are spellings of one name. */
 function normalize(name: string): string {
   return name
     .slice(0, 64)

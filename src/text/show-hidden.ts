@@ -1,6 +1,6 @@
 /**
- * Text of strangers, made harmless to read (security-reliability.md §1, 13): what a person could
- * not see, or would see in another order than a machine reads it, is shown by its number.
+ * Text from outside, made safe to read (security-reliability.md §1, 13): a character that a person
+ * could not see, or that changes the order of what they see, is shown by its number.
  */
 
 /** Controls but line breaks and tabs, format characters, what is no character at all. */
@@ -15,7 +15,7 @@ const hiddenRanges = [
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Most texts, told apart sooner than by all that Unicode has. */
+/** Most texts match this, which is faster than a test for all that Unicode has. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
@@ -26,10 +26,10 @@ const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
   if (isShown(text)) return text;
-  const kept = new Set([...text.matchAll(emojiJoint)].map((match) => match.index));
+  const allowed = new Set([...text.matchAll(emojiJoint)].map((match) => match.index));
   return text.replace(hidden, (character, index: number) => {
-    const isKept = character === "\n" || character === "\t" || kept.has(index);
-    return isKept ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+    const isAllowed = character === "\n" || character === "\t" || allowed.has(index);
+    return isAllowed ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
 }
 
@@ -45,35 +45,35 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** Deeper than anything that the API answers; what a deployment adds may be as deep as it likes. */
-const mostLevels = 32;
+/** Deeper than anything that the API answers; what a deployment adds may be deeper. */
+const maxLevels = 32;
 
 /** As `showHidden`, for every text inside a value, the names of its members included. */
 export function showHiddenIn(value: unknown): unknown {
-  // Most values hide nothing, and to look is cheaper than to copy.
-  return isInert(value, mostLevels) ? value : copyInert(value, mostLevels);
+  // Most values hide nothing, and a check is cheaper than a copy.
+  return isShownIn(value, maxLevels) ? value : copyShown(value, maxLevels);
 }
 
-function isInert(value: unknown, levels: number): boolean {
+function isShownIn(value: unknown, levels: number): boolean {
   if (typeof value === "string") return isShown(value);
   if (typeof value !== "object" || value === null) return true;
   if (levels === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isInert(item, levels - 1));
-  return Object.keys(value).every(isShown) && isInert(Object.values(value), levels);
+  if (Array.isArray(value)) return value.every((item) => isShownIn(item, levels - 1));
+  return Object.keys(value).every(isShown) && isShownIn(Object.values(value), levels);
 }
 
-function copyInert(value: unknown, levels: number): unknown {
+function copyShown(value: unknown, levels: number): unknown {
   if (typeof value === "string") return showHidden(value);
   if (typeof value !== "object" || value === null) return value;
   if (levels === 0) return "…";
-  if (Array.isArray(value)) return value.map((item) => copyInert(item, levels - 1));
+  if (Array.isArray(value)) return value.map((item) => copyShown(item, levels - 1));
   const members = Object.entries(value);
   return Object.fromEntries(
-    members.map(([name, member]) => [showHidden(name), copyInert(member, levels - 1)]),
+    members.map(([name, member]) => [showHidden(name), copyShown(member, levels - 1)]),
   );
 }
 
-/** A stranger's text inside one of our sentences: on one line, not endless, with nothing hidden. */
+/** Text from outside, as it stands in one of our sentences: on one line, cut, nothing hidden. */
 export function quote(text: string, most = 80): string {
   const line = showHidden(text).replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

@@ -1,14 +1,15 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
+import type { Checked } from "../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**
  * What a visitor of a link meets, decided in one place: the link host acts on it and the
- * explanation tells it. Whoever has the app on the link seldom gets here, because the operating
- * system opens the app without asking us. Sources: link-services.md §3; where it leaves a choice,
- * the comment says which one was made.
+ * explanation tells it. A visitor who has the app on the link seldom gets here, because the
+ * operating system opens the app without asking us. Sources: link-services.md §3; where it
+ * leaves a choice, the comment says which one was made.
  */
 
 /** A stored link, or a draft of one in which anything may be missing still. */
@@ -64,7 +65,7 @@ export type Visit =
       readonly action: "preview_page";
       /** Undefined where no button of ours could open the app. */
       readonly open: OpenButton | undefined;
-      /** Where the page leads those who lack the app; undefined is nowhere. */
+      /** Where the page leads visitors without the app; undefined is nowhere. */
       readonly next: Destination | undefined;
     }
   | { readonly action: "default_page" }
@@ -104,7 +105,7 @@ export function selectAppLinkFingerprints(app: AndroidAppFields): readonly strin
   return fingerprints.filter((text) => /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/.test(text));
 }
 
-/** The first way that is there: the platform's fallback, its store, then `url`. */
+/** The first address that there is: the platform's fallback, its store, then `url`. */
 function findDestination(
   link: VisitedLink,
   apps: VisitedApps,
@@ -184,12 +185,9 @@ function readPackageName(app: AndroidAppFields): string | undefined {
 }
 
 /** A scheme that the rules refuse would run code in the page, so it counts as missing. */
-function readScheme({
-  values,
-  problems,
-}: ReturnType<typeof checkIosApp> | ReturnType<typeof checkAndroidApp>): string | null {
-  const isRefused = problems.some(({ field }) => field === "custom_scheme");
-  return isRefused ? null : values.custom_scheme;
+function readScheme(app: Checked<{ readonly custom_scheme: string | null }>): string | null {
+  const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
+  return isRefused ? null : app.values.custom_scheme;
 }
 
 /** Half a surrogate pair cannot be encoded; it becomes the replacement character. */

@@ -10,49 +10,42 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "./decide-visit.ts";
-import {
-  findLinkProblems,
-  linkProblem,
-  readSubject,
-  systemNames,
-  type Subject,
-} from "./find-link-problems.ts";
+import { readExplainedLink, systemNames, type ExplainedLink } from "./explained-link.ts";
+import { findLinkProblems, linkProblem } from "./find-link-problems.ts";
 
-/** A link told to a model, before or after it is saved: what its visitors meet, what is amiss. */
+/** Explains a link to a model, before or after it is saved: what visitors meet, what is wrong. */
 
-const encounter = z.looseObject({
+const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
-  /** Where a redirect goes, or where the preview page leads those who lack the app. */
+  /** Where a redirect goes, or where the preview page leads visitors without the app. */
   to: z.string().optional(),
   why: z.string(),
 });
-const encounters = z.looseObject({ with_app: encounter, without_app: encounter });
-type Encounter = z.output<typeof encounter>;
-type Encounters = z.output<typeof encounters>;
+type Outcome = z.output<typeof outcome>;
+const outcomes = z.looseObject({ with_app: outcome, without_app: outcome });
 
 export const explanation = z.looseObject({
-  visits: z.looseObject({ ios: encounters, android: encounters, desktop: encounter }),
+  visits: z.looseObject({ ios: outcomes, android: outcomes, desktop: outcome }),
   problems: z.array(linkProblem),
 });
-export type Explanation = z.output<typeof explanation>;
 
 export function explainVisits(
   link: VisitedLink,
   apps: VisitedApps,
   options: VisitOptions = {},
-): Explanation {
-  const subject = readSubject(link, apps, options);
+): z.output<typeof explanation> {
+  const explained = readExplainedLink(link, apps, options);
   return {
     visits: {
-      ios: describeMobile(subject, "ios"),
-      android: describeMobile(subject, "android"),
-      desktop: describeVisit(subject, "desktop"),
+      ios: describeMobile(explained, "ios"),
+      android: describeMobile(explained, "android"),
+      desktop: describeVisit(explained, "desktop"),
     },
-    problems: [...findLinkProblems(subject)],
+    problems: [...findLinkProblems(explained)],
   };
 }
 
-const wayNames: Readonly<Record<Destination["reason"], string>> = {
+const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   ios_fallback_url: "ios_fallback_url",
   android_fallback_url: "android_fallback_url",
   app_store: "the App Store",
@@ -60,19 +53,18 @@ const wayNames: Readonly<Record<Destination["reason"], string>> = {
   url: "url",
 };
 
-/** No header tells them apart (`platform.ts`). */
-const alike = "and Safari on an iPad";
+/** No header tells an iPad's Safari from a desktop's (`read-platform.ts`). */
+const safariOnIpad = "and Safari on an iPad";
 
-function describeMobile(subject: Subject, platform: Mobile): Encounters {
-  const without_app = describeVisit(subject, platform);
+function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<typeof outcomes> {
+  const without_app = describeVisit(explained, platform);
   const system = systemNames[platform];
-  if (subject.choices[platform] === "none") {
+  const isOnLink = explained.appSources[platform] !== "none";
+  if (!isOnLink || !canOpen(explained, platform)) {
     // The association files name every app of a project, and for every path.
-    const why = `No ${system} app is on the link; another app of the project may still take it.`;
-    return { with_app: { ...without_app, why }, without_app };
-  }
-  if (!canOpen(subject, platform)) {
-    const why = `${system} cannot verify the app, so the link opens in the browser.`;
+    const why = isOnLink
+      ? `${system} cannot verify the app, so the link opens in the browser.`
+      : `No ${system} app is on the link; another app of the project may still take it.`;
     return { with_app: { ...without_app, why }, without_app };
   }
   const exceptions = "in-app browsers and taps on the link's own domain get without_app";
@@ -80,34 +72,34 @@ function describeMobile(subject: Subject, platform: Mobile): Encounters {
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/** An app whose record is not at hand is given the benefit of the doubt. */
-function canOpen({ apps: { ios_app, android_app } }: Subject, platform: Mobile): boolean {
+/** An app whose record is not at hand counts as one that can be opened. */
+function canOpen({ apps: { ios_app, android_app } }: ExplainedLink, platform: Mobile): boolean {
   if (platform === "ios") return ios_app === undefined || canIosOpen(ios_app);
   return android_app === undefined || canAndroidOpen(android_app);
 }
 
-function describeVisit({ link, apps, options, choices }: Subject, platform: Platform): Encounter {
+function describeVisit(explained: ExplainedLink, platform: Platform): Outcome {
+  const { link, apps, options, appSources } = explained;
   const visit = decideVisit(link, apps, { platform }, options);
   const system = systemNames[platform];
-  const choice = platform === "desktop" ? "none" : choices[platform];
+  const source = platform === "desktop" ? "none" : appSources[platform];
   switch (visit.action) {
     case "redirect": {
       const { action, to } = visit;
-      const way = wayNames[visit.reason];
+      const way = destinationNames[visit.reason];
       if (platform === "desktop") {
-        return { action, to, why: `${system} visitors, ${alike}, go to ${way}.` };
+        return { action, to, why: `${system} visitors, ${safariOnIpad}, go to ${way}.` };
       }
-      const cause =
-        choice === "none"
-          ? `No ${system} app is on the link`
-          : "enable_forced_redirect skips the preview page";
+      const forced = "enable_forced_redirect skips the preview page";
+      const cause = source === "none" ? `No ${system} app is on the link` : forced;
       return { action, to, why: `${cause}; ${way} is the first way there is.` };
     }
     case "preview_page": {
       const { action, open, next } = visit;
-      const isShut = open === undefined && choice !== "unknown";
-      const button = isShut ? "no Open button that works" : "an Open button";
-      const way = next === undefined ? "no other way on" : `leads on to ${wayNames[next.reason]}`;
+      const destination = next && destinationNames[next.reason];
+      const isButtonMissing = open === undefined && source !== "unknown";
+      const button = isButtonMissing ? "no Open button that works" : "an Open button";
+      const way = destination === undefined ? "no other way on" : `leads on to ${destination}`;
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }

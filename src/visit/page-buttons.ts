@@ -4,13 +4,13 @@ import type { OpenButton, Platform, Visit, VisitedApps } from "./decide-visit.ts
  * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
  * decided, as labels and addresses that a browser can follow.
  */
-export type PageWay = {
+export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
   readonly label: string;
   readonly href: string;
 };
 
-export type PageWayOptions = {
+export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
   /** The link's whole address, as it is visited. */
@@ -19,11 +19,11 @@ export type PageWayOptions = {
   readonly second_address?: string | undefined;
 };
 
-export function listPageButtons(visit: Visit, options: PageWayOptions): readonly PageWay[] {
+export function listPageButtons(visit: Visit, options: PageButtonOptions): readonly PageButton[] {
   if (visit.action !== "preview_page") return [];
   const { open, next } = visit;
   const href = open && buildOpenAddress(open, next?.to, options);
-  const buttons: PageWay[] = [];
+  const buttons: PageButton[] = [];
   if (href !== undefined) {
     buttons.push({ kind: "open", label: `Open ${nameApp(options) ?? "the app"}`, href });
   }
@@ -44,14 +44,14 @@ function isStore(reason: string): reason is "app_store" | "play_store" {
   return reason === "app_store" || reason === "play_store";
 }
 
-function nameApp({ platform, apps }: PageWayOptions): string | null | undefined {
+function nameApp({ platform, apps }: PageButtonOptions): string | null | undefined {
   return platform === "desktop" ? undefined : apps[`${platform}_app`]?.name;
 }
 
 function buildOpenAddress(
   open: OpenButton,
   fallback: string | undefined,
-  { address, second_address }: PageWayOptions,
+  { address, second_address }: PageButtonOptions,
 ): string | undefined {
   const [, scheme = "", host = "", path = ""] =
     /^(https?):\/\/([^/]*)\/?(.*)$/is.exec(address) ?? [];

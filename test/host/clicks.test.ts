@@ -149,7 +149,7 @@ describe("a visit", () => {
       db.selectFrom("tallies").selectAll().where("project_id", "=", project.id).execute();
     const [before] = await read();
     await host.visit("/spring");
-    await host.world.clicks.settle(project.id);
+    await host.world.clicks.flush(project.id);
     const [after] = await read();
     expect(after).toEqual({ ...before, clicked: (before?.clicked ?? 0) + 1 });
   });
@@ -186,7 +186,7 @@ test("visits of more links than one transaction takes are all counted", async ()
     for (let count = 0; count < (index % 3) + 1; count += 1) clicks.note(projectId, id);
   }
   const before = store.countWrites();
-  await clicks.settle(projectId);
+  await clicks.flush(projectId);
   expect(store.countWrites() - before).toBe(2);
   const rows = await world.store.db.selectFrom("links").select(["id", "clicks"]).execute();
   const stored = new Map(rows.map((row) => [row.id, row.clicks]));
@@ -240,18 +240,18 @@ describe("what is counted", () => {
       report: (error) => reported.push(error),
     });
     clicks.note(project.id, id);
-    await clicks.settle(project.id, id);
+    await clicks.flush(project.id, id);
     clicks.note(project.id, id);
-    await clicks.settle(project.id, id);
+    await clicks.flush(project.id, id);
     expect(await readStored(id)).toBe(0);
     expect(reported).toHaveLength(1);
     isBusy = false;
     clicks.note(project.id, id);
-    await clicks.settle(project.id, id);
+    await clicks.flush(project.id, id);
     expect(await readStored(id)).toBe(3);
     isBusy = true;
     clicks.note(project.id, id);
-    await clicks.settle(project.id, id);
+    await clicks.flush(project.id, id);
     expect(reported).toHaveLength(2);
     isBusy = false;
     await clicks.close();
@@ -313,10 +313,10 @@ describe("what is counted", () => {
       report: () => undefined,
     });
     for (let link = 0; link < 150_000; link += 1) clicks.note("project", `link-${link}`);
-    await clicks.settle("project");
+    await clicks.flush("project");
     expect(counted).toEqual([]);
     isBusy = false;
-    await clicks.settle("project");
+    await clicks.flush("project");
     // Four thousand links go into one transaction.
     expect(counted).toHaveLength(25);
     await clicks.close();

@@ -82,7 +82,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N25",
-    file: "src/host/qr.ts",
+    file: "src/host/answer-qr.ts",
     what: "the two pictures of a code have one tag",
     find: "makeTag(`${type} ${address}`)",
     replace: "makeTag(address)",

@@ -47,10 +47,9 @@ export const paths: readonly Mutation[] = [
     id: "F6",
     file: "src/contract/rules/app-rules.ts",
     what: "only one team id dropped from a clip's bundle id",
-    find: `    rest = rest.slice(teamIdLength + 1);
+    find: `    bundleId = bundleId.slice(teamIdLength + 1);
   }`,
-    replace: `    rest = rest.slice(teamIdLength + 1);
-    break;
+    replace: `    return bundleId.slice(teamIdLength + 1);
   }`,
     tests: ["test/service/apps.test.ts"],
   },

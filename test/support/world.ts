@@ -98,7 +98,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     store,
     setAlarm,
     linkOrigin,
-    waitForClicks: clicks.settle,
+    waitForClicks: clicks.flush,
     report,
   });
 

@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../apps.ts";
 import { limits } from "../policy.ts";
-import { faultOf, type FieldProblem } from "../problem.ts";
+import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
 /** The rules of app registrations: api-spec.md, "iOS app", "Android app" and their messages. */
@@ -21,17 +21,12 @@ export type AndroidAppValues = {
   readonly custom_scheme: string | null;
 };
 
-export type Checked<Values> = {
-  readonly values: Values;
-  readonly problems: readonly FieldProblem[];
-};
-
 const teamIdLength = 10;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
-/** Schemes that run code or leave the app world when a page opens them. */
+/** Schemes that run code or open something else than an app. */
 const forbiddenSchemes = new Set([
   "javascript",
   "data",
@@ -44,7 +39,7 @@ const forbiddenSchemes = new Set([
   "https",
 ]);
 
-/** Checks a whole iOS app; on update, what is stored with the changes laid over it. */
+/** Checks a whole iOS app; on update, what is stored with the changes applied. */
 export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   const values: IosAppValues = {
     bundle_id: fields.bundle_id ?? "",
@@ -65,7 +60,7 @@ export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
   return { values, problems };
 }
 
-/** Checks a whole Android app; on update, what is stored with the changes laid over it. */
+/** Checks a whole Android app; on update, what is stored with the changes applied. */
 export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
@@ -122,21 +117,21 @@ function isScheme(value: string): boolean {
 }
 
 /**
- * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is kept is the bundle id alone. As many
- * prefixes as there are go, so that what was stored once is not shortened by the next update.
+ * Apple writes an App Clip as `TEAMID1234.bundle.id`; what is stored is the bundle id alone. Every
+ * such prefix is removed, so that the next update does not shorten what was stored.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,
   teamId: string | null | undefined,
 ): string | null | undefined {
-  let rest = clipBundleId ?? "";
+  let bundleId = clipBundleId ?? "";
   for (;;) {
-    const prefix = rest.slice(0, teamIdLength);
+    const prefix = bundleId.slice(0, teamIdLength);
     const isTeamId = prefix === teamId || /^[A-Z0-9]{10}$/.test(prefix);
-    if (!isTeamId || rest.charAt(teamIdLength) !== "." || rest.length === teamIdLength + 1) break;
-    rest = rest.slice(teamIdLength + 1);
+    const isPrefixed = isTeamId && bundleId.charAt(teamIdLength) === ".";
+    if (!isPrefixed || bundleId.length === teamIdLength + 1) return bundleId;
+    bundleId = bundleId.slice(teamIdLength + 1);
   }
-  return rest;
 }
 
 function normalizeScheme(scheme: string | null | undefined): string | null {

@@ -1,3 +1,4 @@
+import type { Project } from "../projects.ts";
 import { encodePath, normalizeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
@@ -13,7 +14,7 @@ export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
-/** A deployment may keep its paths with a leading slash, or encoded, or half a character in it. */
+/** Another deployment may store paths with a leading slash, encoded or with half a character. */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
 }
@@ -33,22 +34,15 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
 /** Where the links of one project live: its own domain once that is verified. */
 export function fillLinkOrigin(
   linkOrigin: string,
-  project: {
-    readonly subdomain: string;
-    readonly custom_domain: string | null;
-    readonly custom_domain_verified: boolean;
-  },
+  project: Pick<Project, "subdomain" | "custom_domain" | "custom_domain_verified">,
 ): string {
-  const { subdomain, custom_domain, custom_domain_verified } = project;
+  const { custom_domain, custom_domain_verified } = project;
   if (custom_domain !== null && custom_domain_verified) return `https://${custom_domain}`;
-  return fillSubdomain(linkOrigin, { subdomain });
+  return fillSubdomain(linkOrigin, project);
 }
 
 /** A project's place under a link origin, whatever domain it has beside that. */
-export function fillSubdomain(
-  origin: string,
-  { subdomain }: { readonly subdomain: string },
-): string {
+export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subdomain">): string {
   return origin.replace(placeholder, subdomain);
 }
 

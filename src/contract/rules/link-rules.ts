@@ -1,34 +1,11 @@
 import type { LinkFields } from "../links.ts";
 import { limits, proLinkFields } from "../policy.ts";
-import { faultOf, type FieldProblem } from "../problem.ts";
+import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findWebAddressFault } from "./web-address.ts";
 
-/** The rules of a link's own fields, for the service and for anyone who plans a write. */
-
-/** The plain values of a link, after normalisation: exactly what is stored. */
-export type LinkValues = {
-  readonly name: string | null;
-  readonly path: string;
-  readonly url: string | null;
-  readonly social_title: string | null;
-  readonly social_description: string | null;
-  readonly social_image_url: string | null;
-  readonly ios_fallback_url: string | null;
-  readonly android_fallback_url: string | null;
-  readonly enable_forced_redirect: boolean;
-  readonly referrer: string | null;
-  readonly ios_deferred_deep_linking_enabled: boolean;
-  readonly provider_token: string | null;
-  readonly campaign_token: string | null;
-};
-
-export type CheckedLink = {
-  /** Only the fields that were sent; a path that was left blank on creation is left out. */
-  readonly values: Partial<LinkValues>;
-  readonly problems: readonly FieldProblem[];
-};
+/** The rules of a link's own fields, for the service and for the planning of writes. */
 
 const addressFields = [
   "url",
@@ -46,54 +23,55 @@ const textFields = [
 ] as const;
 const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled"] as const;
 
-/** Checks and normalises what was sent; every problem at once. */
-export function checkLink(fields: LinkFields, act: "create" | "update"): CheckedLink {
+/** The plain values of a link, after normalisation: exactly what is stored. */
+export type LinkValues = { readonly path: string } & {
+  readonly [Field in (typeof textFields | typeof addressFields)[number]]: string | null;
+} & { readonly [Field in (typeof flagFields)[number]]: boolean };
+
+type WriteKind = "create" | "update";
+
+/**
+ * Checks and normalises what was sent; every problem at once. The values are only the fields that
+ * were sent, without a path that was left blank on creation.
+ */
+export function checkLink(fields: LinkFields, write: WriteKind): Checked<Partial<LinkValues>> {
   const values: { -readonly [Field in keyof LinkValues]?: LinkValues[Field] } = {};
   const problems: FieldProblem[] = [];
-  const refuse = (field: string, fault: string) => problems.push(faultOf(field, fault));
-
-  for (const field of textFields) {
-    const value = blankToNull(fields[field]);
+  for (const field of [...textFields, ...addressFields]) {
+    const value = fields[field] === "" ? null : fields[field];
     if (value === undefined) continue;
-    const fault = value === null ? undefined : findTextFault(field, value);
-    if (fault !== undefined) refuse(field, fault);
-    values[field] = value;
-  }
-  for (const field of addressFields) {
-    const value = blankToNull(fields[field]);
-    if (value === undefined) continue;
-    const fault = value === null ? undefined : findWebAddressFault(value);
-    if (fault !== undefined) refuse(field, fault);
+    const fault = value === null ? undefined : findFault(field, value);
+    if (fault !== undefined) problems.push(faultOf(field, fault));
     values[field] = value;
   }
   for (const field of flagFields) {
     if (fields[field] !== undefined) values[field] = fields[field] ?? false;
   }
-  const path = checkPath(fields.path, act);
-  if (path.fault !== undefined) refuse("path", path.fault);
+  const path = checkPath(fields.path, write);
+  if (path.fault !== undefined) problems.push(faultOf("path", path.fault));
   if (path.value !== undefined) values.path = path.value;
   problems.push(...checkStoreTokens(fields), ...checkAppChoices(fields));
   return { values, problems };
 }
 
 /** Which Pro-only things these fields ask for; clearing one is free. */
-export function findProFields(fields: LinkFields, act: "create" | "update"): readonly string[] {
+export function findProFields(fields: LinkFields, write: WriteKind): readonly string[] {
   const asked: string[] = proLinkFields.filter(
     (field) => ![undefined, null, false, ""].includes(fields[field]),
   );
-  if (act === "create" && fields.options?.shorten === true) asked.push("options.shorten");
+  if (write === "create" && fields.options?.shorten === true) asked.push("options.shorten");
   return asked;
 }
 
 function checkPath(
   path: string | null | undefined,
-  act: "create" | "update",
+  write: WriteKind,
 ): { readonly value?: string; readonly fault?: string } {
   if (path === undefined) return {};
   // "/" and white space name no page of their own; a new link gets a generated path instead.
   const normal = path === null ? "" : normalizePath(path);
   if (normal === undefined) return { fault: "is not a valid percent-encoding" };
-  if (isBlank(normal)) return act === "create" ? {} : { fault: "can't be blank" };
+  if (isBlank(normal)) return write === "create" ? {} : { fault: "can't be blank" };
   const fault = findPathFault(normal);
   return fault === undefined ? { value: normal } : { fault };
 }
@@ -124,14 +102,11 @@ function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   return problems;
 }
 
-function findTextFault(field: string, value: string): string | undefined {
+function findFault(field: string, value: string): string | undefined {
+  if (addressFields.some((name) => name === field)) return findWebAddressFault(value);
   if (!isStorable(value)) return "contains characters that can't be stored";
   if (field === "name" && value.length > limits.name_characters) {
     return `is too long (maximum is ${limits.name_characters} characters)`;
   }
   return undefined;
-}
-
-function blankToNull(value: string | null | undefined): string | null | undefined {
-  return value === "" ? null : value;
 }

@@ -1,5 +1,5 @@
 import { limits } from "../policy.ts";
-import { faultOf, type FieldProblem } from "../problem.ts";
+import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import type { ProjectFields } from "../projects.ts";
 import { isBlank, isStorable } from "../text.ts";
 
@@ -13,30 +13,24 @@ export type ProjectValues = {
 
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Checks a whole project; on update, what is stored with the changes laid over it. */
-export function checkProject(fields: ProjectFields): {
-  readonly values: ProjectValues;
-  readonly problems: readonly FieldProblem[];
-} {
+/** Checks a whole project; on update, what is stored with the changes applied. */
+export function checkProject(fields: ProjectFields): Checked<ProjectValues> {
   const values: ProjectValues = {
     name: fields.name ?? "",
     subdomain: (fields.subdomain ?? "").toLowerCase(),
-    custom_domain: isBlank(fields.custom_domain)
-      ? null
-      : (fields.custom_domain ?? "").trim().toLowerCase(),
+    custom_domain: fields.custom_domain?.trim().toLowerCase() || null,
   };
   const problems: FieldProblem[] = [];
-  const refuse = (field: keyof ProjectValues, fault: string) =>
-    problems.push(faultOf(field, fault));
+  const addProblem = (field: string, fault: string) => problems.push(faultOf(field, fault));
 
-  if (isBlank(values.name)) refuse("name", "can't be blank");
+  if (isBlank(values.name)) addProblem("name", "can't be blank");
   else if (!isStorable(values.name) || values.name.length > limits.name_characters) {
-    refuse("name", "is invalid");
+    addProblem("name", "is invalid");
   }
-  if (isBlank(values.subdomain)) refuse("subdomain", "can't be blank");
-  else if (!labelPattern.test(values.subdomain)) refuse("subdomain", "is invalid");
+  if (isBlank(values.subdomain)) addProblem("subdomain", "can't be blank");
+  else if (!labelPattern.test(values.subdomain)) addProblem("subdomain", "is invalid");
   if (values.custom_domain !== null && !isDomain(values.custom_domain)) {
-    refuse("custom_domain", "is invalid");
+    addProblem("custom_domain", "is invalid");
   }
   return { values, problems };
 }

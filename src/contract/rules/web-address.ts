@@ -3,8 +3,8 @@ import { hasControls, isStorable } from "../text.ts";
 
 /**
  * What is wrong with a web address that a visitor will be sent to, as the end of a sentence, or
- * undefined. The address is kept as it was written, so nothing that a browser would quietly repair
- * (a missing slash, a control character) is let in.
+ * undefined. The address is stored as it was written, so what a browser would quietly repair (a
+ * missing slash, a control character) is refused.
  */
 export function findWebAddressFault(address: string): string | undefined {
   if (!isStorable(address) || hasControls(address)) return "contains control characters";

@@ -12,11 +12,8 @@ import { changeLink, createLink } from "../write-link.ts";
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
-    const { items, meta } = await listLinks(
-      readTenant(call),
-      call.services.store.counts,
-      call.list,
-    );
+    const { counts } = call.services.store;
+    const { items, meta } = await listLinks(readTenant(call), counts, call.list);
     return { body: { links: [...items], meta } };
   },
 
@@ -31,8 +28,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       if (path !== undefined && isBlank(path)) {
         throw badRequest(messages.parameter_missing("path"));
       }
-      const isSound = path !== undefined && findPathFault(path) === undefined;
-      const known = isSound ? await findLinkAt(tenant, path) : undefined;
+      const isValid = path !== undefined && findPathFault(path) === undefined;
+      const known = isValid ? await findLinkAt(tenant, path) : undefined;
       // A path that is another link's shortened path is taken; it names no link of its own.
       if (known === undefined || known.path !== path) {
         return { status: 201, body: await createLink(tenant, call, call.body) };

@@ -1,9 +1,5 @@
 import { messages } from "../../contract/messages.ts";
-import {
-  pageTemplate,
-  type PageTemplate,
-  type WholeTemplateVersion,
-} from "../../contract/page-template.ts";
+import { pageTemplate } from "../../contract/page-template.ts";
 import { notFound } from "../../contract/problem.ts";
 import {
   findTemplate,
@@ -15,7 +11,8 @@ import {
 } from "../../store/page-templates.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { requireScope } from "../access.ts";
-import { readTenant, stamp, writeTenant, type GroupHandlers } from "../handler.ts";
+import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { createIdAndTime } from "../ids.ts";
 import { previewPage } from "../preview-page.ts";
 import { changeDraft } from "../write-template.ts";
 
@@ -26,10 +23,15 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   },
 
   publish: async (call) => {
-    const { template } = await changeDraft(call, call.body, "publish", async (tenant, at, text) => {
-      await saveDraft(tenant, at, text);
-      await publishDraft(tenant, stamp(call.services), text);
-    });
+    const { template } = await changeDraft(
+      call,
+      call.body,
+      "publish",
+      async (tenant, idAndTime, text) => {
+        await saveDraft(tenant, idAndTime, text);
+        await publishDraft(tenant, createIdAndTime(call.services), text);
+      },
+    );
     return { body: template };
   },
 
@@ -52,7 +54,7 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   restore: async (call) => ({
     body: await writeTenant(call, async (tenant) => {
       const version = await readVersion(tenant, call.params.id);
-      await saveDraft(tenant, stamp(call.services), version);
+      await saveDraft(tenant, createIdAndTime(call.services), version);
       return readTemplate(tenant);
     }),
   }),
@@ -63,13 +65,13 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   },
 };
 
-async function readTemplate(tenant: Tenant): Promise<PageTemplate> {
+async function readTemplate(tenant: Tenant) {
   const template = await findTemplate(tenant);
   if (template === undefined) throw notFound(messages.template_not_found);
   return template;
 }
 
-async function readVersion(tenant: Tenant, id: string): Promise<WholeTemplateVersion> {
+async function readVersion(tenant: Tenant, id: string) {
   const version = await findVersion(tenant, id);
   if (version === undefined) throw notFound(messages.template_version_not_found);
   return version;

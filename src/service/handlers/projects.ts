@@ -1,12 +1,7 @@
 import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import type { Project, projects } from "../../contract/projects.ts";
-import {
-  deleteProject,
-  findProject,
-  listProjects,
-  type StoredProject,
-} from "../../store/projects.ts";
+import { deleteProject, findProject, listProjects } from "../../store/projects.ts";
 import type { Db } from "../../store/tenant.ts";
 import type { GroupHandlers } from "../handler.ts";
 import { changeProject, makeProject } from "../write-project.ts";
@@ -18,8 +13,8 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   },
 
   create: async ({ services, body, signal }) => {
-    const act = (db: Db) => makeProject(db, services, body);
-    return { body: present(await services.store.write(act, { signal })) };
+    const work = (db: Db) => makeProject(db, services, body);
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
   show: async ({ services, params }) => ({
@@ -27,8 +22,8 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   }),
 
   update: async ({ services, params, body, signal }) => {
-    const act = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
-    return { body: present(await services.store.write(act, { signal })) };
+    const work = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
   destroy: async ({ services, params, signal }) => {
@@ -38,21 +33,14 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   },
 };
 
-async function find(db: Db, id: string): Promise<StoredProject> {
+async function find(db: Db, id: string) {
   const project = await findProject(db, id);
   if (project === undefined) throw notFound(messages.project_not_found);
   return project;
 }
 
-/** The operator's settings are not the API's to show. */
-function present(project: StoredProject): Project {
+/** Leaves out the settings that only the operator sees. */
+function present(project: Project): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
-  return {
-    id,
-    name,
-    subdomain,
-    custom_domain,
-    custom_domain_verified,
-    links_count,
-  };
+  return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };
 }

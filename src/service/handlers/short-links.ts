@@ -9,7 +9,7 @@ import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
 import { waitForClicksAt } from "../wait-for-clicks.ts";
-import { claimCode, codeLength, createLink } from "../write-link.ts";
+import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
@@ -20,9 +20,9 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
       body: await writeTenant(call, async (tenant) => {
         const project = await findHostedProject(tenant.db, call.services, address);
         const isOwn = project?.id === tenant.projectId && address.pathname !== "/";
-        return isOwn
-          ? shortenOwn(tenant, call, address, prefix)
-          : createLink(tenant, call, { url: call.body.url }, shortened(prefix));
+        if (isOwn) return shortenOwn(tenant, call, address, prefix);
+        const options = { shortenedPrefix: prefix, problemKey: "errors" } as const;
+        return createLink(tenant, call, { url: call.body.url }, options);
       }),
     };
   },
@@ -33,7 +33,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const project = await findHostedProject(db, services, address);
     // No project and no link have an empty id.
     const tenant = { db, projectId: project?.id ?? "" };
-    const id = (await findVisited(tenant, address))?.id ?? "";
+    const id = (await findLinkOf(tenant, address))?.id ?? "";
     await services.waitForClicks?.(tenant.projectId, id);
     const link = await findLink(tenant, id);
     if (link === undefined) throw notFound(messages.link_not_found);
@@ -41,16 +41,14 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   },
 };
 
-function shortened(prefix: string) {
-  return { shortenWith: prefix, problemKey: "errors" } as const;
-}
-
 function readPrefix(text: string): string {
   const prefix = normalizePath(text);
-  if (prefix === undefined) throw refuse("prefix", "is not a valid percent-encoding", "errors");
-  // What is kept is the prefix with a code behind it, so that is what must be sound.
+  if (prefix === undefined) {
+    throw refuseField("prefix", "is not a valid percent-encoding", "errors");
+  }
+  // What is stored is the prefix with a code behind it, so that is what must be valid.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
-  if (fault !== undefined) throw refuse("prefix", fault, "errors");
+  if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }
 
@@ -61,21 +59,25 @@ async function shortenOwn(
   address: URL,
   prefix: string,
 ): Promise<Link> {
-  const link = await findVisited(tenant, address);
-  if (link === undefined) throw refuse("url", "is not the address of a link", "errors");
+  const link = await findLinkOf(tenant, address);
+  if (link === undefined) throw refuseField("url", "is not the address of a link", "errors");
   if (link.shortened_path === null) {
-    const shortened_path = await claimCode(tenant, call, link.id, prefix);
+    const shortened_path = await claimGeneratedPath(tenant, call, link.id, prefix);
     return updateLink(tenant, link, { shortened_path }, call.services.clock.now());
   }
   if (link.shortened_path.startsWith(prefix)) return link;
-  throw refuse("prefix", `differs from the link's shortened path ${link.shortened_path}`, "errors");
+  throw refuseField(
+    "prefix",
+    `differs from the link's shortened path ${link.shortened_path}`,
+    "errors",
+  );
 }
 
-/** The link that an address of the tenant's link host leads to. */
-function findVisited(tenant: Tenant, { pathname }: URL): Promise<Link | undefined> {
+/** The link at an address of the tenant's link host. */
+function findLinkOf(tenant: Tenant, { pathname }: URL): Promise<Link | undefined> {
   const path = normalizePath(pathname);
-  const isSound = path !== undefined && findPathFault(path) === undefined;
-  return isSound ? findLinkAt(tenant, path) : Promise.resolve(undefined);
+  const isValid = path !== undefined && findPathFault(path) === undefined;
+  return isValid ? findLinkAt(tenant, path) : Promise.resolve(undefined);
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
@@ -92,10 +94,10 @@ async function findHostedProject(
 
 function readAddress(url: string, key?: "errors"): URL {
   const fault = findWebAddressFault(url);
-  if (fault !== undefined) throw refuse("url", fault, key);
+  if (fault !== undefined) throw refuseField("url", fault, key);
   return new URL(url);
 }
 
-function refuse(field: string, fault: string, key?: "errors") {
+function refuseField(field: string, fault: string, key?: "errors") {
   return validationFailed([faultOf(field, fault)], key);
 }

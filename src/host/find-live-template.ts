@@ -2,7 +2,7 @@ import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
 import type { MakePage } from "../template/make-page.ts";
-import { createRecent } from "./recent.ts";
+import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
@@ -12,27 +12,27 @@ type Pages = typeof linkPage;
 type Shown = { readonly template: CompiledTemplate | undefined };
 
 /** Parsed, a template may be many times as large as its text. */
-const keptTemplates = 100;
+const maxTemplates = 100;
 
-/** What a project's pages look like now; undefined is the default design. */
+/** Finds the template of a project's pages; undefined is the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   const shown = new WeakMap<Site, Shown>();
   // A published version never changes, and outlives the site: most writes concern other things.
-  const compiled = createRecent<Shown>(keptTemplates);
+  const compiled = createRecentCache<Shown>(maxTemplates);
 
   async function find({ tenant, project }: Site): Promise<Shown> {
     const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;
     if (live === undefined) return { template: undefined };
-    const kept = compiled.find(live.id);
-    if (kept !== undefined) return kept;
+    const known = compiled.find(live.id);
+    if (known !== undefined) return known;
     const pages = await import("../template/link-page.ts");
     return makePage(() => compile(live, pages));
   }
 
-  /** Many visitors may have come for the same one at once. */
+  /** Looks again, for another visitor may have had the same one compiled meanwhile. */
   function compile(live: LiveTemplate, pages: Pages): Shown {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
-    compiled.keep(live.id, known);
+    compiled.set(live.id, known);
     return known;
   }
 

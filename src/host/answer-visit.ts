@@ -5,17 +5,17 @@ import type { MakePage } from "../template/make-page.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
 import { listPageButtons } from "../visit/page-buttons.ts";
 import { makeAnswer, type Answer } from "./answer.ts";
-import type { TemplateFinder } from "./live-template.ts";
+import type { TemplateFinder } from "./find-live-template.ts";
 import type { HostedLink, Site } from "./sites.ts";
-import type { IncomingVisitor } from "./visitor.ts";
+import type { IncomingVisitor } from "./classify-visitor.ts";
 
-/** One visit of a link: `decideVisit` says what is met, and this makes an answer of it. */
+/** One visit of a link: turns what `decideVisit` decided into an HTTP answer. */
 
-export type VisitContext = {
+type VisitContext = {
   readonly site: Site;
   readonly hosted: HostedLink;
-  readonly guest: IncomingVisitor;
-  /** What was asked for, from its first slash on. */
+  readonly visitor: IncomingVisitor;
+  /** The path and query that were asked for, from the first slash on. */
   readonly target: string;
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
@@ -24,50 +24,50 @@ export type VisitContext = {
 };
 
 /**
- * The next visit may meet something else: the link may have changed or gone. What another device
- * meets differs as well.
+ * No answer is cached: before the next visit the link may change or go, and another device gets
+ * another answer.
  */
-const everyVisit = { "cache-control": "private, no-store", vary: "user-agent" } as const;
+const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
 const redirectHeaders = {
-  ...everyVisit,
+  ...uncached,
   // What browsers do by themselves: the destination learns from which site people came, no more.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
 } as const;
 
 export async function answerVisit(context: VisitContext): Promise<Answer> {
-  const { site, hosted, guest } = context;
-  // Some projects tell Google Play the address of the visit, which each visitor writes anew.
-  const isAlike = !guest.bot && !site.project.link_in_referrer;
-  const known = isAlike ? hosted.answers[guest.platform] : undefined;
+  const { site, hosted, visitor } = context;
+  // Some projects send Google Play the address of the visit, and its query differs each time.
+  const isShared = !visitor.bot && !site.project.link_in_referrer;
+  const known = isShared ? hosted.answers[visitor.platform] : undefined;
   if (known !== undefined) return known;
   const visit = decide(context);
   if (visit.action !== "redirect") return showPage(context, visit);
   const answer = makeAnswer(302, { location: visit.to, ...redirectHeaders });
-  if (isAlike) hosted.answers[guest.platform] = answer;
+  if (isShared) hosted.answers[visitor.platform] = answer;
   return answer;
 }
 
-function decide({ site, hosted, guest, target }: VisitContext): Visit {
+function decide({ site, hosted, visitor, target }: VisitContext): Visit {
   const { link, apps } = hosted;
-  // Whoever comes here has left the preview page by its Open button, and has not got the app.
+  // A visitor under the second name left the preview page by its Open button and lacks the app.
   const visited = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
-  return decideVisit(visited, apps, guest, {
+  return decideVisit(visited, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
     address: site.visitedOrigin + target,
     second_host: site.secondOrigin !== undefined,
   });
 }
 
-/** Others wait while a page is made; a template that is made to keep them waiting is not shown. */
+/** Other visitors wait while a page is made; a template that takes longer is not shown. */
 const most_ms = 25;
 
 async function showPage(context: VisitContext, visit: Visit): Promise<Answer> {
-  const { site, hosted, guest, target } = context;
+  const { site, hosted, visitor, target } = context;
   const { link, apps } = hosted;
   const path = link.path ?? "";
-  const platform: Platform = guest.bot ? "desktop" : guest.platform;
+  const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const input: PageInput = {
     link: { ...link, path, address: writeAddress(site.origin, path) },
     apps: { ios: apps.ios_app, android: apps.android_app },
@@ -86,5 +86,5 @@ async function showPage(context: VisitContext, visit: Visit): Promise<Answer> {
   // Loaded when a page is first shown: a start has no use for it.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { html, headers } = await context.makePage(() => renderLinkPage(input));
-  return makeAnswer(200, { ...headers, ...everyVisit }, html);
+  return makeAnswer(200, { ...headers, ...uncached }, html);
 }

@@ -1,0 +1,90 @@
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import { reservedFolders } from "../contract/rules/link-path.ts";
+import { androidAppStore, iosAppStore } from "../store/apps.ts";
+import type { Tenant } from "../store/tenant.ts";
+import { canAndroidOpen, canIosOpen, selectAppLinkFingerprints } from "../visit/decide-visit.ts";
+import { answerFile, makeTag, type CachedFile } from "./cached-file.ts";
+import type { Site } from "./sites.ts";
+
+export type AssociationSystem = "ios" | "android";
+
+/** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
+const maxFile_bytes = 128 * 1024;
+/** More than fit into a file, however short their names are. */
+const maxApps = 5000;
+
+/**
+ * Answers the two files by which iOS and Android verify that a project's apps may open its links.
+ * They name every app that can be verified, for every path: which apps a link is for is decided
+ * only when the link is visited.
+ */
+export function createAssociationFiles() {
+  // A change of a project's apps makes another site of it, for which the files are built anew.
+  const files = { ios: new WeakMap<Site, CachedFile>(), android: new WeakMap<Site, CachedFile>() };
+  return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
+    const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
+    files[system].set(site, file);
+    return answerFile(file, ifNoneMatch);
+  };
+}
+
+async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
+  const body = await (system === "ios" ? buildIosFile(tenant) : buildAndroidFile(tenant));
+  return { type: "application/json", etag: makeTag(body), read: () => Promise.resolve(body) };
+}
+
+const everyApp = {
+  page: 1,
+  limit: maxApps,
+  filters: [],
+  sorts: [{ field: "created_at", direction: "asc" }],
+} as const;
+
+/** The paths that the host answers itself open in the browser, all others in the app. */
+const components = [
+  ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true })),
+  { "/": "*.qr", exclude: true },
+  { "/": "*" },
+];
+
+async function buildIosFile(tenant: Tenant): Promise<string> {
+  const { items } = await iosAppStore.list(tenant, everyApp);
+  return writeWithinLimit(items.filter(canIosOpen), (apps) => {
+    const appIDs = apps.map(({ team_id, bundle_id }) => `${team_id}.${bundle_id}`);
+    return {
+      applinks: { details: appIDs.length === 0 ? [] : [{ appIDs, components }] },
+      webcredentials: { apps: appIDs },
+      appclips: { apps: apps.flatMap(listClips) },
+    };
+  });
+}
+
+function listClips({ team_id, clip_bundle_id }: IosApp): readonly string[] {
+  return clip_bundle_id === null ? [] : [`${team_id}.${clip_bundle_id}`];
+}
+
+async function buildAndroidFile(tenant: Tenant): Promise<string> {
+  const { items } = await androidAppStore.list(tenant, everyApp);
+  return writeWithinLimit(items.filter(canAndroidOpen), (apps) => apps.map(describeAndroidApp));
+}
+
+function describeAndroidApp(app: AndroidApp) {
+  return {
+    relation: ["delegate_permission/common.handle_all_urls"],
+    target: {
+      namespace: "android_app",
+      package_name: app.package_name,
+      sha256_cert_fingerprints: selectAppLinkFingerprints(app),
+    },
+  };
+}
+
+/** When there are too many apps for one file, the ones that were registered first stay in it. */
+function writeWithinLimit<App>(
+  apps: readonly App[],
+  describe: (apps: readonly App[]) => object,
+): string {
+  const body = JSON.stringify(describe(apps));
+  if (Buffer.byteLength(body) <= maxFile_bytes) return body;
+  return writeWithinLimit(apps.slice(0, Math.floor(apps.length * 0.9)), describe);
+}

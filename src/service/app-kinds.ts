@@ -1,0 +1,30 @@
+import { messages } from "../contract/messages.ts";
+import type { Checked } from "../contract/problem.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
+
+/** What the service needs to write one kind of app, iOS or Android, and to put it on links. */
+export type AppKind<App, Fields, Values, Identifier extends string> = {
+  readonly name: string;
+  /** The field that names one app, beside its id: its bundle id or package name. */
+  readonly identifier: Identifier;
+  readonly notFound: string;
+  readonly apps: AppStore<App, Values>;
+  readonly check: (fields: Fields) => Checked<Values>;
+};
+
+export const iosAppKind = {
+  name: "ios_app",
+  identifier: "bundle_id",
+  notFound: messages.ios_app_not_found,
+  apps: iosAppStore,
+  check: checkIosApp,
+} as const;
+
+export const androidAppKind = {
+  name: "android_app",
+  identifier: "package_name",
+  notFound: messages.android_app_not_found,
+  apps: androidAppStore,
+  check: checkAndroidApp,
+} as const;
