@@ -14,15 +14,9 @@ export type Statement = {
   setReturnArrays(isOn: boolean): void;
 };
 
-export type Database = {
-  exec(sql: string): void;
-  prepare(sql: string): Statement;
-  close(): void;
-};
+export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 
-type Engine = {
-  readonly DatabaseSync: new (path: string, options: object) => Database;
-};
+type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
 /** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
 const soundVersion = [3, 51, 3] as const;

@@ -42,9 +42,7 @@ export async function migrate<Tables>(
 async function readDone<Tables>(store: Sql<Tables>): Promise<readonly string[]> {
   const found = await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(store.db);
   if (found.rows.length === 0) return [];
-  const { rows } = await sql<{
-    name: string;
-  }>`select name from migrations`.execute(store.db);
+  const { rows } = await sql<{ name: string }>`select name from migrations`.execute(store.db);
   return rows.map((row) => row.name);
 }
 

@@ -53,13 +53,7 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
 async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("jobs")
-    .set({
-      state: "running",
-      message: null,
-      runner,
-      runs_until: now + lease_ms,
-      updated_at: now,
-    })
+    .set({ state: "running", message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where("id", "=", id)
     .where("state", "in", ["running", "interrupted"])
     // What lies further ahead than a lease was written before the clock was set back.

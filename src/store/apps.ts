@@ -44,15 +44,7 @@ export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
   searched: ["name", "bundle_id", "team_id", "clip_bundle_id", "custom_scheme"],
   required: ["bundle_id", "team_id"],
   toApp: ({ id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme }) => {
-    return {
-      id,
-      name,
-      bundle_id,
-      team_id,
-      app_store_id,
-      clip_bundle_id,
-      custom_scheme,
-    };
+    return { id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme };
   },
   toColumns: (values) => values,
 });
@@ -68,10 +60,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Andr
     const list = JSON.parse(fingerprints) as string[];
     return { id, name, package_name, fingerprints: list, custom_scheme };
   },
-  toColumns: (values) => ({
-    ...values,
-    fingerprints: JSON.stringify(values.fingerprints),
-  }),
+  toColumns: (values) => ({ ...values, fingerprints: JSON.stringify(values.fingerprints) }),
 });
 
 function createAppStore<App, Values extends object, Row>({
@@ -165,11 +154,7 @@ function describeApps(
     ...Object.fromEntries(
       searched.map((field) => [
         field,
-        {
-          column: field,
-          folded: `${field}_lc`,
-          isNullable: !required.includes(field),
-        },
+        { column: field, folded: `${field}_lc`, isNullable: !required.includes(field) },
       ]),
     ),
     created_at: { column: "created_at" },

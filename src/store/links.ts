@@ -242,11 +242,7 @@ function describeLinks(
     shortened_path: text("shortened_path", true),
     clicks: { column: "links.clicks" },
     created_at: { column: "links.created_at" },
-    created_via: {
-      column: "links.created_via",
-      folded: "links.created_via",
-      isNullable: false,
-    },
+    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),
   };
@@ -274,9 +270,7 @@ function foldChanges({ name, path, shortened_path }: LinkChanges) {
   return {
     ...(name !== undefined && { name_lc: foldOrNull(name) }),
     ...(path !== undefined && { path_lc: fold(path) }),
-    ...(shortened_path !== undefined && {
-      shortened_path_lc: foldOrNull(shortened_path),
-    }),
+    ...(shortened_path !== undefined && { shortened_path_lc: foldOrNull(shortened_path) }),
   };
 }
 

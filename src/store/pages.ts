@@ -6,10 +6,7 @@ import type { Db } from "./tenant.ts";
 
 /** Pages of a list: the rows, and the envelope as pagy numbers it (link-services.md §2). */
 
-export type Page<Item> = {
-  readonly items: readonly Item[];
-  readonly meta: Meta;
-};
+export type Page<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
 
 export type ListSource = {
   readonly table: string;

@@ -8,10 +8,7 @@ import { samples } from "./samples.ts";
 import { prepareTrial, type Trial } from "./try-out.ts";
 
 /** When it is done, and by whose clock what takes too long is stopped. */
-export type Looking = {
-  readonly take: RunInTurn;
-  readonly monotonic: () => number;
-};
+export type Looking = { readonly take: RunInTurn; readonly monotonic: () => number };
 
 /** More would help nobody; how many there are is told. */
 const mostProblems = 50;

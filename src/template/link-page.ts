@@ -18,10 +18,7 @@ export type { TemplateSource } from "./page-input.ts";
  */
 
 /** A template that was parsed once, to be rendered often. */
-export type CompiledTemplate = {
-  readonly templates: Template[];
-  readonly css: string;
-};
+export type CompiledTemplate = { readonly templates: Template[]; readonly css: string };
 
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
@@ -84,11 +81,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   };
 }
 
-type Body = {
-  readonly css: string;
-  readonly body: string;
-  readonly hasPictures: boolean;
-};
+type Body = { readonly css: string; readonly body: string; readonly hasPictures: boolean };
 
 /** A page is never missing: one that cannot be made from its template has the default design. */
 function renderTemplate(input: PageInput): Body {
