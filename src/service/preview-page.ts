@@ -35,7 +35,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const { services, caller, body: fields } = call;
   const tenant = readTenant(call);
   const template = await import("../template/link-page.ts");
-  const { starter } = await import("../template/starter.ts");
+  const { starter } = await import("../template/starter-template.ts");
   const subject = await chooseSubject(tenant, fields.link_id);
   const text = layOver(fields, await findTemplate(tenant), starter);
 

@@ -12,8 +12,8 @@ import { messages } from "../contract/messages.ts";
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { createLocator } from "../template/locate.ts";
-import type { Looking } from "../template/check-template.ts";
+import { createLocator } from "../template/line-and-column.ts";
+import type { CheckTiming } from "../template/check-template.ts";
 import { readTenant, stamp, writeTenant, type WriteCall } from "./handler.ts";
 
 /** How a draft comes to be and changes: looked over as a whole, and then written. */
@@ -78,7 +78,7 @@ function layOver(
 export async function requireSound(
   text: TemplateText,
   purpose: "save" | "publish" | "preview",
-  { take, monotonic }: Looking,
+  { take, monotonic }: CheckTiming,
 ): Promise<void> {
   const misfits = await take(() => [
     ...listMisfits("body", text.body),
@@ -131,7 +131,7 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Looking takes longer the longer a text is; what is hardly too long can still be looked at. */
+/** Checking takes longer the longer a text is; what is hardly too long can still be checked. */
 function isCheap(field: Field, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
