@@ -14,97 +14,99 @@ export type ListSource = {
   readonly shown?: readonly string[];
   readonly columns: Columns;
   /** Which rows the list is of, before any filter: the project's. */
-  readonly within: RawBuilder<SqlBool>;
-  /** The same condition, said so that the engine looks for the matching rows by other means. */
-  readonly sought?: RawBuilder<SqlBool>;
+  readonly ownRows: RawBuilder<SqlBool>;
+  /** The same condition, written so that the engine finds the matching rows by another index. */
+  readonly ownRowsUnindexed?: RawBuilder<SqlBool>;
 };
 
-/** Up to so many matching rows are gathered before they are put in order. */
-const gatheredUpTo = 2000;
+/** Up to so many matching rows are collected before they are put in order. */
+const collectedUpTo = 2000;
 /** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
 const deferredFrom = 500;
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
-  const where = whereOf(source, source.sought ?? source.within, query);
+  const where = whereOf(source, source.ownRowsUnindexed ?? source.ownRows, query);
   const { rows } = await sql<{ total: number }>`
     select count(*) as total from ${sql.table(source.table)} where ${where}
   `.execute(db);
   return rows[0]?.total ?? 0;
 }
 
-/** The rows of one page, given how many there are in all. */
+/** One page, given how many rows there are in all. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
   query: ListQuery,
   count: number,
-): Promise<readonly Row[]> {
+): Promise<Page<Row>> {
   const meta = describePage(query, count);
-  if (meta.from === 0) return [];
-  const length = meta.to - meta.from + 1;
+  if (meta.from === 0) return { items: [], meta };
   const skipped = meta.from - 1;
   // The far half of a long list is nearer from its end.
   const isReversed = skipped > count / 2;
   const offset = isReversed ? count - meta.to : skipped;
   const order = sortsToSql(query.sorts, source.columns, isReversed);
-  const slice = sql`order by ${order} limit ${length} offset ${offset}`;
-  const isFew = query.filters.length > 0 && count <= gatheredUpTo;
+  const slice = sql`order by ${order} limit ${meta.to - skipped} offset ${offset}`;
+  const isFew = query.filters.length > 0 && count <= collectedUpTo;
   const isNear = offset < deferredFrom;
   const statement =
     isNear && !isFew
-      ? walk<Row>(source, query, slice)
-      : leap<Row>(source, isFew ? gather(source, query) : aim(source, query), slice, order);
+      ? readInOrder<Row>(source, query, slice)
+      : readByIds<Row>(source, selectMatches(source, query, isFew), slice, order);
   const { rows } = await statement.execute(db);
-  return isReversed ? rows.toReversed() : rows;
+  return { items: isReversed ? rows.toReversed() : rows, meta };
 }
 
 type Part = RawBuilder<unknown>;
 
-/** Straight along the order: the next rows that match are near, for many do. */
-function walk<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
-  const where = whereOf(source, source.within, query);
-  const shown = shownOf(source);
-  return sql<Row>`select ${shown} from ${sql.table(source.table)} where ${where} ${slice}`;
+/** Goes along the order: where many rows match, the next ones that do are near. */
+function readInOrder<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
+  const where = whereOf(source, source.ownRows, query);
+  return sql<Row>`select ${shownOf(source)} from ${sql.table(source.table)} where ${where} ${slice}`;
 }
 
-/** First to the ids of the page, by indexes alone if they suffice, and only then to its rows. */
-function leap<Row>(source: ListSource, from: Part, slice: Part, order: Part): RawBuilder<Row> {
+/** First finds the ids of the page, by indexes alone if they suffice, and only then reads its rows. */
+function readByIds<Row>(
+  source: ListSource,
+  matches: Part,
+  slice: Part,
+  order: Part,
+): RawBuilder<Row> {
   const table = sql.table(source.table);
   return sql<Row>`
-    with hits as ${from},
+    with hits as ${matches},
     page as materialized (select id from hits as ${table} ${slice}),
     found as materialized (
-      select * from ${table} where ${source.within} and id in (select id from page)
+      select * from ${table} where ${source.ownRows} and id in (select id from page)
     )
     select ${shownOf(source)} from found as ${table} order by ${order}
   `;
 }
 
-/** The few that match, before any order: who looks for the order first walks through all others. */
-function gather(source: ListSource, query: ListQuery): Part {
+/**
+ * A few matches are collected before they are put in order, for to look for the order first is to
+ * go through all other rows. Many, of which most are skipped, are counted off along the order.
+ */
+function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
   const columns = sortColumnsToSql(query.sorts, source.columns);
-  const where = whereOf(source, source.sought ?? source.within, query);
-  return sql`materialized (select id, ${columns} from ${sql.table(source.table)} where ${where})`;
+  const where = whereOf(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
+  const matches = sql`(select id, ${columns} from ${sql.table(source.table)} where ${where})`;
+  return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
 }
 
-/** Many rows that are to be skipped: not gathered, but counted off along the order. */
-function aim(source: ListSource, query: ListQuery): Part {
-  const columns = sortColumnsToSql(query.sorts, source.columns);
-  const where = whereOf(source, source.within, query);
-  return sql`not materialized (
-    select id, ${columns} from ${sql.table(source.table)} where ${where}
-  )`;
-}
-
-function whereOf(source: ListSource, within: Part, query: ListQuery): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${within} and ${filtersToSql(query.filters, source.columns)}`;
+function whereOf(
+  { columns }: ListSource,
+  ownRows: Part,
+  { filters }: ListQuery,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${ownRows} and ${filtersToSql(filters, columns)}`;
 }
 
 function shownOf({ shown }: ListSource): Part {
   return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
 }
 
-export function describePage({ page, limit }: ListQuery, count: number): Meta {
+function describePage({ page, limit }: ListQuery, count: number): Meta {
   const last = Math.max(1, Math.ceil(count / limit));
   const isPast = page > last;
   const isEmpty = isPast || count === 0;
