@@ -134,7 +134,7 @@ async function tryInTurn(
   let isSpent = false;
   try {
     for (;;) {
-      const looked = place.look();
+      const looked = place.readWait_ms();
       // What need not wait leaves in the same turn.
       const wait_ms = typeof looked === "number" ? looked : await looked;
       if (wait_ms <= 0) break;

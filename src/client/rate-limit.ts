@@ -11,7 +11,7 @@ export type RateLimiter = {
 
 type Place = {
   /** How long the call must still wait: those before it may have taken longer than they seemed. */
-  readonly look: () => Awaitable<number>;
+  readonly readWait_ms: () => Awaitable<number>;
   /** A place counts from its answer on, as the deployment counted it some time before. */
   readonly leave: (isSpent: boolean) => Awaitable<void>;
 };
@@ -19,7 +19,7 @@ type Place = {
 /** Who has taken which place: in this process alone, or in all of them that use the key. */
 export type BudgetLedger = {
   readonly queue: (budget: BudgetName) => {
-    readonly look: (limit: number) => Awaitable<number>;
+    readonly readWait_ms: (limit: number) => Awaitable<number>;
     readonly leave: Place["leave"];
   };
 };
@@ -35,9 +35,9 @@ export function createRateLimiter(
     queue: (budget) => {
       const place = ledger.queue(budget);
       return {
-        look: () => {
+        readWait_ms: () => {
           const isHalved = monotonic() < (halvedUntil.get(budget) ?? -Infinity);
-          return place.look(budgets[budget].limit / (isHalved ? 2 : 1));
+          return place.readWait_ms(budgets[budget].limit / (isHalved ? 2 : 1));
         },
         leave: place.leave,
       };
@@ -62,7 +62,7 @@ export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): Bud
       const known = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
       queues.set(budget, [...known, place]);
       return {
-        look: (limit) => {
+        readWait_ms: (limit) => {
           const now = monotonic();
           const places = queues.get(budget) ?? [];
           const earlier = places

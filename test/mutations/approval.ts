@@ -49,8 +49,8 @@ export const approval: readonly Mutation[] = [
     id: "B5",
     file: "src/state/approvals.ts",
     what: "askPage looks at approvals of both channels",
-    find: `listLiving(db, { digest: wanted.digest, channel: "page" })`,
-    replace: "listLiving(db, { digest: wanted.digest })",
+    find: `listCurrent(db, { digest: wanted.digest, channel: "page" })`,
+    replace: "listCurrent(db, { digest: wanted.digest })",
     tests: ["test/state/approvals.test.ts"],
   },
   {

@@ -22,8 +22,8 @@ export const lists: readonly Mutation[] = [
     id: "I3",
     file: "src/store/pages.ts",
     what: "far pages read from the end are not turned round",
-    find: "return isReversed ? rows.toReversed() : rows;",
-    replace: "return isReversed && rows.length > 100 ? rows.toReversed() : rows;",
+    find: "isReversed ? rows.toReversed() : rows",
+    replace: "isReversed && rows.length > 100 ? rows.toReversed() : rows",
     tests: ["test/service/pages.test.ts"],
   },
   {
