@@ -1,11 +1,11 @@
 import type { Clock } from "../contract/clock.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
 
-/** Holds calls back so that a key never earns a 429 by its own haste. */
+/** Holds calls back, so that a key gets no 429 for calling too often. */
 export type RateLimiter = {
-  /** Takes the next place in a budget. Whoever takes one leaves it again. */
+  /** Takes the next place in a budget, which the caller must leave again. */
   readonly queue: (budget: BudgetName) => Place;
-  /** Somebody else spends the same budget: for a while half of it is theirs. */
+  /** After a 429 another client spends the same budget: for a while this one uses half of it. */
   readonly yieldHalf: (budget: BudgetName) => void;
 };
 
@@ -16,7 +16,7 @@ type Place = {
   readonly leave: (isSpent: boolean) => Awaitable<void>;
 };
 
-/** Who has taken which place: in this process alone, or in all of them that use the key. */
+/** Which places are taken: by this process alone, or by all processes that use the key. */
 export type BudgetLedger = {
   readonly queue: (budget: BudgetName) => {
     readonly readWait_ms: (limit: number) => Awaitable<number>;

@@ -61,7 +61,7 @@ export type StateTables = {
     state: "running" | "done" | "cancelled" | "interrupted";
     /** Why it was interrupted. */
     message: string | null;
-    /** The process that applies it until `runs_until`; after that another one may take its place. */
+    /** The process that applies it until `runs_until`; then another one may take its place. */
     runner: string | null;
     runs_until: number;
     created_at: number;

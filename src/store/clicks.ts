@@ -13,7 +13,7 @@ export type Clicks = {
 const batchSizes = [100, 10, 1];
 
 /**
- * Adds visits to their links in the caller's transaction, and ends the kept counts of links by their
+ * Adds visits to their links in the caller's transaction, and ends the kept counts of links by
  * clicks. A link that was deleted meanwhile is passed over.
  */
 export async function addClicks(db: Db, clicks: readonly Clicks[]): Promise<void> {

@@ -25,7 +25,7 @@ const collectedUpTo = 2000;
 const deferredFrom = 500;
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
-  const where = whereOf(source, source.ownRowsUnindexed ?? source.ownRows, query);
+  const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);
   const { rows } = await sql<{ total: number }>`
     select count(*) as total from ${sql.table(source.table)} where ${where}
   `.execute(db);
@@ -61,11 +61,12 @@ type Part = RawBuilder<unknown>;
 
 /** Goes along the order: where many rows match, the next ones that do are near. */
 function readInOrder<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
-  const where = whereOf(source, source.ownRows, query);
-  return sql<Row>`select ${shownOf(source)} from ${sql.table(source.table)} where ${where} ${slice}`;
+  const where = writeWhere(source, source.ownRows, query);
+  const table = sql.table(source.table);
+  return sql<Row>`select ${writeColumns(source)} from ${table} where ${where} ${slice}`;
 }
 
-/** First finds the ids of the page, by indexes alone if they suffice, and only then reads its rows. */
+/** First finds the ids of the page, by indexes alone if they suffice, and then reads its rows. */
 function readByIds<Row>(
   source: ListSource,
   matches: Part,
@@ -79,7 +80,7 @@ function readByIds<Row>(
     found as materialized (
       select * from ${table} where ${source.ownRows} and id in (select id from page)
     )
-    select ${shownOf(source)} from found as ${table} order by ${order}
+    select ${writeColumns(source)} from found as ${table} order by ${order}
   `;
 }
 
@@ -89,12 +90,12 @@ function readByIds<Row>(
  */
 function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
   const columns = sortColumnsToSql(query.sorts, source.columns);
-  const where = whereOf(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
+  const where = writeWhere(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
   const matches = sql`(select id, ${columns} from ${sql.table(source.table)} where ${where})`;
   return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
 }
 
-function whereOf(
+function writeWhere(
   { columns }: ListSource,
   ownRows: Part,
   { filters }: ListQuery,
@@ -102,7 +103,7 @@ function whereOf(
   return sql<SqlBool>`${ownRows} and ${filtersToSql(filters, columns)}`;
 }
 
-function shownOf({ shown }: ListSource): Part {
+function writeColumns({ shown }: ListSource): Part {
   return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
 }
 
