@@ -15,9 +15,9 @@ export function createClockSkew({ now }: Pick<Clock, "now">): ClockSkew {
   let skew_ms = 0;
   return {
     note: (date) => {
-      const theirs = Date.parse(date ?? "");
+      const sent = Date.parse(date ?? "");
       // A service in this process sends no `Date`, and without one there is nothing to compare.
-      if (!Number.isNaN(theirs)) skew_ms = theirs - now();
+      if (!Number.isNaN(sent)) skew_ms = sent - now();
     },
     isNone: () => Math.abs(skew_ms) <= tolerated_ms,
   };

@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { keepLease, type Run } from "./leases.ts";
+import { renewLease, type Run } from "./leases.ts";
 import { writeActions, readRow, type PlanRow } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -59,7 +59,7 @@ export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock
     countEnds: (jobId) => countEnds(db, jobId),
     noteSent: (run, position) =>
       note(async (inner) => {
-        if (!(await keepLease(inner, run, clock.now()))) return false;
+        if (!(await renewLease(inner, run, clock.now()))) return false;
         const row = { job_id: run.id, position, status: "sent", link_id: null } as const;
         await inner
           .insertInto("job_rows")

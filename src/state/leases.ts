@@ -17,7 +17,7 @@ export type Leases = {
    */
   readonly take: (run: Run) => Promise<boolean>;
   /** Lengthens the lease; false when the job was cancelled, or another runner has it by now. */
-  readonly keep: (run: Run) => Promise<boolean>;
+  readonly renew: (run: Run) => Promise<boolean>;
   readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
@@ -31,7 +31,7 @@ export const lease_ms = 10_000;
 export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
-    keep: (run) => write((db) => keepLease(db, run, clock.now())),
+    renew: (run) => write((db) => renewLease(db, run, clock.now())),
     release: (run, state, message) =>
       write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
     cancel: (id) =>
@@ -90,7 +90,7 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
     .execute();
 }
 
-export async function keepLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+export async function renewLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("jobs")
     .set({ runs_until: now + lease_ms, updated_at: now })

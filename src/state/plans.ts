@@ -83,7 +83,7 @@ const lasts_ms = 60 * 60_000;
 const draftLasts_ms = 24 * lasts_ms;
 /** In place of the counts, until they are known. */
 const draft = "";
-/** For so long a job can be gone on with, or undone. */
+/** For so long a job can be continued, or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** Plans of one key that were not applied. */
 const mostIdle = 20;

@@ -142,7 +142,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   return toLink(shown);
 }
 
-/** Changes a link; a new path must have been claimed before, and the old one is given up. */
+/** Changes a link; a new path must have been claimed before, and the old one is released. */
 export async function updateLink(
   tenant: Tenant,
   before: Link,
@@ -216,7 +216,7 @@ async function countFiltered(
   const known = counts.find(key, generation);
   if (known !== undefined) return known;
   const count = await countRows(db, source, query);
-  counts.keep(key, generation, count);
+  counts.remember(key, generation, count);
   return count;
 }
 

@@ -60,8 +60,9 @@ export async function insertProject(
   now: number,
 ): Promise<StoredProject> {
   const { name, subdomain, custom_domain, plan, max_links } = project;
+  const plain = { id, name, subdomain, custom_domain, plan, max_links };
   const row: ProjectTable = {
-    ...{ id, name, subdomain, custom_domain, plan, max_links },
+    ...plain,
     custom_domain_verified: toFlag(project.custom_domain_verified),
     templates_enabled: toFlag(project.templates_enabled),
     link_in_referrer: toFlag(project.link_in_referrer),

@@ -33,10 +33,9 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
   });
   const closing = new AbortController();
   let watching: Promise<void> | undefined;
-  const { db, write, countWrites, readVersion } = sql;
-  const anyRow = db.selectFrom("tallies").select("project_id").limit(1);
+  const anyRow = sql.db.selectFrom("tallies").select("project_id").limit(1);
   return {
-    ...{ db, write, countWrites, readVersion },
+    ...sql,
     counts: createCounts(),
     isReadable: async () => (await anyRow.execute().catch(() => undefined)) !== undefined,
     watchChores: (onError) => {

@@ -213,12 +213,12 @@ function checkTag(token: TagToken, check: LiquidCheck): void {
 
 function checkBranch(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
-  const block = check.open.at(-1);
+  const { open, report } = check;
+  const block = open.at(-1);
   if (block === undefined || blocks[block.name]?.includes(name) !== true) {
-    return check.report(begin, `{% ${name} %} has no place here.`);
+    return report(begin, `{% ${name} %} has no place here.`);
   }
-  if (block.hasElse)
-    check.report(begin, `{% ${name} %} stands behind {% else %}, which is the last.`);
+  if (block.hasElse) report(begin, `{% ${name} %} stands behind {% else %}, which is the last.`);
   block.hasElse ||= name === "else";
   if (name === "else") checkNoArguments(token, check);
   else checkPiece(token, check);
@@ -228,7 +228,7 @@ function describeUnknown(name: string): string {
   return `There is no tag ${name.slice(0, 50)}: there are ${tagNames.join(", ")}.`;
 }
 
-/** An end closes its own block; those that were left open in between are told. */
+/** An end closes its own block; those that were left open in between are reported. */
 function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
   const { open, report } = check;

@@ -18,22 +18,24 @@ export const voidElements = listWords("br col hr img wbr");
 /** On every element; `aria-` and `data-` have no end. */
 const globalAttributes = listWords("id title lang dir role hidden translate class");
 
-const ownAttributes: Readonly<Record<string, readonly string[]>> = {
-  a: ["href", "target", "rel"],
-  blockquote: ["cite"],
-  col: ["span"],
-  colgroup: ["span"],
-  del: ["datetime"],
-  details: ["open", "name"],
-  img: ["src", "alt", "width", "height", "loading", "decoding"],
-  ins: ["datetime"],
-  li: ["value"],
-  ol: ["start", "type", "reversed"],
-  q: ["cite"],
-  td: ["colspan", "rowspan", "headers"],
-  th: ["colspan", "rowspan", "headers", "scope", "abbr"],
-  time: ["datetime"],
-};
+const ownAttributes = new Map<string, readonly string[]>(
+  Object.entries({
+    a: ["href", "target", "rel"],
+    blockquote: ["cite"],
+    col: ["span"],
+    colgroup: ["span"],
+    del: ["datetime"],
+    details: ["open", "name"],
+    img: ["src", "alt", "width", "height", "loading", "decoding"],
+    ins: ["datetime"],
+    li: ["value"],
+    ol: ["start", "type", "reversed"],
+    q: ["cite"],
+    td: ["colspan", "rowspan", "headers"],
+    th: ["colspan", "rowspan", "headers", "scope", "abbr"],
+    time: ["datetime"],
+  }),
+);
 
 /** Why the elements that authors ask for most are not allowed. */
 const elementReasons = new Map(
@@ -64,8 +66,7 @@ export function findElementFault(name: string): string | undefined {
 /** What is wrong with an attribute's being there at all, as a sentence, or undefined. */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
-  if (Object.hasOwn(ownAttributes, element) && ownAttributes[element]?.includes(name) === true)
-    return undefined;
+  if (ownAttributes.get(element)?.includes(name) === true) return undefined;
   if (name === "style") return "style=… is not allowed: put it into css.";
   if (name.startsWith("on")) return "Event attributes are not allowed: a page runs no scripts.";
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `The attribute ${name}` : "This attribute";

@@ -56,7 +56,7 @@ export function listVariables(templates: readonly Template[]): readonly Variable
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // The parts of a parsed template hold one another and nothing of anybody else's.
+    // The parts of a parsed template hold one another and nothing else.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }

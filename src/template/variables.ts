@@ -64,8 +64,9 @@ export function findVariableFault(segments: readonly unknown[]): string | undefi
   for (const [index, segment] of segments.entries()) {
     // What is worked out while rendering is looked up then.
     if (typeof segment !== "string") return undefined;
-    if (typeof place === "string")
+    if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);
+    }
     const next: string | Documented | undefined = Object.hasOwn(place, segment)
       ? place[segment]
       : undefined;

@@ -14,8 +14,8 @@ export const lists: readonly Mutation[] = [
     id: "I2",
     file: "src/store/counts.ts",
     what: "kept counts: newest thrown out instead of the oldest",
-    find: "const [oldest] = kept.keys();",
-    replace: "const oldest = [...kept.keys()].at(-1);",
+    find: "const [oldest] = remembered.keys();",
+    replace: "const oldest = [...remembered.keys()].at(-1);",
     tests: ["test/store/counts.test.ts"],
   },
   {

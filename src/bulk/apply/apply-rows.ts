@@ -54,7 +54,7 @@ export async function runJob(running: Running, { id }: Job): Promise<Job["state"
 async function beat({ jobs, sleep }: Running, run: Run, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await sleep(beat_ms, ended).catch(() => undefined);
-    if (!ended.aborted) await jobs.keep(run).catch(() => false);
+    if (!ended.aborted) await jobs.renew(run).catch(() => false);
   }
 }
 
