@@ -90,7 +90,7 @@ async function chooseSubject(tenant: Tenant, linkId: string | undefined): Promis
 }
 
 async function describeSample(): Promise<Subject> {
-  const { sampleApps, sampleLink } = await import("../template/samples.ts");
+  const { sampleApps, sampleLink } = await import("../template/sample-links.ts");
   const { ios, android } = sampleApps;
   return {
     link: sampleLink,

@@ -1,6 +1,6 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createLifetimes } from "./lifetimes.ts";
+import { createLifetimes } from "./approval-lifetimes.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Approvals that wait for a person, and their answers: each lets one request through once. */

@@ -1,8 +1,8 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
-import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./journal.ts";
-import { createLeases, type Leases } from "./leases.ts";
+import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
+import { createLeases, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan, type PlanOperation } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 

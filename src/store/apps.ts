@@ -4,7 +4,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import { fold } from "../contract/text.ts";
 import { detachBatch } from "./chores.ts";
-import { countRows, readPage, type ListSource, type Page } from "./pages.ts";
+import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { queueChore } from "./queue-chore.ts";
 import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { setTimeout } from "node:timers/promises";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import { dropIndex, indexBatch } from "./contains.ts";
+import { dropIndex, indexBatch } from "./trigram-index.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
 import type { Db, Tenant } from "./tenant.ts";

@@ -10,11 +10,11 @@ import {
   unindexLink,
   wholeIndex,
   type ContainsColumn,
-} from "./contains.ts";
+} from "./trigram-index.ts";
 import type { Counts } from "./counts.ts";
 import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
-import { countRows, readPage, type ListSource, type Page } from "./pages.ts";
-import { prepareQuery } from "./prepared.ts";
+import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { prepareQuery } from "./prepared-query.ts";
 import { toFlag, type LinkTable } from "./tables.ts";
 import { readTally, tallyWrite, type Tally } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";

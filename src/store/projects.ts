@@ -2,7 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
-import { countRows, readPage, type Page } from "./pages.ts";
+import { countRows, readPage, type Page } from "./list-page.ts";
 import { queueChore } from "./queue-chore.ts";
 import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";

@@ -1,5 +1,5 @@
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
-import { prepareQuery } from "./prepared.ts";
+import { prepareQuery } from "./prepared-query.ts";
 import { readFlags } from "./projects.ts";
 import type { ProjectFlag } from "./tables.ts";
 import type { Db } from "./tenant.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { createIndex } from "./contains.ts";
+import { createIndex } from "./trigram-index.ts";
 import type { TallyTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 

@@ -2,7 +2,7 @@ import { Tokenizer, TypeGuards, type TagToken, type TopLevelToken } from "liquid
 import { engine, explainLiquid, readLiquid, tagNames } from "./liquid.ts";
 import { countRounds, listVariables } from "./liquid-shape.ts";
 import type { Fault, ReportFault } from "./page-input.ts";
-import { findVariableFault } from "./variables.ts";
+import { findVariableFault } from "./liquid-variables.ts";
 
 /**
  * Checks the Liquid of a template piece by piece, so that each fault is found and none hides

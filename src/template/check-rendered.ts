@@ -5,10 +5,10 @@ import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
 import { explainLiquid, LiquidStopped, parseLiquid, renderLiquid } from "./liquid.ts";
 import type { TimeLimit } from "./liquid.ts";
 import type { Fault, PageSubject } from "./page-input.ts";
-import { sampleButtons } from "./samples.ts";
+import { sampleButtons } from "./sample-links.ts";
 import { renderButtons } from "./store-buttons.ts";
 import { traceWrites, type Trace } from "./trace-output.ts";
-import { buildVariables } from "./variables.ts";
+import { buildVariables } from "./liquid-variables.ts";
 
 /**
  * Liquid can make of sound pieces what no page may have, so a body is rendered as well: what is

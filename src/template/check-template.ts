@@ -5,7 +5,7 @@ import type { RunInTurn } from "./check-queue.ts";
 import { prepareRenderedCheck, type CheckRendered } from "./check-rendered.ts";
 import { createLocator } from "./line-and-column.ts";
 import type { Fault, ReportFault, TemplateProblem, TemplateSource } from "./page-input.ts";
-import { samples } from "./samples.ts";
+import { samples } from "./sample-links.ts";
 
 /** How the work waits for its turn, and the clock by which what takes too long is stopped. */
 export type CheckTiming = { readonly take: RunInTurn; readonly monotonic: () => number };

@@ -7,7 +7,7 @@ import type { PageButton, PageSubject, TemplateSource } from "./page-input.ts";
 import { pageStyle } from "./page-style.ts";
 import { starter } from "./starter-template.ts";
 import { renderButtons } from "./store-buttons.ts";
-import { buildVariables } from "./variables.ts";
+import { buildVariables } from "./liquid-variables.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { createIndex, wholeIndex } from "../../src/store/contains.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { readTally } from "../../src/store/tallies.ts";
 import { createQuestions } from "./creates.ts";
 import type { Ground } from "./ground.ts";

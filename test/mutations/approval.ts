@@ -99,7 +99,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B10",
-    file: "src/state/lifetimes.ts",
+    file: "src/state/approval-lifetimes.ts",
     what: "approval's life by the wall clock alone",
     find: "return isInTime && monotonic() < (ends.get(id) ?? Infinity);",
     replace: "return isInTime && ends.get(id) !== -1;",

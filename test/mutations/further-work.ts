@@ -21,7 +21,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N18",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "a job that is done can be cancelled",
     find: `.where("id", "=", id).where("state", "!=", "done")`,
     replace: `.where("id", "=", id)`,

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const lists: readonly Mutation[] = [
   {
     id: "I1",
-    file: "src/store/pages.ts",
+    file: "src/store/list-page.ts",
     what: "previous of a page past the end is the page before it",
     find: "isPast ? last : page - 1",
     replace: "page - 1",
@@ -20,7 +20,7 @@ export const lists: readonly Mutation[] = [
   },
   {
     id: "I3",
-    file: "src/store/pages.ts",
+    file: "src/store/list-page.ts",
     what: "far pages read from the end are not turned round",
     find: "isReversed ? rows.toReversed() : rows",
     replace: "isReversed && rows.length > 100 ? rows.toReversed() : rows",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createIndex } from "../../src/store/contains.ts";
+import { createIndex } from "../../src/store/trigram-index.ts";
 import { plantLinks, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
-import { createIndex, wholeIndex } from "../../src/store/contains.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileTemplate, renderLinkPage, TemplateRefused } from "../../src/template/link-page.ts";
-import { sampleButtons, samples } from "../../src/template/samples.ts";
+import { sampleButtons, samples } from "../../src/template/sample-links.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { openStepCounter, type StepCounter } from "../support/count-steps.ts";
 import { measureHeld } from "../support/measure-held.ts";

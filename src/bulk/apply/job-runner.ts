@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
-import { lease_ms, type Run } from "../../state/leases.ts";
+import { lease_ms, type Run } from "../../state/job-leases.ts";
 import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";

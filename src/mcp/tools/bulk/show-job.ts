@@ -4,7 +4,7 @@ import type { Bulk } from "../../../bulk/bulk.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/policy.ts";
 import type { Job } from "../../../state/jobs.ts";
-import type { Receipt, ReceiptPage } from "../../../state/journal.ts";
+import type { Receipt, ReceiptPage } from "../../../state/job-journal.ts";
 import {
   countPlannedWrites,
   type Plan,

@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { renewLease, type Run } from "./leases.ts";
+import { renewLease, type Run } from "./job-leases.ts";
 import { writeActions, readRow, type PlanRow } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
