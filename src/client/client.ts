@@ -50,7 +50,7 @@ type ClientState = ClientOptions & {
   readonly skew: ClockSkew;
 };
 
-/** For how long a call is waited for, and with it all that it asks for itself. */
+/** How long a call may take, together with the calls that look for what it has written. */
 type Limits = {
   readonly signal: AbortSignal;
   /** When the whole call must be over, on the clock that never jumps. */

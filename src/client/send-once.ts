@@ -165,7 +165,7 @@ function strange(found: string): Outcome {
   return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
 }
 
-/** A 2xx announced that it was done, or came from something that stands between. */
+/** A 2xx said that it was done, or came from a proxy in between. */
 const replyLost: Doubt = {
   kind: "doubtful",
   reason: "reply_lost",

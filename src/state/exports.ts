@@ -55,7 +55,7 @@ export function createExports(
   };
 }
 
-/** With a new file go those that are over, and those that are too many for one key. */
+/** Before a new file is saved, those that are over go, and the oldest where a key has too many. */
 async function dropOld(
   db: Db,
   write: Sql<StateTables>["write"],

@@ -165,7 +165,7 @@ async function listReceipts(
   if (only !== undefined) {
     query = query.where((row) => {
       const ended = row("ended.status", "in", [...kinds[only]]);
-      // Nothing was begun with those that have none.
+      // A row without a status was not begun.
       return only === "open" ? row.or([row("ended.status", "is", null), ended]) : ended;
     });
   }

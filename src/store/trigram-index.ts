@@ -107,7 +107,7 @@ async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>):
   `.execute(db);
 }
 
-/** The id is our own, but it becomes part of a table's name, so it is looked at again. */
+/** The id is our own, but it becomes part of a table's name, so it is checked once more. */
 function nameIndex(projectId: string): string {
   if (!uuidPattern.test(projectId)) throw new Error("not a project id");
   return `links_contains_${projectId.replaceAll("-", "")}`;

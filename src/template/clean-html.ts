@@ -42,7 +42,7 @@ export const limits = {
   written: 256 * 1024,
 } as const;
 
-/** The page is too large or too deep to be looked at. */
+/** The page is too large or too deep to be read in time. */
 export class HtmlTooLarge extends Error {
   override readonly name = "HtmlTooLarge";
   readonly offset: number;

@@ -74,7 +74,7 @@ function readLoopedRange(part: object): Range | undefined {
 }
 
 /**
- * liquidjs makes a list of every range. In an operand that costs much and is told nowhere, in a
+ * liquidjs makes a list of every range. In an operand that costs much and counts nowhere, in a
  * variable it is longer than any other list, and beyond 2^53, where adding one changes nothing, it
  * would be filled until the memory ends.
  */

@@ -29,8 +29,8 @@ export class LiquidStopped extends Error {
   override readonly name = "LiquidStopped";
 }
 
-/** What liquidjs would take, and a page must not ask of it. */
-export class LiquidRefused extends Error {
+/** The template has a shape that liquidjs would take and no page may have. */
+class LiquidRefused extends Error {
   override readonly name = "LiquidRefused";
   readonly offset: number;
 

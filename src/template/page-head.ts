@@ -64,7 +64,7 @@ function describeApps({ link, apps: { ios, android } }: PageSubject): readonly s
   return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", address)];
 }
 
-/** Its parts are told apart by commas, so that none may have one. */
+/** Commas separate its parts, so that no part may have one. */
 function describeBanner(
   address: string,
   { app_store_id, clip_bundle_id }: PageIosApp,
