@@ -3,7 +3,7 @@ import type { FilterInput } from "../contract/filters.ts";
 import { isStorable } from "../contract/text.ts";
 import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
-import type { Receipt, ReceiptPage } from "../state/journal.ts";
+import type { Receipt, ReceiptPage } from "../state/job-journal.ts";
 import type { Plan, PlanRow, RowPage } from "../state/plans.ts";
 import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
 import { countEach, writePages, type ExportFormat } from "./files/write-links.ts";

@@ -1,4 +1,4 @@
-/** What went wrong on the way to the deployment; what it says itself is a Problem. */
+/** What went wrong on the way to the deployment; its own refusals are `Problem`s. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"

@@ -2,8 +2,8 @@ import type { Clock, Random } from "../contract/clock.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
-import { failCancelled, failLimited, type End } from "./explain-end.ts";
-import type { Ask } from "./find-written.ts";
+import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
+import { writeFinders, type Ask, type Finding } from "./find-written.ts";
 import { chooseNextStep } from "./next-step.ts";
 import {
   createBudgetLedger,
@@ -11,12 +11,13 @@ import {
   type BudgetLedger,
   type RateLimiter,
 } from "./rate-limit.ts";
-import { buildRequest, type Target } from "./request.ts";
-import { createRetryAllowance, type RetryAllowance } from "./retry-allowance.ts";
-import { sendOnce, type Doubt, type Outcome, type Send } from "./send-once.ts";
+import { buildRequest, pickFields, type Target } from "./request.ts";
+import { createRetryAllowance, earnRepeat, type RetryAllowance } from "./retry-allowance.ts";
+import { readRetryPolicy } from "./retry-policy.ts";
+import { sendOnce, type Outcome, type Send } from "./send-once.ts";
 import { createTryDeadline } from "./try-deadline.ts";
 
-/** HOW a call travels: one try after another, until its end is known or the time is up. */
+/** How a call is made: one try after another, until its end is known or the time is up. */
 
 export type Client = {
   readonly call: <E extends Endpoint>(
@@ -28,7 +29,7 @@ export type Client = {
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** Rings once, after that time; what comes back stops it. */
+/** Calls `ring` once, after that time; the function that comes back stops the timer. */
 export type SetTimer = (ring: () => void, milliseconds: number) => () => void;
 
 export type ClientOptions = {
@@ -37,9 +38,9 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
-  /** Who shares the key's budgets; left out, nobody does. */
+  /** Counts the key's budgets together with other processes; left out, this client counts alone. */
   readonly ledger?: BudgetLedger | undefined;
-  /** How the time of one try is taken: a real timer, unless a test rings itself. */
+  /** Ends a try after its time: a real timer, unless a test gives its own. */
   readonly setTimer?: SetTimer;
 };
 
@@ -49,13 +50,14 @@ type ClientState = ClientOptions & {
   readonly skew: ClockSkew;
 };
 
-type Call = {
-  readonly endpoint: Endpoint;
-  readonly input: JsonObject;
+/** How long a call may take, together with the calls that look for what it has written. */
+type Limits = {
   readonly signal: AbortSignal;
   /** When the whole call must be over, on the clock that never jumps. */
   readonly deadline: number;
 };
+
+type Call = CallSoFar & Limits & { readonly since_ms: number };
 
 /** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
@@ -65,9 +67,12 @@ const tryDeadline_ms = 15_000;
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
 
+/** A call that may still be running over there gets this long before we look for its work. */
+const lookAfter_ms = [500, 2000, 4000] as const;
+
 export function createClient(options: ClientOptions): Client {
   const { clock, ledger = createBudgetLedger(clock) } = options;
-  const state = {
+  const state: ClientState = {
     ...options,
     rateLimiter: createRateLimiter(clock, ledger),
     allowance: createRetryAllowance(),
@@ -75,74 +80,66 @@ export function createClient(options: ClientOptions): Client {
   };
   return {
     call: (endpoint, input, signal = new AbortController().signal) =>
-      askWithin(state, signal, clock.monotonic() + callDeadline_ms)(endpoint, input),
+      callOnce(state, { signal, deadline: clock.monotonic() + callDeadline_ms }, endpoint, input),
   };
 }
 
-function askWithin(state: ClientState, signal: AbortSignal, deadline: number): Ask {
-  return async (endpoint, input) => {
-    // `Input` is an object of named fields, and its entry tells where each of them travels.
-    const body = await perform(state, { endpoint, input: input as JsonObject, signal, deadline });
-    // What came was parsed by this entry's own schema, whose output `Output` names.
-    return body as Output<typeof endpoint>;
-  };
+async function callOnce<E extends Endpoint>(
+  state: ClientState,
+  limits: Limits,
+  endpoint: E,
+  input: Input<E>,
+): Promise<Output<E>> {
+  const since_ms = state.clock.now();
+  // `Input` is an object of named fields, and its entry tells where each of them travels.
+  const call = { ...limits, endpoint, input: input as JsonObject, since_ms, doubt: undefined };
+  // What came was parsed by this entry's own schema, whose output `Output` names.
+  return (await perform(state, call)) as Output<E>;
 }
 
 async function perform(state: ClientState, call: Call): Promise<unknown> {
-  const { clock, allowance } = state;
-  const since_ms = clock.now();
-  let doubt: Doubt | undefined;
-  allowance.earn();
+  const { allowance } = state;
+  earnRepeat(allowance);
   for (let tries = 1; ; tries += 1) {
-    const outcome = await tryInTurn(state, call, doubt);
+    const outcome = await tryInTurn(state, call);
     if (outcome.kind === "answered") return outcome.body;
-    if (outcome.kind === "doubtful") doubt = outcome;
-    const end = { ...call, doubt };
+    if (outcome.kind === "doubtful") call.doubt = outcome;
     const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";
-    if (isGivenUp && call.signal.aborted) throw failCancelled(end);
+    if (isGivenUp && call.signal.aborted) throw failCancelled(call);
     const wait_ms = chooseWait(state, outcome, tries);
-    const next = await chooseNextStep(
-      {
-        ...end,
-        since: new Date(since_ms).toISOString(),
-        isSameTime: state.skew.isNone,
-        mayRepeat: () =>
-          tries < mostTries &&
-          hasTime(state, call, wait_ms) &&
-          (outcome.kind === "limited" || allowance.spend()),
-        ask: askWithin(state, call.signal, call.deadline),
-        pause: async (look_ms) => hasTime(state, call, look_ms) && pause(state, call, end, look_ms),
-      },
-      outcome,
-    );
+    const mayRepeat = () =>
+      tries < mostTries &&
+      hasTime(state, call, wait_ms) &&
+      (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
+    let next = chooseNextStep(call, outcome, mayRepeat());
+    while (next.kind === "look") {
+      const finding = await lookForWrite(state, call);
+      next = chooseNextStep(call, outcome, mayRepeat(), finding);
+    }
     if (next.kind === "done") return next.body;
     if (next.kind === "over") throw next.failure;
-    await pause(state, call, end, wait_ms);
+    if (outcome.kind !== "limited") allowance.repeatsLeft -= 1;
+    await pause(state, call, wait_ms);
   }
 }
 
 /** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
-async function tryInTurn(
-  state: ClientState,
-  call: Call,
-  doubt: Doubt | undefined,
-): Promise<Outcome> {
+async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
   const { budget } = call.endpoint;
-  const end = { ...call, doubt };
-  if (budget === undefined) return tryOnce(state, call, end);
+  if (budget === undefined) return tryOnce(state, call);
   const place = state.rateLimiter.queue(budget);
   let isSpent = false;
   try {
     for (;;) {
-      const looked = place.look();
-      // What need not wait leaves in the same turn.
-      const wait_ms = typeof looked === "number" ? looked : await looked;
+      const read = place.readWait_ms();
+      // A call that need not wait leaves in the same turn of the event loop.
+      const wait_ms = typeof read === "number" ? read : await read;
       if (wait_ms <= 0) break;
-      if (!hasTime(state, call, wait_ms)) throw failLimited(end, wait_ms);
-      await pause(state, call, end, wait_ms);
+      if (!hasTime(state, call, wait_ms)) throw failLimited(call, wait_ms);
+      await pause(state, call, wait_ms);
     }
     isSpent = true;
-    const outcome = await tryOnce(state, call, end);
+    const outcome = await tryOnce(state, call);
     if (outcome.kind === "limited") state.rateLimiter.yieldHalf(budget);
     return outcome;
   } finally {
@@ -150,17 +147,15 @@ async function tryInTurn(
   }
 }
 
-async function tryOnce(state: ClientState, call: Call, end: End): Promise<Outcome> {
+async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
   const { endpoint, input, signal, deadline } = call;
-  if (signal.aborted) throw failCancelled(end);
+  if (signal.aborted) throw failCancelled(call);
   const request = buildRequest(endpoint, input, target);
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
-  const stopTimer = setTimer(
-    tryDeadline.end,
-    Math.min(tryDeadline_ms, deadline - clock.monotonic()),
-  );
+  const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
+  const stopTimer = setTimer(tryDeadline.end, most_ms);
   try {
     return await sendOnce({ endpoint, request, send, tryDeadline, skew, secret: target.key });
   } finally {
@@ -178,19 +173,38 @@ function hasTime({ clock }: ClientState, { deadline }: Call, wait_ms: number): b
   return clock.monotonic() + wait_ms < deadline;
 }
 
-/** Waits, and ends the call at once where its caller leaves meanwhile. */
-async function pause(
-  state: ClientState,
-  { signal }: Call,
-  end: End,
-  wait_ms: number,
-): Promise<true> {
-  await state.sleep(wait_ms, signal).catch(() => undefined);
-  if (signal.aborted) throw failCancelled(end);
-  return true;
+/** Looks for what a call has written whose end is in doubt. */
+async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
+  const { endpoint, input, signal, deadline } = call;
+  const findWritten = writeFinders[endpoint.tool];
+  let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
+  if (findWritten === undefined) return finding;
+  const since = new Date(call.since_ms).toISOString();
+  const ask: Ask = (other, fields) => callOnce(state, { signal, deadline }, other, fields);
+  const sent = pickFields(endpoint, input);
+  const look = { ask, id: String(input["id"]), sent, since, isSameTime: state.skew.isNone };
+  // Where nothing is sent again, what is not there yet may still come.
+  const isPatient = readRetryPolicy(endpoint, input) === "never";
+  for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
+    if (!hasTime(state, call, wait_ms)) break;
+    await pause(state, call, wait_ms);
+    finding = await findWritten(look).catch((error: unknown): Finding => {
+      if (signal.aborted) throw failCancelled(call);
+      const reason = error instanceof Error ? error.message : "";
+      return { kind: "unclear", checked: `nothing: looking for it failed (${reason})` };
+    });
+    if (finding.kind !== "undone") break;
+  }
+  return finding;
 }
 
-/** Each wait is longer than the one before, and none is quite like another client's. */
+/** Waits, and ends the call at once where its caller leaves meanwhile. */
+async function pause(state: ClientState, call: Call, wait_ms: number): Promise<void> {
+  await state.sleep(wait_ms, call.signal).catch(() => undefined);
+  if (call.signal.aborted) throw failCancelled(call);
+}
+
+/** Each wait is longer than the one before, and differs from those of other clients. */
 function chooseWait({ random }: ClientState, outcome: Outcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const jitter = 0.75 + byte / 512;

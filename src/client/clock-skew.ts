@@ -1,10 +1,10 @@
 import type { Clock } from "../contract/clock.ts";
 
-/** Whether the deployment's clock can be told from ours, as far as its replies show. */
+/** Whether the deployment's clock differs from ours, as far as its replies show. */
 export type ClockSkew = {
   /** Takes the `Date` of a reply that just came. */
   readonly note: (date: string | undefined) => void;
-  /** False where a row's time over there says nothing about when a call began here. */
+  /** False where the time in a row over there cannot be compared with when a call began here. */
   readonly isNone: () => boolean;
 };
 
@@ -15,9 +15,9 @@ export function createClockSkew({ now }: Pick<Clock, "now">): ClockSkew {
   let skew_ms = 0;
   return {
     note: (date) => {
-      const theirs = Date.parse(date ?? "");
-      // Whoever tells no time is in this process, or leaves us nothing to compare.
-      if (!Number.isNaN(theirs)) skew_ms = theirs - now();
+      const sent = Date.parse(date ?? "");
+      // A service in this process sends no `Date`, and without one there is nothing to compare.
+      if (!Number.isNaN(sent)) skew_ms = sent - now();
     },
     isNone: () => Math.abs(skew_ms) <= tolerated_ms,
   };

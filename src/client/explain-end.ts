@@ -3,34 +3,36 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
-import { describeCode, type Doubt, type Outcome } from "./send-once.ts";
+import { describeCode, type Doubt, type Unanswered } from "./send-once.ts";
 
-/** What a call that came to no good end is called, and what may be said of its effect. */
+/** How the failure of a call is called, and what may be said of its effect. */
 
-export type End = {
+export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** The last of its tries after which nobody knew whether it had happened. */
-  readonly doubt: Doubt | undefined;
+  /** How the last of its tries ended after which it was not known whether it had happened. */
+  doubt: Doubt | undefined;
 };
-
-type Fault = Exclude<Outcome, { readonly kind: "answered" }>;
 
 /** A 429 names no time, so we name one: the window of the budgets. */
 const limitedFor_s = 60;
 
-export function describeFailure(end: End, fault: Fault, checked?: string): CallFailure | Problem {
-  const { endpoint, doubt } = end;
+export function describeFailure(
+  call: CallSoFar,
+  fault: Unanswered,
+  checked?: string,
+): CallFailure | Problem {
+  const { endpoint, doubt } = call;
   if (fault.kind === "strange") return failStrange(endpoint, fault.said);
   if (doubt !== undefined && endpoint.effect !== "read") {
     const words = fault.kind === "refused" ? fault.problem.message : undefined;
-    return failUnknown(end, doubt, { checked, words });
+    return failUnknown(call, doubt, checked, words);
   }
   switch (fault.kind) {
     case "refused":
       return fault.problem;
     case "limited":
-      return failLimited(end, limitedFor_s * 1000);
+      return failLimited(call, limitedFor_s * 1000);
     case "unsent":
       return failUnsent(fault.cause);
     case "doubtful":
@@ -38,7 +40,7 @@ export function describeFailure(end: End, fault: Fault, checked?: string): CallF
   }
 }
 
-export function failCancelled({ endpoint, input, doubt }: End): CallFailure {
+export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailure {
   if (doubt === undefined || endpoint.effect === "read") {
     const facts = { effect: "none", retry: "now" } as const;
     return new CallFailure("cancelled", "The call was cancelled; nothing was changed.", facts);
@@ -51,16 +53,13 @@ export function failCancelled({ endpoint, input, doubt }: End): CallFailure {
 }
 
 /** Where an earlier try is in doubt, that is what has to be said. */
-export function failLimited(end: End, wait_ms: number): CallFailure {
-  const { endpoint, doubt } = end;
-  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(end, doubt, {});
+export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
+  const { endpoint, doubt } = call;
+  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(call, doubt);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
   const message = `The key's budget of such requests is spent for about ${retry_after_s} seconds.`;
-  return new CallFailure("rate_limited", message, {
-    effect: "none",
-    retry: "later",
-    retry_after_s,
-  });
+  const facts = { effect: "none", retry: "later", retry_after_s } as const;
+  return new CallFailure("rate_limited", message, facts);
 }
 
 function failUnsent(cause: unknown): CallFailure {
@@ -90,21 +89,17 @@ function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
   });
 }
 
-/** What the deployment said may have an end of its own. */
+/** What the deployment said may end with a sign of its own. */
 function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-type Learned = {
-  readonly checked?: string | undefined;
-  /** What the deployment said when it was asked again. */
-  readonly words?: string | undefined;
-};
-
+/** `words` is what the deployment said when it was asked again. */
 function failUnknown(
-  { endpoint, input }: End,
+  { endpoint, input }: CallSoFar,
   { said }: Doubt,
-  { checked, words }: Learned,
+  checked?: string,
+  words?: string,
 ): CallFailure {
   const message = [
     endSentence(`It is not known whether this happened: ${said}`),

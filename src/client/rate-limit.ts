@@ -1,25 +1,25 @@
 import type { Clock } from "../contract/clock.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
 
-/** Holds calls back so that a key never earns a 429 by its own haste. */
+/** Holds calls back, so that a key gets no 429 for calling too often. */
 export type RateLimiter = {
-  /** Takes the next place in a budget. Whoever takes one leaves it again. */
+  /** Takes the next place in a budget, which the caller must leave again. */
   readonly queue: (budget: BudgetName) => Place;
-  /** Somebody else spends the same budget: for a while half of it is theirs. */
+  /** After a 429 another client spends the same budget: for a while this one uses half of it. */
   readonly yieldHalf: (budget: BudgetName) => void;
 };
 
 type Place = {
   /** How long the call must still wait: those before it may have taken longer than they seemed. */
-  readonly look: () => Awaitable<number>;
+  readonly readWait_ms: () => Awaitable<number>;
   /** A place counts from its answer on, as the deployment counted it some time before. */
   readonly leave: (isSpent: boolean) => Awaitable<void>;
 };
 
-/** Who has taken which place: in this process alone, or in all of them that use the key. */
+/** Which places are taken: by this process alone, or by all processes that use the key. */
 export type BudgetLedger = {
   readonly queue: (budget: BudgetName) => {
-    readonly look: (limit: number) => Awaitable<number>;
+    readonly readWait_ms: (limit: number) => Awaitable<number>;
     readonly leave: Place["leave"];
   };
 };
@@ -35,9 +35,9 @@ export function createRateLimiter(
     queue: (budget) => {
       const place = ledger.queue(budget);
       return {
-        look: () => {
+        readWait_ms: () => {
           const isHalved = monotonic() < (halvedUntil.get(budget) ?? -Infinity);
-          return place.look(budgets[budget].limit / (isHalved ? 2 : 1));
+          return place.readWait_ms(budgets[budget].limit / (isHalved ? 2 : 1));
         },
         leave: place.leave,
       };
@@ -62,7 +62,7 @@ export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): Bud
       const known = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
       queues.set(budget, [...known, place]);
       return {
-        look: (limit) => {
+        readWait_ms: (limit) => {
           const now = monotonic();
           const places = queues.get(budget) ?? [];
           const earlier = places

@@ -6,7 +6,7 @@ import type { JsonObject } from "../contract/json.ts";
 /** Whether a call may be sent again while its first try may have been, or still be, carried out. */
 export type RetryPolicy =
   | "safe"
-  /** Safe as well, but only a look tells the call's own work from somebody else's. */
+  /** Safe as well, but only a look tells the call's own work from another caller's. */
   | "after_look"
   | "never";
 
@@ -16,11 +16,11 @@ const { links, iosApps, androidApps, projects } = contract;
 export function readRetryPolicy({ tool, idempotent }: Endpoint, input: JsonObject): RetryPolicy {
   // An identifier is unique in its project, so a second app cannot come of it.
   if (tool === iosApps.create.tool || tool === androidApps.create.tool) return "after_look";
-  // Each time another shortened path might be made.
-  // `Input` holds callers of this entry to its own fields.
+  // Each time another shortened path might be made. The cast holds, because the types of `call`
+  // hold its callers to this entry's own fields.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return "never";
-  // So much goes with a project that a person confirms each deletion of its own.
+  // So much goes with a project that a person confirms each deletion by itself.
   if (tool === projects.destroy.tool) return "never";
   return idempotent ? "safe" : "never";
 }

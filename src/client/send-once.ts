@@ -16,7 +16,7 @@ export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promi
 type Reply = Omit<ApiReply, "body"> & {
   /** The data of its JSON, or the text of the page that was asked for; undefined for neither. */
   readonly readBody: (isPage: boolean) => Promise<unknown>;
-  /** For a body that nobody wants. */
+  /** Drops a body that is not read. */
   readonly discard: () => void;
 };
 
@@ -36,6 +36,8 @@ export type Outcome =
   /** An answer that this API does not give: another server, or something between. */
   | { readonly kind: "strange"; readonly said: string };
 
+export type Unanswered = Exclude<Outcome, { readonly kind: "answered" }>;
+
 /** It may have happened or not. */
 export type Doubt = {
   readonly kind: "doubtful";
@@ -52,7 +54,7 @@ type Try = {
   readonly send: Send;
   readonly tryDeadline: TryDeadline;
   readonly skew: Pick<ClockSkew, "note">;
-  /** The key: a deployment may repeat it, and its words go on to whoever reads them. */
+  /** The key: a deployment may repeat it in its words, and the assistant reads those. */
   readonly secret: string | undefined;
 };
 
@@ -103,7 +105,7 @@ function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown):
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
     const said = `it answered with the status ${status}${words === undefined ? "" : `: ${words}`}`;
-    return { kind: "doubtful", reason: "failing", said, ...readPatience(response) };
+    return { kind: "doubtful", reason: "failing", said, ...readRetryAfter(response) };
   }
   // A proxy's error page is no refusal in the API's own words.
   if (words === undefined) {
@@ -112,10 +114,7 @@ function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown):
     return strange(`the status ${status} and ${describe(body)}`);
   }
   const problems = readProblems(body, secret);
-  return {
-    kind: "refused",
-    problem: new Problem(status, words, { ...(problems && { problems }) }),
-  };
+  return { kind: "refused", problem: new Problem(status, words, problems && { problems }) };
 }
 
 /** What fits the entry is the answer, whichever 2xx it came with; a login page never fits. */
@@ -138,7 +137,7 @@ function readWords(body: unknown, secret: string | undefined): string | undefine
   return hide(words, secret).slice(0, wordsLength);
 }
 
-/** The faults of a template come with their places; how is not in the specification. */
+/** The faults of a template with their places, in a form that the specification leaves open. */
 function readProblems(
   body: unknown,
   secret: string | undefined,
@@ -166,29 +165,27 @@ function strange(found: string): Outcome {
   return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
 }
 
-/** A 2xx announced that it was done, or came from something that stands between. */
+/** A 2xx said that it was done, or came from a proxy in between. */
 const replyLost: Doubt = {
   kind: "doubtful",
   reason: "reply_lost",
   said: "the call seemed to be accepted, but its answer could not be read",
 };
 
-const leastPatience_ms = 1000;
-const mostPatience_ms = 30_000;
+const leastWait_ms = 1000;
+const mostWait_ms = 30_000;
 
 /** A 503 asks us to wait, whether it says for how long or not. */
-function readPatience({ status, headers }: Reply): { readonly wait_ms?: number } {
+function readRetryAfter({ status, headers }: Reply): { readonly wait_ms?: number } {
   if (status !== 503) return {};
   const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
-  const wait_ms = Number.isNaN(asked_ms) ? leastPatience_ms : asked_ms;
-  return { wait_ms: Math.min(Math.max(wait_ms, leastPatience_ms), mostPatience_ms) };
+  const wait_ms = Number.isNaN(asked_ms) ? leastWait_ms : asked_ms;
+  return { wait_ms: Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms) };
 }
 
 function explainThrown(error: unknown, { isOver }: TryDeadline): Outcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
-  if (isOver()) {
-    return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };
-  }
+  if (isOver()) return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };
   // The error itself may carry bytes that the deployment sent, so only its code is kept.
   const said = `the connection broke off${describeCode(error)}`;
   return { kind: "doubtful", reason: "broken_off", said };

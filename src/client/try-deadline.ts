@@ -1,7 +1,7 @@
-/** How long one try is waited for: until its time is up, or nobody wants its answer any more. */
+/** The end of one try: its time is up, or its caller has left. */
 export type TryDeadline = {
   readonly isOver: () => boolean;
-  /** Rejects when it is over; not every way to a deployment heeds a signal. */
+  /** Rejects when it is over, because not every `Send` heeds a signal. */
   readonly ended: Promise<never>;
   /** Made when it is asked for: a signal costs more than a call that stays in this process. */
   readonly readSignal: () => AbortSignal;

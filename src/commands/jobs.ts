@@ -2,7 +2,7 @@ import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
 import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
-import type { Receipt } from "../state/journal.ts";
+import type { Receipt } from "../state/job-journal.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { showLine } from "./bulk/describe-plan.ts";

@@ -23,9 +23,9 @@ export function shareBudgets(
       const own = alone.queue(budget);
       const opening = openState().then(({ budgetsSpent }) => budgetsSpent.queue(keyPrint, budget));
       return {
-        look: async (limit) => {
-          const shared = opening.then((place) => place.look(limit));
-          return Math.max(await own.look(limit), await shared.catch(ignore));
+        readWait_ms: async (limit) => {
+          const shared = opening.then((place) => place.readWait_ms(limit));
+          return Math.max(await own.readWait_ms(limit), await shared.catch(ignore));
         },
         leave: async (isSpent) => {
           await own.leave(isSpent);

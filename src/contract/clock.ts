@@ -20,3 +20,5 @@ export type Random = {
   /** Cryptographically strong bytes. */
   readonly bytes: (count: number) => Uint8Array;
 };
+
+export type ClockAndRandom = { readonly clock: Clock; readonly random: Random };

@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import type { PageInput } from "../template/link-page.ts";
-import type { MakePage } from "../template/make-page.ts";
+import type { MakePage } from "../template/page-time-slice.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
 import { listPageButtons } from "../visit/page-buttons.ts";
 import { makeAnswer, type Answer } from "./answer.ts";

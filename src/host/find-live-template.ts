@@ -1,7 +1,7 @@
 import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
-import type { MakePage } from "../template/make-page.ts";
+import type { MakePage } from "../template/page-time-slice.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 

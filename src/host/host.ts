@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../contract/clock.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
-import { createPageMaker } from "../template/make-page.ts";
+import { createPageMaker } from "../template/page-time-slice.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./answer.ts";
 import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
 import type { Clicks } from "./clicks.ts";

@@ -35,7 +35,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const { services, caller, body: fields } = call;
   const tenant = readTenant(call);
   const template = await import("../template/link-page.ts");
-  const { starter } = await import("../template/starter.ts");
+  const { starter } = await import("../template/starter-template.ts");
   const subject = await chooseSubject(tenant, fields.link_id);
   const text = fillFromDraft(fields, await findTemplate(tenant), starter);
 
@@ -89,7 +89,7 @@ async function chooseSubject(tenant: Tenant, linkId: string | undefined): Promis
 }
 
 async function describeSample(): Promise<Subject> {
-  const { sampleApps, sampleLink } = await import("../template/samples.ts");
+  const { sampleApps, sampleLink } = await import("../template/sample-links.ts");
   const { ios, android } = sampleApps;
   return {
     link: sampleLink,

@@ -12,8 +12,8 @@ import { messages } from "../contract/messages.ts";
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { createLocator } from "../template/locate.ts";
-import type { Looking } from "../template/check-template.ts";
+import { createLocator } from "../template/line-and-column.ts";
+import type { CheckTiming } from "../template/check-template.ts";
 import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
 import { createIdAndTime, type IdAndTime } from "./ids.ts";
 
@@ -76,7 +76,7 @@ function applyFields(
 export async function requireValidTemplate(
   text: TemplateText,
   purpose: "save" | "publish" | "preview",
-  { take, monotonic }: Looking,
+  { take, monotonic }: CheckTiming,
 ): Promise<void> {
   const storageFaults = await take(() => [
     ...findStorageFaults("body", text.body),

@@ -14,15 +14,9 @@ export type Statement = {
   setReturnArrays(isOn: boolean): void;
 };
 
-export type Database = {
-  exec(sql: string): void;
-  prepare(sql: string): Statement;
-  close(): void;
-};
+export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 
-type Engine = {
-  readonly DatabaseSync: new (path: string, options: object) => Database;
-};
+type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
 /** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
 const soundVersion = [3, 51, 3] as const;
@@ -31,17 +25,12 @@ export class NoEngine extends Error {
   override readonly name = "NoEngine";
 }
 
-/** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
-export function openDatabase(path: string): Database {
-  const { DatabaseSync } = loadEngine();
-  return new DatabaseSync(path, { timeout: 0 });
-}
-
 let loaded: Engine | undefined;
 
-function loadEngine(): Engine {
+/** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
+export function openDatabase(path: string): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
-  return loaded;
+  return new loaded.DatabaseSync(path, { timeout: 0 });
 }
 
 function isSound(version: string | undefined): boolean {

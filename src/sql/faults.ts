@@ -1,6 +1,6 @@
-/** What an engine's errors mean to those who use a store, whichever engine it is. */
+/** What an engine's errors mean to the rooms that use a store, whichever engine it is. */
 
-/** Others hold the store and it did not become free in time. Nothing was written. */
+/** Another writer holds the store and it did not become free in time. Nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
 }

@@ -24,7 +24,11 @@ export async function migrate<Tables>(
   migrations: readonly Migration[],
 ): Promise<void> {
   const done = await readDone(store);
-  refuseNewer(done, migrations);
+  if (!done.every((name) => migrations.some((migration) => migration.name === name))) {
+    throw new StoreUnusable(
+      "The store was made by a newer Waypost. Install that version or newer.",
+    );
+  }
   for (const migration of migrations) {
     if (done.includes(migration.name)) continue;
     await store.write(async (typed) => {
@@ -42,15 +46,6 @@ export async function migrate<Tables>(
 async function readDone<Tables>(store: Sql<Tables>): Promise<readonly string[]> {
   const found = await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(store.db);
   if (found.rows.length === 0) return [];
-  const { rows } = await sql<{
-    name: string;
-  }>`select name from migrations`.execute(store.db);
+  const { rows } = await sql<{ name: string }>`select name from migrations`.execute(store.db);
   return rows.map((row) => row.name);
-}
-
-function refuseNewer(done: readonly string[], migrations: readonly Migration[]): void {
-  const known = new Set(migrations.map((migration) => migration.name));
-  const unknown = done.filter((name) => !known.has(name));
-  if (unknown.length === 0) return;
-  throw new StoreUnusable("The store was made by a newer Waypost. Install that version or newer.");
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 
-/** Whoever waits for a write. Once it is aborted, the write does not begin any more. */
+/** The signal of a caller that waits. Once it is aborted, the write does not begin any more. */
 export type Waiter = { readonly aborted: boolean };
 
 /** A database as the rooms above see it, whichever engine is below. */
@@ -10,7 +10,7 @@ export type Sql<Tables> = {
   readonly db: Kysely<Tables>;
   /**
    * Runs `work` as one transaction: all of it is durable when the promise resolves, or none of it
-   * happened. While it waits for its turn, an aborted signal takes it back.
+   * happened. While it waits in the queue, an aborted signal takes it back.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
@@ -18,7 +18,7 @@ export type Sql<Tables> = {
   ) => Promise<Result>;
   /** How many transactions this process has committed. */
   readonly countWrites: () => number;
-  /** A number that is another one after anybody, in whatever process, committed something. */
+  /** A number that is another one after any process has committed something. */
   readonly readVersion: () => Promise<number>;
   readonly close: () => Promise<void>;
 };

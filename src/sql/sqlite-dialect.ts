@@ -12,8 +12,8 @@ import { isBusy, translateFault } from "./faults.ts";
 import { retryWhileBusy } from "./write-queue.ts";
 
 /**
- * Kysely over one synchronous connection. Transactions are the opener's business (`sqlite.ts`):
- * this connection only runs statements, each prepared once.
+ * Kysely over one synchronous connection, which only runs statements, each prepared once; the
+ * transactions around them are `sqlite.ts`'s.
  */
 export function createSqliteDialect(database: Database): Dialect {
   const connection = connect(database);
@@ -37,34 +37,34 @@ export function createSqliteDialect(database: Database): Dialect {
 }
 
 /** Filters make many different statements; the most recently used ones stay prepared. */
-const keptStatements = 200;
+const mostPrepared = 200;
 
 type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
 function connect(database: Database): DatabaseConnection {
-  const kept = new Map<string, Prepared>();
+  const preparedBySql = new Map<string, Prepared>();
 
   function prepare(sql: string): Prepared {
-    const known = kept.get(sql);
+    const known = preparedBySql.get(sql);
     if (known !== undefined) {
-      kept.delete(sql);
-      kept.set(sql, known);
+      preparedBySql.delete(sql);
+      preparedBySql.set(sql, known);
       return known;
     }
     const statement = database.prepare(sql);
     // The engine's own row objects have no prototype, and are slow to make and to copy.
     statement.setReturnArrays(true);
     const prepared = { statement, names: statement.columns().map(({ name }) => name) };
-    kept.set(sql, prepared);
-    const [oldest] = kept.keys();
-    if (kept.size > keptStatements && oldest !== undefined) kept.delete(oldest);
+    preparedBySql.set(sql, prepared);
+    const [oldest] = preparedBySql.keys();
+    if (preparedBySql.size > mostPrepared && oldest !== undefined) preparedBySql.delete(oldest);
     return prepared;
   }
 
   function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
     // Rows are bound as what our tables hold; Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
-    // A driver would end the text at the NUL and find rows that nobody asked for.
+    // A driver would end the text at the NUL and find rows that were not asked for.
     if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
     const { statement, names } = prepare(sql);
     if (names.length > 0) {

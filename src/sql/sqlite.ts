@@ -7,7 +7,7 @@ import { createSqliteDialect } from "./sqlite-dialect.ts";
 import { createWriteQueue, retryWhileBusy } from "./write-queue.ts";
 
 type OpenOptions = {
-  /** Four bytes in the file's header that say whose file it is. */
+  /** Four bytes in the file's header that say which program the file is of. */
   readonly applicationId: number;
   /** How much of the file each connection may keep in memory. */
   readonly cache_mb?: number;
@@ -25,14 +25,14 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const reader = await openConnection(path, options);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
-  const turns = createWriteQueue();
+  const queue = createWriteQueue();
   let writes = 0;
 
   return {
     engine: "sqlite",
     db,
     write: (work, { signal } = {}) =>
-      turns.take(async () => {
+      queue.take(async () => {
         const result = await transact(writer, () => work(writing), signal);
         writes += 1;
         return result;
@@ -43,12 +43,14 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       return rows[0]?.data_version ?? 0;
     },
     close: async () => {
-      await turns.take(() => Promise.resolve());
-      mergeLog(writer);
+      await queue.take(() => Promise.resolve());
+      // The log goes into the file now: an engine that keeps statements open would leave it behind.
+      // Where another process holds the file, the last one to close merges the log.
+      ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
       await db.destroy();
       await writing.destroy();
       // Kysely closes only what was used; closing a closed connection is refused by the engine.
-      for (const connection of [reader, writer]) closeQuietly(connection);
+      for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
 }
@@ -64,26 +66,9 @@ async function transact<Result>(
     writer.exec("COMMIT");
     return result;
   } catch (error) {
-    rollBack(writer);
+    // Some faults (a full disk) end the transaction by themselves.
+    ignoreFault(() => writer.exec("ROLLBACK"));
     throw error;
-  }
-}
-
-/** The log goes into the file now: an engine that keeps statements open would leave it behind. */
-function mergeLog(writer: Database): void {
-  try {
-    writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  } catch {
-    // Another process is at it; whoever closes last merges, and the log loses nothing meanwhile.
-  }
-}
-
-/** Some faults (a full disk) end the transaction by themselves; then there is nothing to undo. */
-function rollBack(writer: Database): void {
-  try {
-    writer.exec("ROLLBACK");
-  } catch {
-    // The transaction is gone already, which is what was wanted.
   }
 }
 
@@ -101,14 +86,11 @@ async function openConnection(path: string, options: OpenOptions): Promise<Datab
   try {
     return await retryWhileBusy(() => prepareConnection(database, path, options), isBusy);
   } catch (error) {
-    closeQuietly(database);
+    ignoreFault(() => database.close());
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
-    throw new StoreUnusable(
-      isDamage(error)
-        ? damaged(path)
-        : `${path} cannot be opened: ${error instanceof Error ? error.message : "unknown fault"}`,
-      { cause: error },
-    );
+    const fault = error instanceof Error ? error.message : "unknown fault";
+    const message = isDamage(error) ? damaged(path) : `${path} cannot be opened: ${fault}`;
+    throw new StoreUnusable(message, { cause: error });
   }
 }
 
@@ -124,7 +106,7 @@ async function refuseDamage(database: Database, path: string): Promise<void> {
     return [];
   });
   if (Object.values(rows[0] ?? {})[0] === "ok") return;
-  closeQuietly(database);
+  ignoreFault(() => database.close());
   throw new StoreUnusable(damaged(path));
 }
 
@@ -157,7 +139,7 @@ function damaged(path: string): string {
   return `${path} cannot be opened: it is damaged. ${keepAdvice}`;
 }
 
-/** Looks at the bytes before SQLite does, so that nothing can be written into a stranger's file. */
+/** Reads the bytes before SQLite does, so that nothing is written into a file that is not ours. */
 function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   const { size } = statSync(path);
@@ -171,7 +153,7 @@ function refuseForeignFile(path: string, applicationId: number): void {
     throw new StoreUnusable(notOurs(path));
   }
   if (header.readUInt32BE(68) !== applicationId) throw new StoreUnusable(notOurs(path));
-  // A file that ends before its last page was cut off. With a log beside it, the log may mend it.
+  // A file that ends before its last page was cut off; a log beside it may hold what is missing.
   const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
@@ -189,10 +171,11 @@ function countTables(database: Database): number {
   return database.prepare("SELECT name FROM sqlite_schema").all().length;
 }
 
-function closeQuietly(database: Database): void {
+/** For what may have happened already: closing, rolling back, merging the log. */
+function ignoreFault(work: () => void): void {
   try {
-    database.close();
+    work();
   } catch {
-    // It is closed already.
+    // What was wanted is so already, or another process does it.
   }
 }

@@ -3,16 +3,13 @@ import { StoreBusy } from "./faults.ts";
 import type { Waiter } from "./sql.ts";
 
 /**
- * Who may write next. Within the process writers take turns in the order they came. Between
- * processes SQLite has one lock and no queue, so whoever finds it taken waits a random moment
- * outside the driver, and whoever has just used it leaves others an opening (storage.md §0).
+ * Which writer is next. Within the process writers take turns in the order they came. Between
+ * processes SQLite has one lock and no queue, so a writer that finds it taken waits a random moment
+ * outside the driver, and one that has used it for long pauses, so that another gets it (storage.md
+ * §0).
  */
-export type WriteQueue = {
-  /** Runs `work` when no other writer of this process is at it. */
-  readonly take: <Result>(work: () => Promise<Result>, signal?: Waiter) => Promise<Result>;
-};
 
-/** How long it is, and how one waits; only a test has another one. */
+/** How time is measured and waited for; only a test has another one. */
 type Time = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
@@ -23,20 +20,21 @@ const realTime: Time = {
   sleep: (milliseconds) => setTimeout(milliseconds),
 };
 
-const patience_ms = 5_000;
+const longestWait_ms = 5_000;
 const longestRun_ms = 8;
-const opening_ms = 2;
+const pause_ms = 2;
 
-export function createWriteQueue({ monotonic, sleep } = realTime): WriteQueue {
+export function createWriteQueue({ monotonic, sleep } = realTime) {
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   let runStarted = monotonic();
 
+  /** Runs `work` when no other writer of this process is under way. */
   function take<Result>(work: () => Promise<Result>, signal?: Waiter): Promise<Result> {
     if (waiting === 0) runStarted = monotonic();
     waiting += 1;
     const result = last.then(() => {
-      throwIfGone(signal);
+      requireWaiting(signal);
       return work();
     });
     last = result.then(endTurn, endTurn);
@@ -45,20 +43,20 @@ export function createWriteQueue({ monotonic, sleep } = realTime): WriteQueue {
 
   async function endTurn(): Promise<void> {
     waiting -= 1;
-    if (waiting > 0) await leaveAnOpening();
+    if (waiting > 0) await letOthersWrite();
   }
 
-  /** Lets the event loop breathe between two writes, and other processes after a long run. */
-  async function leaveAnOpening(): Promise<void> {
+  /** Lets the event loop go on between two writes, and other processes write after a long run. */
+  async function letOthersWrite(): Promise<void> {
     if (monotonic() - runStarted < longestRun_ms) return setImmediate();
-    await sleep(1 + Math.random() * opening_ms);
+    await sleep(1 + Math.random() * pause_ms);
     runStarted = monotonic();
   }
 
   return { take };
 }
 
-/** Tries until the lock is free, the caller has gone, or patience ends. */
+/** Tries until the lock is free, the caller has gone, or it has taken too long. */
 export async function retryWhileBusy<Result>(
   attempt: () => Result,
   isBusy: (error: unknown) => boolean,
@@ -70,15 +68,15 @@ export async function retryWhileBusy<Result>(
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (time.monotonic() - started > patience_ms) {
+      if (time.monotonic() - started > longestWait_ms) {
         throw new StoreBusy("the store is busy", { cause: error });
       }
     }
-    await time.sleep(Math.random() * opening_ms);
-    throwIfGone(signal);
+    await time.sleep(Math.random() * pause_ms);
+    requireWaiting(signal);
   }
 }
 
-function throwIfGone(signal: Waiter | undefined): void {
+function requireWaiting(signal: Waiter | undefined): void {
   if (signal?.aborted === true) throw new StoreBusy("the caller stopped waiting");
 }

@@ -1,12 +1,11 @@
-import type { Kysely } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import { readSpan, type BudgetName } from "../contract/policy.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { StateTables } from "./tables.ts";
+import type { Db, StateTables } from "./tables.ts";
 
 /**
- * What a key has spent of a budget on this machine, by whichever process: so that none of them
- * earns a refusal by what it does not know of the others.
+ * What all processes on this machine have spent of a key's budgets, so that none of them is refused
+ * for calls that another one made.
  */
 export type BudgetsSpent = {
   /** The next place in a budget, which is left again when its call has ended. */
@@ -15,12 +14,10 @@ export type BudgetsSpent = {
 
 type SharedPlace = {
   /** How long the call has to wait, where so many are allowed in any window. */
-  readonly look: (limit: number) => Promise<number>;
+  readonly readWait_ms: (limit: number) => Promise<number>;
   /** A place counts from its answer on, as the deployment counted it some time before. */
   readonly leave: (isSpent: boolean) => Promise<void>;
 };
-
-type Db = Kysely<StateTables>;
 
 export function createBudgetsSpent(
   { write }: Sql<StateTables>,
@@ -31,13 +28,13 @@ export function createBudgetsSpent(
       const span_ms = readSpan(budget);
       let id: number | undefined;
       return {
-        look: (limit) =>
+        readWait_ms: (limit) =>
           write(async (db) => {
             const time = now();
-            await forget(db, time, span_ms);
+            await deleteOld(db, time, span_ms);
             const freeing = await findFreeing(db, { key_print, budget, id }, limit);
             const at = freeing === undefined ? time : freeing + span_ms;
-            id = await keep(db, { key_print, budget, at }, id);
+            id = await writePlace(db, { key_print, budget, at }, id);
             return at - time;
           }),
         leave: async (isSpent) => {
@@ -55,7 +52,7 @@ export function createBudgetsSpent(
 }
 
 /** What lies too far ahead was written before the clock was set back. */
-async function forget(db: Db, time: number, span_ms: number): Promise<void> {
+async function deleteOld(db: Db, time: number, span_ms: number): Promise<void> {
   await db
     .deleteFrom("spent")
     .where((row) => row.or([row("at", "<=", time - span_ms), row("at", ">", time + 2 * span_ms)]))
@@ -87,16 +84,16 @@ async function findFreeing(
   return (await earlier.executeTakeFirst())?.at;
 }
 
-async function keep(
+async function writePlace(
   db: Db,
   place: Omit<StateTables["spent"], "id">,
   id: number | undefined,
 ): Promise<number> {
-  const kept = await db
+  const written = await db
     .insertInto("spent")
     .values({ ...place, ...(id !== undefined && { id }) })
     .onConflict((conflict) => conflict.column("id").doUpdateSet({ at: place.at }))
     .returning("id")
     .executeTakeFirstOrThrow();
-  return kept.id;
+  return written.id;
 }

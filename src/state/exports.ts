@@ -1,10 +1,9 @@
-import type { Kysely } from "kysely";
-import type { Clock, Random } from "../contract/clock.ts";
+import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
-import type { StateTables } from "./tables.ts";
+import type { Db, StateTables } from "./tables.ts";
 
-/** Files of links that were asked for, kept for as long as somebody may read their pages. */
+/** Exported files of links, kept for the time in which an assistant may read their pages. */
 
 export type Exports = {
   readonly save: (
@@ -23,7 +22,7 @@ const mostOfKey = 10;
 
 export function createExports(
   { db, write }: Sql<StateTables>,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random }: ClockAndRandom,
 ): Exports {
   return {
     save: async (key_print, type, pages) => {
@@ -56,19 +55,17 @@ export function createExports(
   };
 }
 
-/** With a new file go those that are over, and those that are too many for one key. */
+/** Before a new file is saved, those that are over go, and the oldest where a key has too many. */
 async function dropOld(
-  db: Kysely<StateTables>,
+  db: Db,
   write: Sql<StateTables>["write"],
   keyPrint: string,
   now: number,
 ): Promise<void> {
   const own = db.selectFrom("exports").select("id").distinct().where("key_print", "=", keyPrint);
   const newest = own.select("expires_at").orderBy("expires_at", "desc");
-  const surplus = await newest
-    .limit(-1)
-    .offset(mostOfKey - 1)
-    .execute();
+  const kept = mostOfKey - 1;
+  const surplus = await newest.limit(-1).offset(kept).execute();
   const ids = surplus.map(({ id }) => id);
   await write((inner) =>
     inner

@@ -3,11 +3,11 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
 
 /**
- * Whose turn it is among the jobs of a key, in whichever process they run: one row after another,
- * evenly, so that two jobs take twice as long and neither waits for the other's burst.
+ * When each job of a key may send its next row, in whichever process it runs: one row after another
+ * at even distances, so that two jobs take twice as long and neither waits for the other's burst.
  */
 export type JobSpacing = {
-  /** Takes the next turn and answers how long it is until then. */
+  /** Takes the next time and answers how long it is until then. */
   readonly take: (keyPrint: string, kind: string, spacing_ms: number) => Promise<number>;
 };
 
@@ -22,14 +22,9 @@ export function createJobSpacing(
     take: (key_print, kind, spacing_ms) =>
       write(async (db) => {
         const time = now();
-        const [known] = await db
-          .selectFrom("turns")
-          .select("next_at")
-          .where("key_print", "=", key_print)
-          .where("kind", "=", kind)
-          .execute();
-        const next = known === undefined || known.next_at > time + mostAhead_ms ? 0 : known.next_at;
-        const at = Math.max(time, next);
+        const ofKey = db.selectFrom("turns").select("next_at").where("key_print", "=", key_print);
+        const known = (await ofKey.where("kind", "=", kind).executeTakeFirst())?.next_at ?? 0;
+        const at = Math.max(time, known > time + mostAhead_ms ? 0 : known);
         const next_at = at + spacing_ms;
         await db
           .insertInto("turns")

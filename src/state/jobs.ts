@@ -1,15 +1,13 @@
-import type { Kysely } from "kysely";
-import type { Clock, Random } from "../contract/clock.ts";
+import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
-import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./journal.ts";
-import { createLeases, type Leases } from "./leases.ts";
-import { countActs, readPlan, type Plan, type PlanOperation } from "./plans.ts";
-import type { StateTables } from "./tables.ts";
+import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
+import { createLeases, type Leases } from "./job-leases.ts";
+import { countPlannedWrites, readPlan, type Plan, type PlanOperation } from "./plans.ts";
+import type { Db, StateTables } from "./tables.ts";
 
 /** Plans that are being applied. */
 
-type Db = Kysely<StateTables>;
 type JobRow = StateTables["jobs"];
 
 export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> & {
@@ -38,15 +36,12 @@ export type Jobs = Leases &
     readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
     readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
     readonly count: (keyPrint: string) => Promise<number>;
-    /** The keys whose jobs wait for somebody to go on with them, or are at work. */
+    /** The keys that have jobs which are running, or were interrupted. */
     readonly listUnfinished: () => Promise<readonly string[]>;
     readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
   };
 
-export function createJobs(
-  sql: Sql<StateTables>,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Jobs {
+export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Jobs {
   const { db, write } = sql;
   const journal = createJournal(sql, clock);
   const describe = async (rows: readonly JobRow[]) =>
@@ -68,21 +63,17 @@ export function createJobs(
       const times = { created_at: now, updated_at: now };
       await write(async (inner) => {
         const plans = inner.selectFrom("plans").select("id").where("id", "=", plan_id);
-        // A plan that has gone meanwhile leaves no job behind.
+        // A plan that was deleted meanwhile leaves no job behind.
         await plans.executeTakeFirstOrThrow();
         await inner
           .insertInto("jobs")
           .values({ id: createId("job", random), plan_id, key_print, ...begun, ...times })
-          // Of two who open it at once, the first one's job stays.
+          // Of two processes that open it at once, the first one's job stays.
           .onConflict((conflict) => conflict.column("plan_id").doNothing())
           .execute();
       });
-      return describeJob(
-        db,
-        await selectJobs(db).where("plan_id", "=", plan_id).executeTakeFirstOrThrow(),
-        journal,
-        now,
-      );
+      const row = await selectJobs(db).where("plan_id", "=", plan_id).executeTakeFirstOrThrow();
+      return describeJob(db, row, journal, now);
     },
     find: (id) => find("id", id),
     findOfPlan: (planId) => find("plan_id", planId),
@@ -114,9 +105,14 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const { operation, counts: planned } = readPlan(await plans.executeTakeFirstOrThrow());
   const { sent, done, rejected, ...ended } = await journal.countEnds(row.id);
-  // Of what was on the way when its runner went, nobody knows.
+  // The end of what was on the way when its runner died is unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
-  const counts = { done, rejected, unknown, left: countActs(planned) - done - rejected - unknown };
+  const counts = {
+    done,
+    rejected,
+    unknown,
+    left: countPlannedWrites(planned) - done - rejected - unknown,
+  };
   const state = isLost ? "interrupted" : row.state;
   return { ...rest, state, operation, planned, counts, isHeld };
 }

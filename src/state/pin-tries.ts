@@ -5,8 +5,8 @@ import type { StateTables } from "./tables.ts";
 /** How often a PIN may be guessed. */
 export type PinTries = {
   /**
-   * Takes one of an approval's tries, before its PIN is looked at: many at once get no more than
-   * one after another would. False when they are used up, here or in the data folder as a whole.
+   * Takes one of an approval's tries before its PIN is checked, so that many at once get no more
+   * than one after another would. False when the tries of the approval or the folder are used up.
    */
   readonly take: (approval: string) => Promise<boolean>;
   /** A right PIN gives all tries back to the folder. */
@@ -23,10 +23,8 @@ export function createPinTries(sql: Sql<StateTables>, { now }: Pick<Clock, "now"
     take: (approval) =>
       sql.write(async (db) => {
         const at = now();
-        await db
-          .deleteFrom("pin_tries")
-          .where("at", "<=", at - memory_ms)
-          .execute();
+        const forgotten_at = at - memory_ms;
+        await db.deleteFrom("pin_tries").where("at", "<=", forgotten_at).execute();
         const { count } = await db
           .selectFrom("pin_tries")
           .select((row) => row.fn.countAll<number>().as("count"))

@@ -1,22 +1,22 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sql as raw, type Kysely } from "kysely";
-import type { Clock, Random } from "../contract/clock.ts";
+import { sql as raw } from "kysely";
+import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createId } from "./create-id.ts";
-import type { StateTables } from "./tables.ts";
+import type { Db, StateTables } from "./tables.ts";
 
-/** What bulk acts would do, until they are applied or too old. */
+/** What bulk changes would do, until they are applied or too old. */
 
 export type PlanOperation = "upsert" | "update" | "delete";
 export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
 
-/** What is done; a plan's other rows are only told of. */
-export const acts = ["create", "update", "delete"] as const;
+/** The actions that write; a plan's other rows are only reported. */
+export const writeActions = ["create", "update", "delete"] as const;
 
 /** How many links a plan would write. */
-export function countActs(counts: Plan["counts"]): number {
-  return acts.reduce((sum, act) => sum + counts[act], 0);
+export function countPlannedWrites(counts: Plan["counts"]): number {
+  return writeActions.reduce((sum, action) => sum + counts[action], 0);
 }
 
 /** Whether something is wrong with the plan, so that none of it can be applied. */
@@ -42,7 +42,7 @@ export type PlanRow = {
 
 export type Plan = {
   readonly id: string;
-  /** Whose it is: nobody else's key may see it. */
+  /** The key that made it: no other key may see it. */
   readonly key_print: string;
   /** The deployment that it was made for. */
   readonly origin: string;
@@ -62,11 +62,10 @@ export type PlanProblem = {
   readonly message: string;
 };
 
-type Db = Kysely<StateTables>;
 type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems">;
 
 export type Plans = {
-  /** Keeps a plan whose rows come one after another; until the last one is there, it is none. */
+  /** Saves a plan whose rows come one after another; until the last one is there, it is a draft. */
   readonly save: (wanted: Wanted, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
   readonly find: (id: string) => Promise<Plan | undefined>;
   readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
@@ -78,23 +77,20 @@ export type RowPage = {
   readonly limit: number;
 };
 
-/** As long as somebody may think about what they read. */
+/** For so long a person may think about a plan. */
 const lasts_ms = 60 * 60_000;
 /** Longer than the slowest deployment takes to be read; only a killed process leaves a draft. */
 const draftLasts_ms = 24 * lasts_ms;
 /** In place of the counts, until they are known. */
 const draft = "";
-/** For so long a job can be gone on with, or undone. */
+/** For so long a job can be continued, or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** Plans of a key that nobody has applied. */
+/** Plans of one key that were not applied. */
 const mostIdle = 20;
-/** Many enough that writing them down costs little, and few enough that others get a turn. */
+/** Many enough that a row costs little, and few enough that other writers need not wait long. */
 const batchRows = 500;
 
-export function createPlans(
-  sql: Sql<StateTables>,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Plans {
+export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
   const { db, write } = sql;
   return {
     save: async (wanted, rows) => {
@@ -151,7 +147,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Rows of a text in memory are there at once, and others want to be heard as well.
+    // Rows of a text in memory are there at once, and other work needs the event loop as well.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);
@@ -169,27 +165,17 @@ async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow
   await write(async (db) => {
     // SQLite takes so many values in one statement.
     for (let start = 0; start < values.length; start += 100) {
-      await db
-        .insertInto("plan_rows")
-        .values(values.slice(start, start + 100))
-        .execute();
+      const some = values.slice(start, start + 100);
+      await db.insertInto("plan_rows").values(some).execute();
     }
   });
 }
 
-/** Rows of a plan that nobody finished are known by this, and go with it some day. */
+/** An unfinished plan's rows are found by its draft, and deleted with it once it is over. */
 async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Promise<void> {
-  await db
-    .insertInto("plans")
-    .values({
-      id,
-      ...wanted,
-      counts: draft,
-      problems: "[]",
-      created_at: now,
-      expires_at: now + draftLasts_ms,
-    })
-    .execute();
+  const times = { created_at: now, expires_at: now + draftLasts_ms };
+  const row = { id, ...wanted, counts: draft, problems: "[]", ...times };
+  await db.insertInto("plans").values(row).execute();
 }
 
 async function finishPlan(db: Db, { id, counts, problems, ...rest }: Plan): Promise<void> {
@@ -200,7 +186,7 @@ async function finishPlan(db: Db, { id, counts, problems, ...rest }: Plan): Prom
     .execute();
 }
 
-/** With a new plan go those that are over, and the jobs that nobody will undo any more. */
+/** Before a new plan is saved, those that are over go, and the jobs too old to be undone. */
 async function dropOld(
   { db, write }: Sql<StateTables>,
   key_print: string,
@@ -217,11 +203,9 @@ async function dropOld(
     .where("id", "not in", db.selectFrom("jobs").select("plan_id"));
   const ended = await idle.where("expires_at", "<=", now).execute();
   const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
-  // Whoever plans again and again must not fill the disk.
-  const surplus = own
-    .orderBy("created_at", "desc")
-    .limit(-1)
-    .offset(mostIdle - 1);
+  // A key that plans again and again must not fill the disk.
+  const kept = mostIdle - 1;
+  const surplus = own.orderBy("created_at", "desc").limit(-1).offset(kept);
   for (const { id } of [...ended, ...(await surplus.execute())]) await dropPlan(write, id);
 }
 
@@ -230,7 +214,7 @@ async function dropPlan(write: Write, id: string): Promise<void> {
   await write((db) => db.deleteFrom("plans").where("id", "=", id).execute());
 }
 
-/** A few at a time: others want to write as well. */
+/** A few at a time, so that other writers need not wait long. */
 async function dropRows<Table extends "plan_rows" | "job_rows">(
   write: Write,
   table: Table,
@@ -258,8 +242,8 @@ export function readPlan({ counts, problems, operation, ...rest }: StateTables["
   };
 }
 
-export function readRow(kept: StateTables["plan_rows"]): PlanRow {
-  const { plan_id: _, action, fields, before, ...rest } = kept;
+export function readRow(stored: StateTables["plan_rows"]): PlanRow {
+  const { plan_id: _, action, fields, before, ...rest } = stored;
   return {
     ...rest,
     action: action as PlanAction,

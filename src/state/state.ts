@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../contract/clock.ts";
+import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
@@ -20,7 +20,7 @@ export type State = {
   readonly plans: Plans;
   readonly jobs: Jobs;
   readonly budgetsSpent: BudgetsSpent;
-  readonly turns: JobSpacing;
+  readonly jobSpacing: JobSpacing;
   readonly exports: Exports;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
@@ -34,23 +34,21 @@ const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
 
-export async function openState(
-  path: string,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Promise<State> {
+export async function openState(path: string, given: ClockAndRandom): Promise<State> {
+  const { clock, random } = given;
   const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
   await migrate(sql, migrations).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
   return {
-    approvals: createApprovals(sql, { clock, random }),
+    approvals: createApprovals(sql, given),
     pinTries: createPinTries(sql, clock),
-    plans: createPlans(sql, { clock, random }),
-    jobs: createJobs(sql, { clock, random }),
+    plans: createPlans(sql, given),
+    jobs: createJobs(sql, given),
     budgetsSpent: createBudgetsSpent(sql, clock),
-    turns: createJobSpacing(sql, clock),
-    exports: createExports(sql, { clock, random }),
+    jobSpacing: createJobSpacing(sql, clock),
+    exports: createExports(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,
   };
@@ -66,13 +64,10 @@ async function readSecret(
   if (known !== undefined) return Buffer.from(known.value, "base64url");
   const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
   // Of two processes that ask at once, the first one's secret stays.
-  await write((db) =>
-    db
-      .insertInto("secrets")
-      .values({ name, value })
-      .onConflict((conflict) => conflict.column("name").doNothing())
-      .execute(),
-  );
-  const kept = await find().executeTakeFirstOrThrow();
-  return Buffer.from(kept.value, "base64url");
+  await write(async (inner) => {
+    const insert = inner.insertInto("secrets").values({ name, value });
+    await insert.onConflict((conflict) => conflict.column("name").doNothing()).execute();
+  });
+  const stored = await find().executeTakeFirstOrThrow();
+  return Buffer.from(stored.value, "base64url");
 }

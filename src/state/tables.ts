@@ -1,13 +1,15 @@
-import type { Generated } from "kysely";
+import type { Generated, Kysely } from "kysely";
+
+export type Db = Kysely<StateTables>;
 
 /** What Waypost remembers between calls and processes, as the database has it. */
 export type StateTables = {
   approvals: {
     id: string;
-    /** Of the act: key, tool, arguments, target and its state. */
+    /** Of the approval request: key, tool, arguments, target and its state. */
     digest: string;
     channel: "page" | "sealed";
-    /** An approval is used once its act went through, and told once the assistant knows the no. */
+    /** Used once the request went through; told once the assistant knows that it was declined. */
     status: "waiting" | "approved" | "used" | "declined" | "told";
     /** What a person is shown, as JSON. */
     preview: string;
@@ -57,9 +59,9 @@ export type StateTables = {
     plan_id: string;
     key_print: string;
     state: "running" | "done" | "cancelled" | "interrupted";
-    /** Why it rests. */
+    /** Why it was interrupted. */
     message: string | null;
-    /** Who applies it, as long as that is so; whoever finds the time over may take its place. */
+    /** The process that applies it until `runs_until`; then another one may take its place. */
     runner: string | null;
     runs_until: number;
     created_at: number;

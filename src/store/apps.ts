@@ -4,8 +4,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import { fold } from "../contract/text.ts";
 import { detachBatch } from "./chores.ts";
-import type { Columns } from "./filters.ts";
-import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
+import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { queueChore } from "./queue-chore.ts";
 import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
@@ -20,8 +19,8 @@ export type AppStore<App, Values> = {
   readonly insert: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
   readonly update: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
   /**
-   * Deletes an app and detaches its links, or undefined when there was none. Where the links are
-   * many, the rest of them is left to a chore.
+   * Deletes an app and detaches its links; undefined when there was none. Where the app has many
+   * links, a chore detaches the rest.
    */
   readonly remove: (tenant: Tenant, id: string) => Promise<{ chore?: ChoreTable } | undefined>;
 };
@@ -44,15 +43,7 @@ export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
   searched: ["name", "bundle_id", "team_id", "clip_bundle_id", "custom_scheme"],
   required: ["bundle_id", "team_id"],
   toApp: ({ id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme }) => {
-    return {
-      id,
-      name,
-      bundle_id,
-      team_id,
-      app_store_id,
-      clip_bundle_id,
-      custom_scheme,
-    };
+    return { id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme };
   },
   toColumns: (values) => values,
 });
@@ -68,10 +59,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Andr
     const list = JSON.parse(fingerprints) as string[];
     return { id, name, package_name, fingerprints: list, custom_scheme };
   },
-  toColumns: (values) => ({
-    ...values,
-    fingerprints: JSON.stringify(values.fingerprints),
-  }),
+  toColumns: (values) => ({ ...values, fingerprints: JSON.stringify(values.fingerprints) }),
 });
 
 function createAppStore<App, Values extends object, Row>({
@@ -102,8 +90,8 @@ function createAppStore<App, Values extends object, Row>({
     list: async ({ db, projectId }, query) => {
       const source = describeApps(table, projectId, searched, required);
       const count = await countRows(db, source, query);
-      const rows = await readPage<Row>(db, source, query, count);
-      return { items: rows.map(toApp), meta: describePage(query, count) };
+      const { items, meta } = await readPage<Row>(db, source, query, count);
+      return { items: items.map(toApp), meta };
     },
 
     insert: async (tenant, id, values, now) => {
@@ -161,20 +149,12 @@ function describeApps(
   searched: readonly string[],
   required: readonly string[],
 ): ListSource {
-  const columns: Columns = {
-    ...Object.fromEntries(
-      searched.map((field) => [
-        field,
-        {
-          column: field,
-          folded: `${field}_lc`,
-          isNullable: !required.includes(field),
-        },
-      ]),
-    ),
-    created_at: { column: "created_at" },
-  };
-  return { table, columns, within: sql`project_id = ${projectId}` };
+  const texts = searched.map((column) => {
+    const isNullable = !required.includes(column);
+    return [column, { column, folded: `${column}_lc`, isNullable }] as const;
+  });
+  const columns = { ...Object.fromEntries(texts), created_at: { column: "created_at" } };
+  return { table, columns, ownRows: sql`project_id = ${projectId}` };
 }
 
 function takeOne<Row>(rows: readonly Row[]): Row {

@@ -1,19 +1,16 @@
 import type { Clock } from "../contract/clock.ts";
 import type { Store } from "./store.ts";
 
-/** Tells whoever remembers rows when to look at them again. */
+/** Tells a cache of rows when to read them again. */
 export type Changes = {
   /** A number that is another one after anything at all was written. */
   readonly read: () => Promise<number>;
 };
 
-/** How long another process's change may stay unseen: shorter than anybody notices. */
+/** How long another process's change may stay unseen. */
 const trusted_ms = 20;
 
-/**
- * Whatever this process writes is seen at once, and what another one writes when the store is
- * asked for its version again.
- */
+/** This process's writes are seen at once, another's when the store's version is read again. */
 export function watchChanges(
   store: Pick<Store, "countWrites" | "readVersion">,
   { monotonic }: Pick<Clock, "monotonic">,

@@ -2,16 +2,16 @@ import { sql } from "kysely";
 import { setTimeout } from "node:timers/promises";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import { dropIndex, indexBatch } from "./contains.ts";
+import { dropIndex, indexBatch } from "./trigram-index.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 import { tallyWrite } from "./tallies.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /**
- * Long work in short transactions. What needs it is decided in one transaction and written down
- * here; then it is done batch by batch, so that no other request waits for long, and whoever
- * starts next goes on where a killed process stopped. Two processes may work at the same chore:
- * every batch begins with what is left.
+ * Long work in short transactions. The transaction that decides on it writes it down as a chore;
+ * then it is done batch by batch, so that no other request waits for long, and the next process
+ * that starts goes on where a killed one stopped. Two processes may work at the same chore: every
+ * batch begins with what is left.
  */
 
 const batchRows = 1000;
@@ -30,7 +30,7 @@ export async function runChores(
     try {
       await runChore(store, chore, signal);
     } catch (error) {
-      // Others hold the store; there is nothing to report.
+      // Another process holds the store, and there is nothing to report.
       if (!(error instanceof StoreBusy)) onError(error);
     }
   }
@@ -44,9 +44,9 @@ export async function runChore(
 ): Promise<void> {
   while (signal?.aborted !== true) {
     const isDone = await store.write(async (db) => {
-      const finished = await runBatch(db, chore);
-      if (finished) await forget(db, chore);
-      return finished;
+      const isLast = await runBatch(db, chore);
+      if (isLast) await deleteChore(db, chore);
+      return isLast;
     });
     if (isDone) return;
     await setTimeout(pause_ms);
@@ -83,7 +83,7 @@ function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<bo
   }
 }
 
-/** Removes what a deleted project left behind; nobody can reach these rows any more. */
+/** Removes the rows of a deleted project, which no request can reach any more. */
 async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     delete from links where project_id = ${projectId} and id in (
@@ -96,15 +96,15 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     )
   `.execute(db);
   if (numAffectedRows + addresses > 0n) return false;
-  const few = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
-  for (const table of [...few, "tallies", "chores"] as const) {
+  const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
+  for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
   }
   await dropIndex(db, projectId);
   return true;
 }
 
-async function forget(db: Db, { kind, project_id, subject }: ChoreTable): Promise<void> {
+async function deleteChore(db: Db, { kind, project_id, subject }: ChoreTable): Promise<void> {
   await db
     .deleteFrom("chores")
     .where("kind", "=", kind)

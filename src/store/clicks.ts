@@ -13,16 +13,16 @@ export type Clicks = {
 const batchSizes = [100, 10, 1];
 
 /**
- * Adds visits to their links in the caller's transaction, and tells whoever counted links by their
- * clicks. What was deleted meanwhile is passed over.
+ * Adds visits to their links in the caller's transaction, and ends the kept counts of links by
+ * clicks. A link that was deleted meanwhile is passed over.
  */
 export async function addClicks(db: Db, clicks: readonly Clicks[]): Promise<void> {
-  let rest = clicks;
-  while (rest.length > 0) {
-    const size = batchSizes.find((fitting) => fitting <= rest.length) ?? rest.length;
-    await addBatch(db, rest.slice(0, size));
-    rest = rest.slice(size);
-    // Every row may dirty pages of its own, and whoever visits now must not wait for all of them.
+  let left = clicks;
+  while (left.length > 0) {
+    const size = batchSizes.find((fitting) => fitting <= left.length) ?? left.length;
+    await addBatch(db, left.slice(0, size));
+    left = left.slice(size);
+    // Every row may write a page of the file, and a visitor must not wait for all of them.
     await setImmediate();
   }
   await db

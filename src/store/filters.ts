@@ -167,12 +167,7 @@ function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): E
   }
 }
 
-const operators = {
-  gt: sql`>`,
-  gteq: sql`>=`,
-  lt: sql`<`,
-  lteq: sql`<=`,
-} as const;
+const operators = { gt: sql`>`, gteq: sql`>=`, lt: sql`<`, lteq: sql`<=` } as const;
 
 function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
   const pattern = `%${text.replace(/[\\%_]/g, "\\$&")}%`;

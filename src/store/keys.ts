@@ -1,6 +1,7 @@
 import type { Role, Scope } from "../contract/policy.ts";
-import { prepareQuery } from "./prepared.ts";
-import { readFlags } from "./projects.ts";
+import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import { prepareQuery } from "./prepared-query.ts";
+import { readFlags, type ProjectSettings } from "./projects.ts";
 import type { Db } from "./tenant.ts";
 
 /** API keys. The token itself is never here: only its SHA-256. */
@@ -16,24 +17,13 @@ export type Key = {
 
 export type NewKey = Key & { readonly token_hash: string };
 
-/** Who a key is, with what the first checks of a request look at: one read for each request. */
+/** A key and its project, as far as the first checks of a request need them: one read for each. */
 export type KeyHolder = {
   readonly key_id: string;
   readonly token_hash: string;
   readonly scopes: readonly Scope[];
   readonly role: Role;
-  readonly project: {
-    readonly id: string;
-    readonly name: string;
-    readonly plan: "free" | "pro";
-    readonly suspended: boolean;
-    readonly max_links: number;
-    readonly subdomain: string;
-    readonly custom_domain: string | null;
-    readonly custom_domain_verified: boolean;
-    readonly link_in_referrer: boolean;
-    readonly templates_enabled: boolean;
-  } | null;
+  readonly project: (ProjectValues & ProjectSettings & { readonly id: string }) | null;
 };
 
 const selectHolder = prepareQuery((db) =>
@@ -51,24 +41,19 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
   const row = await selectHolder(db, [tokenHash]);
   if (row === undefined) return undefined;
   const { id, token_hash, role, project_id } = row;
-  return {
-    key_id: id,
-    token_hash,
-    scopes: readScopes(row.scopes),
-    role,
-    project:
-      project_id === null
-        ? null
-        : {
-            id: project_id,
-            plan: row.plan ?? "free",
-            max_links: row.max_links ?? 0,
-            subdomain: row.subdomain ?? "",
-            custom_domain: row.custom_domain,
-            name: row.name ?? "",
-            ...readFlags(row),
-          },
-  };
+  const project =
+    project_id === null
+      ? null
+      : {
+          id: project_id,
+          plan: row.plan ?? "free",
+          max_links: row.max_links ?? 0,
+          subdomain: row.subdomain ?? "",
+          custom_domain: row.custom_domain,
+          name: row.name ?? "",
+          ...readFlags(row),
+        };
+  return { key_id: id, token_hash, scopes: readScopes(row.scopes), role, project };
 }
 
 export async function insertKey(db: Db, key: NewKey): Promise<void> {
@@ -93,11 +78,8 @@ export async function listKeys(db: Db, projectId?: string): Promise<readonly Key
 
 /** Revokes a key for ever; false when there is none. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom("api_keys")
-    .where("id", "=", id)
-    .executeTakeFirst();
-  return numDeletedRows === 1n;
+  const deleted = db.deleteFrom("api_keys").where("id", "=", id);
+  return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
 }
 
 /** We wrote this column ourselves, as the JSON of scopes that were checked. */

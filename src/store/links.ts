@@ -10,12 +10,12 @@ import {
   unindexLink,
   wholeIndex,
   type ContainsColumn,
-} from "./contains.ts";
+} from "./trigram-index.ts";
 import type { Counts } from "./counts.ts";
 import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
-import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
-import { prepareQuery } from "./prepared.ts";
-import type { LinkTable } from "./tables.ts";
+import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { prepareQuery } from "./prepared-query.ts";
+import { toFlag, type LinkTable } from "./tables.ts";
 import { readTally, tallyWrite, type Tally } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -95,13 +95,13 @@ export async function listLinks(
     query.filters.length === 0
       ? tally.links
       : await countFiltered(tenant, counts, source, query, tally);
-  const rows = await readPage<LinkRow>(tenant.db, source, query, count);
-  return { items: rows.map(toLink), meta: describePage(query, count) };
+  const { items, meta } = await readPage<LinkRow>(tenant.db, source, query, count);
+  return { items: items.map(toLink), meta };
 }
 
 /**
- * Takes an address of the project for a link; false when it is taken. Inserting is the only
- * question that two writers cannot both be told yes to.
+ * Takes an address of the project for a link; false when it is taken. It inserts without asking
+ * first, because of two writers that insert only one succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,
@@ -123,11 +123,11 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const row: LinkTable = {
     project_id: tenant.projectId,
     ...values,
-    name_lc: foldOrNull(link.name),
+    name_lc: foldText(link.name),
     path_lc: fold(link.path),
-    shortened_path_lc: foldOrNull(link.shortened_path),
-    enable_forced_redirect: link.enable_forced_redirect ? 1 : 0,
-    ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled ? 1 : 0,
+    shortened_path_lc: foldText(link.shortened_path),
+    enable_forced_redirect: toFlag(link.enable_forced_redirect),
+    ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
     clicks: 0,
     created_via: "api",
     created_at: now,
@@ -142,7 +142,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   return toLink(shown);
 }
 
-/** Changes a link; a new path must have been claimed before, and the old one is given up. */
+/** Changes a link; a new path must have been claimed before, and the old one is released. */
 export async function updateLink(
   tenant: Tenant,
   before: Link,
@@ -151,20 +151,18 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const { indexed_to } = await tallyWrite(tenant, 0);
-  const { enable_forced_redirect, ios_deferred_deep_linking_enabled, ...plain } = changes;
   const isSearched = ["name", "path", "shortened_path"].some((field) => field in changes);
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
+    // A column whose value is undefined is left as it is.
     .set({
-      ...plain,
-      ...foldChanges(changes),
-      ...(enable_forced_redirect !== undefined && {
-        enable_forced_redirect: enable_forced_redirect ? 1 : 0,
-      }),
-      ...(ios_deferred_deep_linking_enabled !== undefined && {
-        ios_deferred_deep_linking_enabled: ios_deferred_deep_linking_enabled ? 1 : 0,
-      }),
+      ...changes,
+      name_lc: foldText(changes.name),
+      path_lc: changes.path === undefined ? undefined : fold(changes.path),
+      shortened_path_lc: foldText(changes.shortened_path),
+      enable_forced_redirect: toFlag(changes.enable_forced_redirect),
+      ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
       updated_at: now,
     })
     .where("project_id", "=", projectId)
@@ -218,7 +216,7 @@ async function countFiltered(
   const known = counts.find(key, generation);
   if (known !== undefined) return known;
   const count = await countRows(db, source, query);
-  counts.keep(key, generation, count);
+  counts.remember(key, generation, count);
   return count;
 }
 
@@ -242,23 +240,19 @@ function describeLinks(
     shortened_path: text("shortened_path", true),
     clicks: { column: "links.clicks" },
     created_at: { column: "links.created_at" },
-    created_via: {
-      column: "links.created_via",
-      folded: "links.created_via",
-      isNullable: false,
-    },
+    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),
   };
-  // Where the trigram index finds the rows, the plus sign keeps SQLite from walking through the
-  // whole project and asking for each link whether it was found.
+  // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
+  // project and looking each link up in what was found.
   const isFound = filters.some((filter) => isFoundInside(filter, columns));
   return {
     table: "links",
     shown: shownColumns,
     columns,
-    within: sql`links.project_id = ${projectId}`,
-    ...(isFound && { sought: sql<SqlBool>`+links.project_id = ${projectId}` }),
+    ownRows: sql`links.project_id = ${projectId}`,
+    ...(isFound && { ownRowsUnindexed: sql<SqlBool>`+links.project_id = ${projectId}` }),
   };
 }
 
@@ -270,18 +264,10 @@ function appText(projectId: string, app: "ios_app" | "android_app", field: strin
   };
 }
 
-function foldChanges({ name, path, shortened_path }: LinkChanges) {
-  return {
-    ...(name !== undefined && { name_lc: foldOrNull(name) }),
-    ...(path !== undefined && { path_lc: fold(path) }),
-    ...(shortened_path !== undefined && {
-      shortened_path_lc: foldOrNull(shortened_path),
-    }),
-  };
-}
-
-function foldOrNull(text: string | null): string | null {
-  return text === null ? null : fold(text);
+function foldText(text: string | null): string | null;
+function foldText(text: string | null | undefined): string | null | undefined;
+function foldText(text: string | null | undefined): string | null | undefined {
+  return typeof text === "string" ? fold(text) : text;
 }
 
 function toLink(row: LinkRow): Link {

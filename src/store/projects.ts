@@ -1,27 +1,21 @@
-import { sql, type Selectable } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
-import { countRows, describePage, readPage, type ListSource, type Page } from "./pages.ts";
+import { countRows, readPage, type Page } from "./list-page.ts";
 import { queueChore } from "./queue-chore.ts";
-import type { ProjectTable } from "./tables.ts";
+import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 
 /** What the operator sets and the API does not show (design.md, `waypost projects`). */
-export type ProjectSettings = {
-  readonly plan: "free" | "pro";
-  readonly templates_enabled: boolean;
-  readonly link_in_referrer: boolean;
-  readonly max_links: number;
-  readonly suspended: boolean;
-  readonly custom_domain_verified: boolean;
-};
+export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links"> &
+  Readonly<Record<ProjectFlag, boolean>>;
 
 export type StoredProject = Project & ProjectSettings;
 
 export type ProjectChanges = Partial<ProjectValues & ProjectSettings>;
 
-type ProjectRow = Selectable<ProjectTable> & { readonly links_count: number };
+type ProjectRow = ProjectTable & { readonly links_count: number };
 
 const withCount = sql`
   select projects.*, coalesce(tallies.links, 0) as links_count
@@ -45,23 +39,18 @@ export async function findProjectNamed(
 }
 
 export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {
-  const source: ListSource = {
-    table: "projects",
-    columns: { created_at: { column: "created_at" } },
-    within: sql`1 = 1`,
-  };
+  const columns = { created_at: { column: "created_at" } };
+  const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };
   const count = await countRows(db, source, query);
-  const rows = await readPage<ProjectTable>(db, source, query, count);
+  const { items, meta } = await readPage<ProjectTable>(db, source, query, count);
   const tallies = await db
     .selectFrom("tallies")
     .select(["project_id", "links"])
-    .where("project_id", "in", ["", ...rows.map((row) => row.id)])
+    .where("project_id", "in", ["", ...items.map(({ id }) => id)])
     .execute();
   const links = new Map(tallies.map((tally) => [tally.project_id, tally.links]));
-  return {
-    items: rows.map((row) => toProject({ ...row, links_count: links.get(row.id) ?? 0 })),
-    meta: describePage(query, count),
-  };
+  const toItem = (row: ProjectTable) => toProject({ ...row, links_count: links.get(row.id) ?? 0 });
+  return { items: items.map(toItem), meta };
 }
 
 export async function insertProject(
@@ -70,16 +59,13 @@ export async function insertProject(
   project: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
+  const { name, subdomain, custom_domain, plan, max_links } = project;
+  const plain = { id, name, subdomain, custom_domain, plan, max_links };
   const row: ProjectTable = {
-    id,
-    name: project.name,
-    subdomain: project.subdomain,
-    custom_domain: project.custom_domain,
+    ...plain,
     custom_domain_verified: toFlag(project.custom_domain_verified),
-    plan: project.plan,
     templates_enabled: toFlag(project.templates_enabled),
     link_in_referrer: toFlag(project.link_in_referrer),
-    max_links: project.max_links,
     suspended: toFlag(project.suspended),
     created_at: now,
     updated_at: now,
@@ -98,26 +84,17 @@ export async function updateProject(
   changes: ProjectChanges,
   now: number,
 ): Promise<void> {
-  const columns = Object.fromEntries(
-    Object.entries(changes).map(([field, value]) => [
-      field,
-      typeof value === "boolean" ? toFlag(value) : value,
-    ]),
+  const columns = Object.entries(changes).map(
+    ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
-  await db
-    .updateTable("projects")
-    .set({ ...columns, updated_at: now })
-    .where("id", "=", id)
-    .execute();
+  const row = { ...Object.fromEntries(columns), updated_at: now };
+  await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
 /** Ends a project at once: its keys and its name are gone, its rows follow as a chore. */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom("projects")
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) return false;
+  const deleted = db.deleteFrom("projects").where("id", "=", id);
+  if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
   await db.deleteFrom("api_keys").where("project_id", "=", id).execute();
   // Without its tally no write that is already on its way finds the project.
   await db.deleteFrom("tallies").where("project_id", "=", id).execute();
@@ -130,20 +107,14 @@ function toProject(row: ProjectRow): StoredProject {
   return { id, name, subdomain, custom_domain, links_count, plan, max_links, ...readFlags(row) };
 }
 
-type Flags = "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "suspended";
-
-/** What is yes or no of a project; null, as a key without a project has it, is no. */
+/** Null, as a key without a project has it, is no. */
 export function readFlags(
-  row: Readonly<Record<Flags, 0 | 1 | null>>,
-): Readonly<Record<Flags, boolean>> {
+  row: Readonly<Record<ProjectFlag, Flag | null>>,
+): Readonly<Record<ProjectFlag, boolean>> {
   return {
     custom_domain_verified: row.custom_domain_verified === 1,
     templates_enabled: row.templates_enabled === 1,
     link_in_referrer: row.link_in_referrer === 1,
     suspended: row.suspended === 1,
   };
-}
-
-function toFlag(value: boolean): 0 | 1 {
-  return value ? 1 : 0;
 }

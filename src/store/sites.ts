@@ -1,20 +1,16 @@
-import { prepareQuery } from "./prepared.ts";
+import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import { prepareQuery } from "./prepared-query.ts";
 import { readFlags } from "./projects.ts";
+import type { ProjectFlag } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 
-/** A project as its visitors meet it. */
-export type SiteProject = {
-  readonly id: string;
-  readonly name: string;
-  readonly subdomain: string;
-  readonly custom_domain: string | null;
-  readonly custom_domain_verified: boolean;
-  readonly templates_enabled: boolean;
-  readonly link_in_referrer: boolean;
-  readonly suspended: boolean;
-  /** Goes up with every write to the project's links, apps or templates. */
-  readonly generation: number;
-};
+/** What the link host needs of a project. */
+export type SiteProject = ProjectValues &
+  Readonly<Record<ProjectFlag, boolean>> & {
+    readonly id: string;
+    /** Goes up with every write to the project's links, apps or templates. */
+    readonly generation: number;
+  };
 
 const shownColumns = [
   "projects.id",

@@ -12,20 +12,15 @@ import type { ChoreTable, Tables } from "./tables.ts";
 export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
-export type Store = {
-  readonly db: Sql<Tables>["db"];
-  readonly write: Sql<Tables>["write"];
-  readonly countWrites: Sql<Tables>["countWrites"];
-  readonly readVersion: Sql<Tables>["readVersion"];
+export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Counts;
   readonly isReadable: () => Promise<boolean>;
-  /** Looks for chores until the store is closed: this process's and those others left behind. */
+  /** Looks for chores until the store is closed: this process's, and what others left behind. */
   readonly watchChores: (onError: (error: unknown) => void) => void;
   /** Works through the chores that are queued now. */
   readonly finishChores: () => Promise<void>;
-  /** Works at one chore now, for a caller who waits for it so long; the rest is done later. */
-  readonly finishChore: (chore: ChoreTable, patience_ms: number) => Promise<void>;
-  readonly close: () => Promise<void>;
+  /** Works at one chore while its caller waits; what is left after that time is done later. */
+  readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
 const migrations = [init, pageTemplates, clicks];
@@ -38,22 +33,11 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
   });
   const closing = new AbortController();
   let watching: Promise<void> | undefined;
+  const anyRow = sql.db.selectFrom("tallies").select("project_id").limit(1);
   return {
-    db: sql.db,
-    write: sql.write,
-    countWrites: sql.countWrites,
-    readVersion: sql.readVersion,
+    ...sql,
     counts: createCounts(),
-    isReadable: () =>
-      sql.db
-        .selectFrom("tallies")
-        .select("project_id")
-        .limit(1)
-        .execute()
-        .then(
-          () => true,
-          () => false,
-        ),
+    isReadable: async () => (await anyRow.execute().catch(() => undefined)) !== undefined,
     watchChores: (onError) => {
       watching ??= watch(sql, setAlarm, closing.signal, onError);
     },
@@ -61,12 +45,12 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
       runChores(sql, closing.signal, (error) => {
         throw error;
       }),
-    finishChore: async (chore, patience_ms) => {
+    finishChore: async (chore, most_ms) => {
       const late = new AbortController();
-      const endWait = setAlarm(patience_ms, () => late.abort());
+      const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
       // A busy store is no reason to call the deletion failed: the chore is written down.
-      await runChore(sql, chore, signal).catch(ignoreBusy).finally(endWait);
+      await runChore(sql, chore, signal).catch(ignoreBusy).finally(stopAlarm);
     },
     close: async () => {
       closing.abort();
@@ -84,12 +68,12 @@ async function watch(
 ): Promise<void> {
   while (!signal.aborted) {
     await runChores(sql, signal, onError);
-    await rest(setAlarm, watchEvery_ms, signal);
+    await sleep(setAlarm, watchEvery_ms, signal);
   }
 }
 
-/** Ends when the time is over, or at once with the signal. */
-async function rest(setAlarm: SetAlarm, milliseconds: number, signal: AbortSignal): Promise<void> {
+/** Resolves when the time is over, or at once when the signal is aborted. */
+async function sleep(setAlarm: SetAlarm, milliseconds: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
     const end = () => {

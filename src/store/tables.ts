@@ -1,3 +1,8 @@
+import type { Role } from "../contract/policy.ts";
+import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
+import type { LinkValues } from "../contract/rules/link-rules.ts";
+import type { ProjectValues } from "../contract/rules/project-rules.ts";
+
 /**
  * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are
  * milliseconds since 1970, lists are JSON text. `_lc` columns hold the folded text that `cont`,
@@ -16,22 +21,23 @@ export type Tables = {
   readonly page_template_versions: PageTemplateVersionTable;
 };
 
-type Flag = 0 | 1;
+export type Flag = 0 | 1;
 
-export type ProjectTable = {
-  readonly id: string;
-  readonly name: string;
-  readonly subdomain: string;
-  readonly custom_domain: string | null;
-  readonly custom_domain_verified: Flag;
-  readonly plan: "free" | "pro";
-  readonly templates_enabled: Flag;
-  readonly link_in_referrer: Flag;
-  readonly max_links: number;
-  readonly suspended: Flag;
-  readonly created_at: number;
-  readonly updated_at: number;
+type Times = { readonly created_at: number; readonly updated_at: number };
+
+type OfProject = { readonly project_id: string; readonly id: string };
+
+type Folded<Row, Column extends keyof Row & string> = {
+  readonly [Name in Column as `${Name}_lc`]: Row[Name];
 };
+
+/** What is yes or no of a project. */
+export type ProjectFlag =
+  "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "suspended";
+
+export type ProjectTable = ProjectValues &
+  Readonly<Record<ProjectFlag, Flag>> &
+  Times & { readonly id: string; readonly plan: "free" | "pro"; readonly max_links: number };
 
 /** What changes with every link write, kept apart from what people edit. */
 export type TallyTable = {
@@ -45,101 +51,60 @@ export type TallyTable = {
   readonly clicked: number;
 };
 
-type KeyTable = {
+type KeyTable = Times & {
   readonly id: string;
   /** Null for a master key. */
   readonly project_id: string | null;
   readonly token_hash: string;
   readonly scopes: string;
-  readonly role: "viewer" | "manager" | "owner";
-  readonly created_at: number;
-  readonly updated_at: number;
+  readonly role: Role;
 };
 
-export type LinkTable = {
-  /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
-  readonly rowkey?: number;
-  readonly project_id: string;
-  readonly id: string;
-  readonly name: string | null;
-  readonly name_lc: string | null;
-  readonly path: string;
-  readonly path_lc: string;
-  readonly shortened_path: string | null;
-  readonly shortened_path_lc: string | null;
-  readonly url: string | null;
-  readonly social_title: string | null;
-  readonly social_description: string | null;
-  readonly social_image_url: string | null;
-  readonly ios_fallback_url: string | null;
-  readonly android_fallback_url: string | null;
-  readonly enable_forced_redirect: Flag;
-  readonly referrer: string | null;
-  readonly ios_deferred_deep_linking_enabled: Flag;
-  readonly provider_token: string | null;
-  readonly campaign_token: string | null;
-  readonly ios_app_id: string | null;
-  readonly android_app_id: string | null;
-  readonly clicks: number;
-  readonly created_via: string;
-  readonly created_at: number;
-  readonly updated_at: number;
-};
+type LinkFlag = "enable_forced_redirect" | "ios_deferred_deep_linking_enabled";
 
-/** The one namespace of a project's paths and shortened paths: who answers at an address. */
+type LinkTexts = Pick<LinkValues, "name" | "path"> & { readonly shortened_path: string | null };
+
+export type LinkTable = OfProject &
+  Omit<LinkValues, LinkFlag> &
+  Readonly<Record<LinkFlag, Flag>> &
+  Pick<LinkTexts, "shortened_path"> &
+  Folded<LinkTexts, keyof LinkTexts> &
+  Times & {
+    /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
+    readonly rowkey?: number;
+    readonly ios_app_id: string | null;
+    readonly android_app_id: string | null;
+    readonly clicks: number;
+    readonly created_via: string;
+  };
+
+/** A project's paths and shortened paths, which share one namespace, and the link of each. */
 type AddressTable = {
   readonly project_id: string;
   readonly address: string;
   readonly link_id: string;
 };
 
-export type IosAppTable = {
-  readonly project_id: string;
-  readonly id: string;
-  readonly name: string | null;
-  readonly name_lc: string | null;
-  readonly bundle_id: string;
-  readonly bundle_id_lc: string;
-  readonly team_id: string;
-  readonly team_id_lc: string;
-  readonly app_store_id: string | null;
-  readonly clip_bundle_id: string | null;
-  readonly clip_bundle_id_lc: string | null;
-  readonly custom_scheme: string | null;
-  readonly custom_scheme_lc: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-};
+export type IosAppTable = OfProject &
+  IosAppValues &
+  Folded<IosAppValues, Exclude<keyof IosAppValues, "app_store_id">> &
+  Times;
 
-export type AndroidAppTable = {
-  readonly project_id: string;
-  readonly id: string;
-  readonly name: string | null;
-  readonly name_lc: string | null;
-  readonly package_name: string;
-  readonly package_name_lc: string;
-  readonly fingerprints: string;
-  readonly custom_scheme: string | null;
-  readonly custom_scheme_lc: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-};
+export type AndroidAppTable = OfProject &
+  Omit<AndroidAppValues, "fingerprints"> &
+  Folded<AndroidAppValues, Exclude<keyof AndroidAppValues, "fingerprints">> &
+  Times & { readonly fingerprints: string };
 
-export type PageTemplateTable = {
-  readonly project_id: string;
-  readonly id: string;
-  /** The draft. */
-  readonly body: string;
-  readonly css: string;
-  /** The version that links show; null where they show the default page. */
-  readonly live_id: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-};
+export type PageTemplateTable = OfProject &
+  Times & {
+    /** The draft. */
+    readonly body: string;
+    readonly css: string;
+    /** The version that links show; null where they show the default page. */
+    readonly live_id: string | null;
+  };
 
-type PageTemplateVersionTable = {
-  readonly project_id: string;
-  readonly id: string;
+type PageTemplateVersionTable = OfProject & {
   /** Counts a project's versions from 1: two may be published in the same millisecond. */
   readonly number: number;
   readonly body: string;
@@ -154,3 +119,10 @@ export type ChoreTable = {
   /** The app to detach; empty for the other kinds. */
   readonly subject: string;
 };
+
+/** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */
+export function toFlag(value: boolean): Flag;
+export function toFlag(value: boolean | undefined): Flag | undefined;
+export function toFlag(value: boolean | undefined): Flag | undefined {
+  return value === undefined ? undefined : value ? 1 : 0;
+}

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { startIndex } from "./contains.ts";
+import { createIndex } from "./trigram-index.ts";
 import type { TallyTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -25,8 +25,8 @@ export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
 }
 
 /**
- * Counts a write in the transaction that makes it: the number of links stays exact, and whoever
- * kept a count of this project, in whatever process, sees that it is old.
+ * Counts a write in the transaction that makes it: the number of links stays exact, and every
+ * process sees that a count that it kept of this project is old.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const { rows } = await sql<Tally>`
@@ -36,8 +36,7 @@ export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tal
   `.execute(tenant.db);
   const [tally] = rows;
   if (tally === undefined) throw new ProjectGone("the project was deleted");
-  if (added === 1 && tally.links >= indexFrom && tally.indexed_to === null) {
-    await startIndex(tenant);
-  }
+  const isDue = added === 1 && tally.links >= indexFrom && tally.indexed_to === null;
+  if (isDue) await createIndex(tenant);
   return tally;
 }

@@ -1,5 +1,5 @@
 import { parse, tokenize, tokenTypes, walk, type CssNode } from "css-tree";
-import type { Sink } from "./check-liquid.ts";
+import type { ReportFault } from "./page-input.ts";
 import {
   findAddressFault,
   findAtRuleFault,
@@ -8,69 +8,67 @@ import {
 } from "./css-rules.ts";
 
 /**
- * The CSS of a template, looked at twice: its tokens, for what a parser and a browser could read
+ * Checks the CSS of a template twice: its tokens, for what a parser and a browser could read
  * differently (escapes, an end of the style element, what is never closed), and its tree.
  */
 
 /** Each fault costs the parser dearly. */
-const bounds = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
+const limits = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
 
 class EnoughFaults extends Error {
   override readonly name = "EnoughFaults";
 }
 
-export function checkCss(source: string, tell: Sink): void {
-  const told = new Set<number>();
-  const note = (offset: number, message: string) => {
-    told.add(offset);
-    tell(offset, message);
+export function checkCss(source: string, report: ReportFault): void {
+  const reported = new Set<number>();
+  const isParsable = checkTokens(source, (offset, message) => {
+    reported.add(offset);
+    report(offset, message);
+  });
+  if (!isParsable) return;
+  const reportUnread: ReportFault = (offset, message) => {
+    if (!reported.has(offset)) report(offset, message);
   };
-  // Of what is too much no tree is made.
-  if (!checkTokens(source, note)) return;
-  // Where a token was told, the parser has nothing to add.
-  const add = (offset: number, message: string) => {
-    if (!told.has(offset)) tell(offset, message);
-  };
-  checkTree(source, { tell, add });
+  checkTree(source, { report, reportUnread });
 }
 
-/** Whether there is no more of it than the parser is good for. */
-function checkTokens(source: string, tell: Sink): boolean {
+/** Whether there is no more of it than the parser can read in time. */
+function checkTokens(source: string, report: ReportFault): boolean {
   let tokens = 0;
   let blocks = 0;
   let isTooMuch = false;
   const refuse = (offset: number, message: string) => {
     isTooMuch = true;
-    tell(offset, message);
+    report(offset, message);
   };
   const open: { readonly closedBy: number; readonly start: number }[] = [];
   for (const { index } of source.matchAll(/</g)) {
-    tell(index, "< is not allowed in CSS: write media queries with min-width and max-width.");
+    report(index, "< is not allowed in CSS: write media queries with min-width and max-width.");
   }
   tokenize(source, (type, start, end) => {
     tokens += 1;
     if (type === tokenTypes.LeftCurlyBracket) blocks += 1;
-    if (tokens === bounds.tokens + 1) {
+    if (tokens === limits.tokens + 1) {
       refuse(start, "There are too many words and signs in this CSS.");
     }
-    if (blocks === bounds.blocks + 1 && type === tokenTypes.LeftCurlyBracket) {
-      refuse(start, `CSS has at most ${bounds.blocks} pairs of braces.`);
+    if (blocks === limits.blocks + 1 && type === tokenTypes.LeftCurlyBracket) {
+      refuse(start, `CSS has at most ${limits.blocks} pairs of braces.`);
     }
     const fault = findTokenFault(type, source.slice(start, end));
-    if (fault !== undefined) tell(start, fault);
+    if (fault !== undefined) report(start, fault);
     const closedBy = closers.get(type);
     if (closedBy !== undefined) {
       open.push({ closedBy, start });
-      if (open.length === bounds.depth + 1) {
-        refuse(start, `Braces and brackets stand in each other at most ${bounds.depth} deep.`);
+      if (open.length === limits.depth + 1) {
+        refuse(start, `Braces and brackets stand in each other at most ${limits.depth} deep.`);
       }
     } else if (closing.has(type)) {
       const isMatch = open.at(-1)?.closedBy === type;
       if (isMatch) open.pop();
-      else tell(start, `This ${source.slice(start, end)} closes nothing that is open here.`);
+      else report(start, `This ${source.slice(start, end)} closes nothing that is open here.`);
     }
   });
-  for (const { start } of open) tell(start, "This is never closed.");
+  for (const { start } of open) report(start, "This is never closed.");
   return !isTooMuch;
 }
 
@@ -92,62 +90,63 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This text is never closed.";
   }
-  // Whatever a parser makes of what stands around it.
+  // Looked at here as well, because a parser may drop it with what stands around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
   // An escape outside of a text is another way to write a name, and nothing a page needs.
   return text.includes("\\") ? "Escapes are allowed in texts only." : undefined;
 }
 
-type Tell = {
-  readonly tell: Sink;
-  /** For what cannot be read, which has often been told better. */
-  readonly add: Sink;
+type Reports = {
+  readonly report: ReportFault;
+  /** For what the parser cannot read; silent where its token was reported, which says it better. */
+  readonly reportUnread: ReportFault;
 };
 
-function checkTree(source: string, to: Tell): void {
+function checkTree(source: string, to: Reports): void {
   let faults = 0;
   try {
     const tree = parse(source, {
       positions: true,
       parseCustomProperty: true,
       onParseError: ({ message, offset }) => {
-        to.add(offset, `CSS cannot be read here: ${message}.`);
+        to.reportUnread(offset, `CSS cannot be read here: ${message}.`);
         faults += 1;
-        if (faults >= bounds.parseFaults) throw new EnoughFaults("enough");
+        if (faults >= limits.parseFaults) throw new EnoughFaults("enough");
       },
     });
     walk(tree, (node) => checkNode(node, 0, to));
   } catch (error) {
     const isEnough = error instanceof EnoughFaults;
-    to.tell(0, isEnough ? "So much of this CSS cannot be read that the rest is not." : noCss);
+    to.report(0, isEnough ? "So much of this CSS cannot be read that the rest is not." : noCss);
   }
 }
 
 const noCss = "CSS cannot be read.";
+const noValue = "This value cannot be read.";
 
-function checkNode(node: CssNode, base: number, to: Tell): void {
+function checkNode(node: CssNode, base: number, to: Reports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
-  if (fault !== undefined) to.tell(offset, fault);
-  // What stands in the brackets of a selector that the parser does not know is left as it is, and
-  // looked at as a value; where a semicolon follows a semicolon there is nothing.
+  if (fault !== undefined) to.report(offset, fault);
+  // The parser leaves the brackets of a selector that it does not know as they are, so they are
+  // checked as a value. A semicolon alone comes of two in a row.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 
-function checkRaw(value: string, base: number, to: Tell): void {
+function checkRaw(value: string, base: number, to: Reports): void {
   try {
     const tree = parse(value, {
       context: "value",
       positions: true,
       onParseError: ({ message, offset }) =>
-        to.add(base + offset, `CSS cannot be read: ${message}.`),
+        to.reportUnread(base + offset, `CSS cannot be read: ${message}.`),
     });
     walk(tree, (node) => {
-      if (node.type === "Raw" && node.value === value) to.add(base, "This value cannot be read.");
+      if (node.type === "Raw" && node.value === value) to.reportUnread(base, noValue);
       else checkNode(node, base, to);
     });
   } catch {
-    to.add(base, "This value cannot be read.");
+    to.reportUnread(base, noValue);
   }
 }
 

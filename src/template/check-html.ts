@@ -1,28 +1,30 @@
 import { Tokenizer, TokenizerMode, type ErrorCodes, type Token } from "parse5";
-import type { Piece, Sink } from "./check-liquid.ts";
-import { bounds } from "./clean-html.ts";
+import type { Piece } from "./check-liquid.ts";
+import type { ReportFault } from "./page-input.ts";
+import { limits } from "./clean-html.ts";
+import { listWords } from "./list-words.ts";
 import { findAttributeFault, findElementFault, findValueFault } from "./html-rules.ts";
 
 /**
- * The HTML of a template as its author wrote it. Liquid is painted over, so that every tag keeps
- * its place; what Liquid makes of it is looked at again when it is rendered.
+ * Checks the HTML of a template as its author wrote it. Liquid is masked, so that every tag keeps
+ * its place; what Liquid makes of it is checked again when it is rendered (`check-rendered.ts`).
  */
 
-/** Stands for what an output will be; no text has this character. */
+/** Stands for what an output will be: a private character, which the texts around it lose. */
 const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} cannot be seen here.";
 
-export function checkHtml(source: string, liquid: readonly Piece[], tell: Sink): void {
-  const painted = paintOver(source, liquid);
-  for (const { index } of painted.matchAll(/<\/?\ue000/g)) {
-    tell(index, "An element's name cannot come from Liquid.");
+export function checkHtml(source: string, liquid: readonly Piece[], report: ReportFault): void {
+  const masked = maskLiquid(source, liquid);
+  for (const { index } of masked.matchAll(/<\/?\ue000/g)) {
+    report(index, "An element's name cannot come from Liquid.");
   }
   const buttons = liquid.filter(({ kind }) => kind === "store_buttons");
   /** What stands inside of a tag or a comment is not seen. */
   const checkButtons = (start = 0, end = 0) => {
     for (const { begin } of buttons) {
-      if (begin > start && begin < end) tell(begin, unseenButtons);
+      if (begin > start && begin < end) report(begin, unseenButtons);
     }
   };
   let elements = 0;
@@ -32,34 +34,36 @@ export function checkHtml(source: string, liquid: readonly Piece[], tell: Sink):
       onStartTag: (tag) => {
         elements += 1;
         const offset = tag.location?.startOffset ?? 0;
-        if (elements === bounds.elements + 1) {
-          tell(offset, `A page has at most ${bounds.elements} elements.`);
+        if (elements === limits.elements + 1) {
+          report(offset, `A page has at most ${limits.elements} elements.`);
         }
-        checkTag(tag, painted, tell);
+        checkTag(tag, masked, report);
         checkButtons(tag.location?.startOffset, tag.location?.endOffset);
         if (rawElements.has(tag.tagName)) tokenizer.state = TokenizerMode.RAWTEXT;
       },
-      onEndTag: () => undefined,
-      onCharacter: () => undefined,
-      onWhitespaceCharacter: () => undefined,
-      onNullCharacter: () => undefined,
+      onEndTag: ignore,
+      onCharacter: ignore,
+      onWhitespaceCharacter: ignore,
+      onNullCharacter: ignore,
       onComment: ({ location }) => checkButtons(location?.startOffset, location?.endOffset),
       onDoctype: ({ location }) =>
-        tell(location?.startOffset ?? 0, "<!doctype> is the page's own."),
-      onEof: () => undefined,
+        report(location?.startOffset ?? 0, "<!doctype> is the page's own."),
+      onEof: ignore,
       onParseError: ({ code, startOffset }) => {
         const fault = faults[code];
-        if (fault !== undefined) tell(startOffset, fault);
+        if (fault !== undefined) report(startOffset, fault);
       },
     },
   );
-  tokenizer.write(painted, true);
+  tokenizer.write(masked, true);
 }
 
-/** What is in them is no HTML. */
-const rawElements = new Set(["script", "style", "textarea", "title", "xmp", "iframe", "noscript"]);
+function ignore(): void {}
 
-/** What a browser would get over, and its author would hardly like. */
+/** What is in them is no HTML. */
+const rawElements = listWords("script style textarea title xmp iframe noscript");
+
+/** What a browser would repair, and hardly as the author meant it. */
 const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
   "eof-in-tag": "The last tag is never closed by >.",
   "eof-in-comment": "The last comment is never closed by -->.",
@@ -67,37 +71,38 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
     "An attribute stands twice in one tag: put the condition into its value instead.",
 };
 
-/** Every piece of Liquid becomes as many other characters; lines stay lines. */
-function paintOver(source: string, liquid: readonly Piece[]): string {
+/** Replaces every piece of Liquid by as many other characters; line ends stay. */
+function maskLiquid(source: string, liquid: readonly Piece[]): string {
   const parts: string[] = [];
   let end = 0;
   for (const piece of liquid) {
-    const paint = piece.kind === "output" ? unknown : " ";
+    const filler = piece.kind === "output" ? unknown : " ";
     parts.push(
       source.slice(end, piece.begin).replaceAll(unknown, " "),
-      source.slice(piece.begin, piece.end).replace(/[^\r\n]/g, paint),
+      source.slice(piece.begin, piece.end).replace(/[^\r\n]/g, filler),
     );
     end = piece.end;
   }
   return parts.join("") + source.slice(end).replaceAll(unknown, " ");
 }
 
-function checkTag({ tagName, attrs, location }: Token.TagToken, painted: string, tell: Sink): void {
+function checkTag(
+  { tagName, attrs, location }: Token.TagToken,
+  masked: string,
+  report: ReportFault,
+): void {
   const start = location?.startOffset ?? 0;
   const fault = tagName.includes(unknown)
     ? "An element's name cannot come from Liquid."
     : findElementFault(tagName);
-  if (fault !== undefined) {
-    tell(start, fault);
-    return;
-  }
+  if (fault !== undefined) return report(start, fault);
   for (const { name, value } of attrs) {
     const { startOffset: offset = start, endOffset = start } = location?.attrs?.[name] ?? {};
-    if (isBare.test(painted.slice(offset, endOffset))) tell(offset, needsQuotes);
+    if (isBare.test(masked.slice(offset, endOffset))) report(offset, needsQuotes);
     const wrong = name.includes(unknown)
       ? "An attribute's name cannot come from Liquid."
       : (findAttributeFault(tagName, name) ?? checkValue(name, value.trim()));
-    if (wrong !== undefined) tell(offset, wrong);
+    if (wrong !== undefined) report(offset, wrong);
   }
 }
 

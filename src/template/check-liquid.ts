@@ -1,18 +1,16 @@
 import { Tokenizer, TypeGuards, type TagToken, type TopLevelToken } from "liquidjs";
-import { explainLiquid } from "./explain-liquid.ts";
-import { engine, readLiquid, tagNames } from "./liquid.ts";
-import { countRounds, listVariables, type Fault } from "./liquid-shape.ts";
-import { findVariableFault } from "./variables.ts";
+import { engine, explainLiquid, readLiquid, tagNames } from "./liquid.ts";
+import { countRounds, listVariables } from "./liquid-shape.ts";
+import type { Fault, ReportFault } from "./page-input.ts";
+import { findVariableFault } from "./liquid-variables.ts";
 
 /**
- * The Liquid of a template, piece by piece, so that each fault is found and none hides another:
- * liquidjs itself ends at the first. What a page may cost is measured here as well, from the
- * source alone: each piece, as often as the loops around it go round.
+ * Checks the Liquid of a template piece by piece, so that each fault is found and none hides
+ * another: liquidjs itself ends at the first. What a page may cost is measured here as well, from
+ * the source alone: each piece, as often as the loops around it go round.
  */
 
-export type Sink = (offset: number, message: string) => void;
-
-/** What is no HTML of the author's: a comment is one piece, from its beginning to its end. */
+/** A part of the source that is no HTML; a comment is one piece, from its beginning to its end. */
 export type Piece = {
   readonly begin: number;
   readonly end: number;
@@ -20,13 +18,13 @@ export type Piece = {
 };
 
 export type Pieces = {
-  /** In the order of the source, none in another. */
-  readonly painted: readonly Piece[];
+  /** In the order of the source; no piece lies in another. */
+  readonly pieces: readonly Piece[];
   /** Whether the whole may be parsed by liquidjs: it is not too much. */
   readonly isReadable: boolean;
 };
 
-const bounds = {
+const limits = {
   pieceLength: 1000,
   depth: 20,
   /** Tags and outputs of one page, each as often as it is carried out. */
@@ -51,49 +49,49 @@ type Block = {
   hasElse: boolean;
 };
 
-type Walk = {
+type LiquidCheck = {
   readonly source: string;
-  readonly tell: Sink;
+  readonly report: ReportFault;
   readonly open: Block[];
   /** Names that the template makes itself. */
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
-  /** It is too much: no further piece is parsed. */
+  /** Whether the page would cost too much: then no further piece is parsed. */
   isOver: boolean;
   hasButtons: boolean;
-  readonly painted: Piece[];
+  readonly pieces: Piece[];
 };
 
-/** Tells every fault, and answers what stands where. */
-export function checkLiquid(source: string, tell: Sink): Pieces {
-  const { tokens, isWhole } = readTokens(source, tell);
-  const walk: Walk = {
+/** Reports every fault, and answers which pieces stand where. */
+export function checkLiquid(source: string, report: ReportFault): Pieces {
+  const { tokens, isWhole } = readTokens(source, report);
+  const check: LiquidCheck = {
     source,
-    tell,
+    report,
     open: [],
     locals: listLocals(tokens),
     steps: 0,
     characters: 0,
     isOver: false,
     hasButtons: false,
-    painted: [],
+    pieces: [],
   };
   for (const token of tokens) {
-    measure(token, walk);
-    checkToken(token, walk);
-    paint(token, walk);
+    measure(token, check);
+    checkToken(token, check);
+    addPiece(token, check);
   }
-  for (const { name, begin } of walk.open) tell(begin, `{% ${name} %} is never closed.`);
-  checkButtons(walk, isWhole);
-  return { painted: walk.painted, isReadable: isWhole && !walk.isOver };
+  for (const { name, begin } of check.open) report(begin, `{% ${name} %} is never closed.`);
+  checkButtons(check, isWhole);
+  return { pieces: check.pieces, isReadable: isWhole && !check.isOver };
 }
 
-function checkButtons(walk: Walk, isWhole: boolean): void {
-  const [first, ...more] = walk.painted.filter(({ kind }) => kind === "store_buttons");
+function checkButtons(check: LiquidCheck, isWhole: boolean): void {
+  const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
   // What could not be read may have had them.
-  if (isWhole && !walk.hasButtons) walk.tell(first?.begin ?? 0, needsButtons);
-  for (const { begin } of more) walk.tell(begin, "{% store_buttons %} stands in a body once.");
+  if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
+  for (const { begin } of more) check.report(begin, "{% store_buttons %} stands in a body once.");
 }
 
 const needsButtons =
@@ -103,25 +101,25 @@ function isTag(token: TopLevelToken): token is TagToken {
   return TypeGuards.isTagToken(token);
 }
 
-function paint(token: TopLevelToken, { open, painted }: Walk): void {
+function addPiece(token: TopLevelToken, { open, pieces }: LiquidCheck): void {
   const { begin, end } = token;
   const isEnd = isTag(token) && token.name === "endcomment";
   const isComment = isEnd || open.at(-1)?.name === "comment";
-  const last = painted.at(-1);
+  const last = pieces.at(-1);
   if (isComment && last?.kind === "comment" && last.end === begin) {
-    painted[painted.length - 1] = { ...last, end };
+    pieces[pieces.length - 1] = { ...last, end };
   } else if (isTag(token)) {
     const kind = token.name === "store_buttons" ? "store_buttons" : "tag";
-    painted.push({ begin, end, kind: isComment ? "comment" : kind });
+    pieces.push({ begin, end, kind: isComment ? "comment" : kind });
   } else if (TypeGuards.isOutputToken(token)) {
-    painted.push({ begin, end, kind: "output" });
+    pieces.push({ begin, end, kind: "output" });
   }
 }
 
 /** The pieces as liquidjs cuts them; behind one that never ends there is nothing more. */
 function readTokens(
   source: string,
-  tell: Sink,
+  report: ReportFault,
 ): { readonly tokens: readonly TopLevelToken[]; readonly isWhole: boolean } {
   const { operators } = engine.options;
   let tokenizer = new Tokenizer(source, operators);
@@ -136,7 +134,7 @@ function readTokens(
       const isOutput = source.startsWith("{{", begin);
       const end = isOutput ? "}}" : "%}";
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
-      tell(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} is never closed by ${end}.` : noName);
+      report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} is never closed by ${end}.` : noName);
     }
     // Behind {% raw %} it would read nothing up to an {% endraw %}.
     const last = tokens.at(-1);
@@ -157,103 +155,97 @@ function listLocals(tokens: readonly TopLevelToken[]): ReadonlySet<string> {
   return new Set([...names, "forloop"]);
 }
 
-function checkToken(token: TopLevelToken, walk: Walk): void {
-  const { open, tell } = walk;
+function checkToken(token: TopLevelToken, check: LiquidCheck): void {
+  const { open, report } = check;
   if (open.at(-1)?.name === "comment" && !(isTag(token) && token.name === "endcomment")) return;
   if (TypeGuards.isHTMLToken(token)) return;
-  if (token.end - token.begin > bounds.pieceLength) {
-    tell(token.begin, `A tag or an output is at most ${bounds.pieceLength} characters long.`);
+  if (token.end - token.begin > limits.pieceLength) {
+    report(token.begin, `A tag or an output is at most ${limits.pieceLength} characters long.`);
   } else if (isTag(token)) {
-    checkTag(token, walk);
+    checkTag(token, check);
   } else {
-    checkPiece(token, walk);
+    checkPiece(token, check);
   }
 }
 
 /** Counts a piece as often as it will be carried out, up to where that is more than a page's. */
-function measure(token: TopLevelToken, walk: Walk): void {
-  if (walk.isOver) return;
-  const rounds = walk.open.reduce((product, block) => product * block.rounds, 1);
-  if (!TypeGuards.isHTMLToken(token)) walk.steps += rounds;
-  walk.characters += rounds * (token.end - token.begin);
-  const fault = findExcess(walk);
+function measure(token: TopLevelToken, check: LiquidCheck): void {
+  if (check.isOver) return;
+  const rounds = check.open.reduce((product, block) => product * block.rounds, 1);
+  if (!TypeGuards.isHTMLToken(token)) check.steps += rounds;
+  check.characters += rounds * (token.end - token.begin);
+  const fault = findExcess(check);
   if (fault === undefined) return;
-  walk.isOver = true;
-  walk.tell(token.begin, fault);
+  check.isOver = true;
+  check.report(token.begin, fault);
 }
 
-function findExcess({ open, steps, characters }: Walk): string | undefined {
-  if (open.length > bounds.depth) return `Blocks stand in each other at most ${bounds.depth} deep.`;
-  if (steps <= bounds.steps && characters <= bounds.characters) return undefined;
-  const most = `${bounds.steps} tags and outputs and ${bounds.characters} characters`;
+function findExcess({ open, steps, characters }: LiquidCheck): string | undefined {
+  if (open.length > limits.depth) return `Blocks stand in each other at most ${limits.depth} deep.`;
+  if (steps <= limits.steps && characters <= limits.characters) return undefined;
+  const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
   return `With all its loops, a page is at most ${most} of template long.`;
 }
 
-function checkTag(token: TagToken, walk: Walk): void {
+function checkTag(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
-  const { open, tell } = walk;
+  const { open, report } = check;
   if (Object.hasOwn(blocks, name)) {
-    const rounds = checkPiece(token, walk);
+    const rounds = checkPiece(token, check);
     open.push({ name, begin, rounds, hasElse: false });
   } else if (name.startsWith("end") && Object.hasOwn(blocks, name.slice(3))) {
-    closeBlock(token, walk);
+    closeBlock(token, check);
   } else if (["else", "elsif", "when"].includes(name)) {
-    checkBranch(token, walk);
+    checkBranch(token, check);
   } else if (name === "break" || name === "continue") {
     const isPlaced = open.some((block) => block.name === "for");
-    if (!isPlaced) tell(begin, `{% ${name} %} has no {% for %} around it.`);
-    checkNoArguments(token, walk);
+    if (!isPlaced) report(begin, `{% ${name} %} has no {% for %} around it.`);
+    checkNoArguments(token, check);
   } else if (name === "store_buttons") {
-    walk.hasButtons ||= open.length === 0;
-    checkNoArguments(token, walk);
-  } else if (tagNames.some((known) => known === name)) {
-    checkPiece(token, walk);
+    check.hasButtons ||= open.length === 0;
+    checkNoArguments(token, check);
+  } else if (tagNames.includes(name)) {
+    checkPiece(token, check);
   } else {
-    tell(begin, describeUnknown(name));
+    report(begin, describeUnknown(name));
   }
 }
 
-function checkBranch(token: TagToken, walk: Walk): void {
+function checkBranch(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
-  const block = walk.open.at(-1);
+  const { open, report } = check;
+  const block = open.at(-1);
   if (block === undefined || blocks[block.name]?.includes(name) !== true) {
-    walk.tell(begin, `{% ${name} %} has no place here.`);
-    return;
+    return report(begin, `{% ${name} %} has no place here.`);
   }
-  if (block.hasElse) walk.tell(begin, `{% ${name} %} stands behind {% else %}, which is the last.`);
-  if (name !== "else") {
-    checkPiece(token, walk);
-    return;
-  }
-  block.hasElse = true;
-  checkNoArguments(token, walk);
+  if (block.hasElse) report(begin, `{% ${name} %} stands behind {% else %}, which is the last.`);
+  block.hasElse ||= name === "else";
+  if (name === "else") checkNoArguments(token, check);
+  else checkPiece(token, check);
 }
 
 function describeUnknown(name: string): string {
   return `There is no tag ${name.slice(0, 50)}: there are ${tagNames.join(", ")}.`;
 }
 
-/** An end closes its own block; those that were left open in between are told. */
-function closeBlock(token: TagToken, walk: Walk): void {
+/** An end closes its own block; those that were left open in between are reported. */
+function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
-  const { open, tell } = walk;
-  checkNoArguments(token, walk);
+  const { open, report } = check;
+  checkNoArguments(token, check);
   const index = open.findLastIndex((block) => `end${block.name}` === name);
-  if (index < 0) {
-    tell(begin, `{% ${name} %} closes nothing that is open here.`);
-    return;
-  }
+  if (index < 0) return report(begin, `{% ${name} %} closes nothing that is open here.`);
   for (const left of open.splice(index).slice(1)) {
-    tell(left.begin, `{% ${left.name} %} is not closed before {% ${name} %}.`);
+    report(left.begin, `{% ${left.name} %} is not closed before {% ${name} %}.`);
   }
 }
 
-function checkNoArguments({ name, args, begin }: TagToken, { tell }: Walk): void {
-  if (args.trim() !== "") tell(begin, `{% ${name} %} takes nothing behind its name.`);
+function checkNoArguments({ name, args, begin }: TagToken, { report }: LiquidCheck): void {
+  if (args.trim() !== "") report(begin, `{% ${name} %} takes nothing behind its name.`);
 }
 
 /** What has to stand around a piece for it to be a template of its own. */
-function frame(token: TopLevelToken): readonly [before: string, after: string] {
+function wrapPiece(token: TopLevelToken): readonly [before: string, after: string] {
   const name = isTag(token) ? token.name : "";
   if (Object.hasOwn(blocks, name)) return ["", `{% end${name} %}`];
   if (name === "elsif") return ["{% if true %}", "{% endif %}"];
@@ -261,15 +253,15 @@ function frame(token: TopLevelToken): readonly [before: string, after: string] {
 }
 
 /** Parses one piece alone; answers how often it would go round, if it is a loop. */
-function checkPiece(token: TopLevelToken, { source, tell, locals, isOver }: Walk): number {
+function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
-  const [before, after] = frame(token);
+  const [before, after] = wrapPiece(token);
   const piece = source.slice(token.begin, token.end);
   const isLoop = isTag(token) && token.name === "for";
   const { faults, rounds } = readPiece(before + piece + after, isLoop, locals);
   for (const { offset, message } of faults) {
     const inside = Math.min(Math.max(offset - before.length, 0), piece.length - 1);
-    tell(token.begin + inside, message);
+    report(token.begin + inside, message);
   }
   return rounds;
 }

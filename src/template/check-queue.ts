@@ -1,24 +1,23 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Does a piece of heavy work when it is its turn. */
+/** Does a piece of heavy work in its turn. */
 export type RunInTurn = <Result>(work: () => Result) => Promise<Result>;
 
-/** How long one page may take where nobody waits but the one who asked for it. */
+/** How long one page may take in a check or a preview, where only its own caller waits for it. */
 export const longestPiece_ms = 100;
 
-export type TurnTiming = {
+type TurnTiming = {
   /** Milliseconds that never jump. */
   readonly monotonic: () => number;
-  /** Leaves the event loop to everybody else for so many milliseconds. */
-  readonly rest?: (milliseconds: number) => Promise<unknown>;
+  readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };
 
 /**
- * Looking a template over takes milliseconds, of a hostile one some ten. One piece is done after
- * the other, and between two of them everybody else has as much time as the first one took:
- * however many come at once, a request waits for hardly more than one.
+ * Checking a template takes milliseconds, a hostile one some tens of them. One piece is done after
+ * the other, and between two of them the event loop is free for as long as the first one took:
+ * however many pieces come at once, another request waits for hardly more than one.
  */
-export function createCheckQueue({ monotonic, rest = setTimeout }: TurnTiming): RunInTurn {
+export function createCheckQueue({ monotonic, sleep = setTimeout }: TurnTiming): RunInTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     let took_ms = 0;
@@ -30,8 +29,8 @@ export function createCheckQueue({ monotonic, rest = setTimeout }: TurnTiming): 
         took_ms = monotonic() - started;
       }
     });
-    const leave = () => rest(took_ms);
-    last = result.then(leave, leave);
+    const pause = () => sleep(took_ms);
+    last = result.then(pause, pause);
     return result;
   };
 }

@@ -2,83 +2,77 @@ import { checkCss } from "./check-css.ts";
 import { checkHtml } from "./check-html.ts";
 import { checkLiquid } from "./check-liquid.ts";
 import type { RunInTurn } from "./check-queue.ts";
-import { createLocator } from "./locate.ts";
-import type { TemplateProblem, TemplateSource } from "./page-input.ts";
-import { samples } from "./samples.ts";
-import { prepareTrial, type Trial } from "./try-out.ts";
+import { prepareRenderedCheck, type CheckRendered } from "./check-rendered.ts";
+import { createLocator } from "./line-and-column.ts";
+import type { Fault, ReportFault, TemplateProblem, TemplateSource } from "./page-input.ts";
+import { samples } from "./sample-links.ts";
 
-/** When it is done, and by whose clock what takes too long is stopped. */
-export type Looking = {
-  readonly take: RunInTurn;
-  readonly monotonic: () => number;
-};
+/** How the work waits for its turn, and the clock by which what takes too long is stopped. */
+export type CheckTiming = { readonly take: RunInTurn; readonly monotonic: () => number };
 
-/** More would help nobody; how many there are is told. */
+/** More would help no author; how many more there are is said. */
 const mostProblems = 50;
 
 /**
  * Everything that is wrong with a template, each with the place where it stands. A body that Liquid
  * can read is rendered for links of every kind as well, because Liquid can make of sound pieces
- * what no page may have. It is done in turns: others have theirs in between.
+ * what no page may have. The work is done in turns, so that other requests are answered in between.
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
-  { take, monotonic }: Looking,
+  { take, monotonic }: CheckTiming,
 ): Promise<readonly TemplateProblem[]> {
-  const ofBody = createFaults("body", body);
-  const ofCss = createFaults("css", css);
+  const ofBody: Faults = new Map();
+  const ofCss: Faults = new Map();
+  const report = reportTo(ofBody);
   // An empty body is no template yet, and asks for nothing.
   if (body !== "") {
-    const { painted, isReadable } = await take(() => checkLiquid(body, ofBody.tell));
-    const trial = isReadable ? await take(() => prepareTrial(body, monotonic)) : undefined;
-    // What is wrong with the whole alone: a piece that cannot be read was told already.
-    if (trial && "message" in trial && ofBody.isEmpty()) ofBody.tell(trial.offset, trial.message);
-    await take(() => checkHtml(body, painted, ofBody.tell));
-    if (trial && "render" in trial) await tryOut(trial, ofBody, take);
+    const { pieces, isReadable } = await take(() => checkLiquid(body, report));
+    const check = isReadable ? await take(() => prepareRenderedCheck(body, monotonic)) : undefined;
+    // What is wrong with the whole alone: a piece that cannot be read was reported already.
+    if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
+    await take(() => checkHtml(body, pieces, report));
+    if (typeof check === "function") await reportRendered(check, ofBody, take);
   }
-  await take(() => checkCss(css, ofCss.tell));
-  return [...ofBody.list(), ...ofCss.list()];
+  await take(() => checkCss(css, reportTo(ofCss)));
+  return [...listProblems("body", body, ofBody), ...listProblems("css", css, ofCss)];
 }
 
-async function tryOut(trial: Trial, faults: Faults, take: RunInTurn): Promise<void> {
+async function reportRendered(
+  check: CheckRendered,
+  faults: Faults,
+  take: RunInTurn,
+): Promise<void> {
+  const report = reportTo(faults);
+  const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
-    for (const { offset, message } of await take(() => trial.render(subject))) {
-      // What stands in the source was told there.
-      if (faults.has(message)) continue;
-      faults.tell(offset, `What Liquid makes of the body cannot be shown: ${message}`);
+    for (const { offset, message } of await take(() => check(subject))) {
+      // What stands in the source was reported there.
+      if (ofSource.has(message)) continue;
+      report(offset, `What Liquid makes of the body cannot be shown: ${message}`);
     }
   }
 }
 
-type Faults = {
-  readonly tell: (offset: number, message: string) => void;
-  readonly has: (message: string) => boolean;
-  readonly isEmpty: () => boolean;
-  readonly list: () => readonly TemplateProblem[];
-};
+/** By place and message, so that each fault is reported once. */
+type Faults = Map<string, Fault>;
 
-/** Each fault is told once, in the order of their places. */
-function createFaults(field: TemplateProblem["field"], source: string): Faults {
-  const found = new Map<string, { readonly offset: number; readonly message: string }>();
-  const messages = new Set<string>();
-  return {
-    tell: (offset, message) => {
-      found.set(`${offset} ${message}`, { offset, message });
-      messages.add(message);
-    },
-    has: (message) => messages.has(message),
-    isEmpty: () => found.size === 0,
-    list: () => {
-      const locate = createLocator(source);
-      const faults = [...found.values()].toSorted((one, other) => one.offset - other.offset);
-      const [next] = faults.slice(mostProblems);
-      const told = faults.slice(0, mostProblems);
-      if (next !== undefined) {
-        const count = faults.length - mostProblems;
-        const message = `And ${count} more problem${count === 1 ? "" : "s"}.`;
-        told.push({ offset: next.offset, message });
-      }
-      return told.map(({ offset, message }) => ({ field, ...locate(offset), message }));
-    },
-  };
+function reportTo(faults: Faults): ReportFault {
+  return (offset, message) => faults.set(`${offset} ${message}`, { offset, message });
+}
+
+function listProblems(
+  field: TemplateProblem["field"],
+  source: string,
+  found: Faults,
+): readonly TemplateProblem[] {
+  const locate = createLocator(source);
+  const faults = [...found.values()].toSorted((one, other) => one.offset - other.offset);
+  const shown = faults.slice(0, mostProblems);
+  const [next, ...others] = faults.slice(mostProblems);
+  if (next !== undefined) {
+    const message = `And ${1 + others.length} more problem${others.length === 0 ? "" : "s"}.`;
+    shown.push({ offset: next.offset, message });
+  }
+  return shown.map(({ offset, message }) => ({ field, ...locate(offset), message }));
 }

@@ -6,6 +6,7 @@ import {
   findValueFault,
   voidElements,
 } from "./html-rules.ts";
+import type { Fault } from "./page-input.ts";
 
 /**
  * What Liquid made, as a browser would read it, and then written anew from the tree: only what the
@@ -18,14 +19,8 @@ export type CleanHtml = {
   readonly hasPictures: boolean;
   /** Whether what was to be put in is in it, and not in a comment or a tag that took it. */
   readonly hasInserted: boolean;
-  /** What was left out. */
-  readonly faults: readonly HtmlFault[];
-};
-
-type HtmlFault = {
-  /** Where it stood in what was read; 0 when places were not asked for. */
-  readonly offset: number;
-  readonly message: string;
+  /** What was left out, and where it stood in what was read: 0 when places were not asked for. */
+  readonly faults: readonly Fault[];
 };
 
 /**
@@ -37,9 +32,9 @@ export const mark = "\udc00";
 
 /**
  * Left to itself, the parser takes minutes and all memory for a page that opens an element again
- * and again (`<p><b id=1></p><p><b id=2></p>…`). With these bounds it is linear.
+ * and again (`<p><b id=1></p><p><b id=2></p>…`). With these limits it is linear.
  */
-export const bounds = {
+export const limits = {
   depth: 64,
   elements: 1500,
   /** Of what is read; escaped and with our own markup, it may be so much longer. */
@@ -47,7 +42,7 @@ export const bounds = {
   written: 256 * 1024,
 } as const;
 
-/** The page is too large or too deep to be looked at. */
+/** The page is too large or too deep to be read in time. */
 export class HtmlTooLarge extends Error {
   override readonly name = "HtmlTooLarge";
   readonly offset: number;
@@ -71,9 +66,9 @@ export function cleanHtml(html: string, inserted: string, hasPlaces = false): Cl
 }
 
 function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
-  if (html.length > bounds.characters) {
-    const message = `The page is longer than ${bounds.characters} characters.`;
-    throw new HtmlTooLarge(message, bounds.characters);
+  if (html.length > limits.characters) {
+    const message = `The page is longer than ${limits.characters} characters.`;
+    throw new HtmlTooLarge(message, limits.characters);
   }
   let depth = 0;
   let elements = 0;
@@ -83,11 +78,11 @@ function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
       depth += 1;
       elements += 1;
       const refuse = (message: string) => new HtmlTooLarge(message, findOffset(element));
-      if (depth > bounds.depth) {
-        throw refuse(`The page has more than ${bounds.depth} elements in each other.`);
+      if (depth > limits.depth) {
+        throw refuse(`The page has more than ${limits.depth} elements in each other.`);
       }
-      if (elements > bounds.elements) {
-        throw refuse(`The page has more than ${bounds.elements} elements.`);
+      if (elements > limits.elements) {
+        throw refuse(`The page has more than ${limits.elements} elements.`);
       }
     },
     onItemPop: () => {
@@ -107,7 +102,7 @@ function findOffset({ sourceCodeLocation: place }: Element, attribute?: string):
 
 type Output = {
   readonly parts: string[];
-  readonly faults: HtmlFault[];
+  readonly faults: Fault[];
   /** Until it is written: it stands in a page once. */
   inserted: string | undefined;
   length: number;
@@ -130,20 +125,17 @@ function write(node: Node, output: Output): void {
 function put(part: string, output: Output): void {
   output.parts.push(part);
   output.length += part.length;
-  if (output.length <= bounds.written) return;
-  throw new HtmlTooLarge(`The page gets longer than ${bounds.written} characters.`, 0);
+  if (output.length <= limits.written) return;
+  throw new HtmlTooLarge(`The page gets longer than ${limits.written} characters.`, 0);
 }
 
 function writeElement(element: Element, output: Output): void {
   const { tagName } = element;
-  const note = (message: string, attribute?: string) => {
+  const report = (message: string, attribute?: string): void => {
     output.faults.push({ offset: findOffset(element, attribute), message });
   };
   const fault = isHtml(element) ? findElementFault(tagName) : "Only HTML is allowed.";
-  if (fault !== undefined) {
-    note(fault);
-    return;
-  }
+  if (fault !== undefined) return report(fault);
   output.hasPictures ||= tagName === "img";
   let tag = `<${tagName}`;
   for (const { name, value } of element.attrs) {
@@ -151,7 +143,7 @@ function writeElement(element: Element, output: Output): void {
     // An empty address is what an unset variable leaves behind, and no fault of the template.
     const wrongValue = findValueFault(name, text);
     const wrong = findAttributeFault(tagName, name) ?? (text === "" ? undefined : wrongValue);
-    if (wrong !== undefined) note(wrong, name);
+    if (wrong !== undefined) report(wrong, name);
     else if (wrongValue === undefined) tag += ` ${name}="${escapeText(text)}"`;
   }
   put(`${tag}>`, output);

@@ -1,16 +1,12 @@
+import { pictureData } from "./html-rules.ts";
+import { listWords } from "./list-words.ts";
+
 /**
  * The CSS that a template may have: at-rules, properties and functions are on a list or they are
  * not there. None of them fetches anything, and pictures come as data.
  */
 
-const atRules = new Set([
-  "media",
-  "supports",
-  "container",
-  "layer",
-  "keyframes",
-  "-webkit-keyframes",
-]);
+const atRules = listWords("media supports container layer keyframes -webkit-keyframes");
 
 const atRuleReasons: Readonly<Record<string, string>> = {
   import: "a page fetches no other sheet",
@@ -19,75 +15,40 @@ const atRuleReasons: Readonly<Record<string, string>> = {
 };
 
 /** Whole families of properties by how they begin, and the rest by name. */
-const families = new RegExp(
+const propertyFamilies = new RegExp(
   `^(?:${[
-    "align",
-    "animation",
-    "background",
-    "border",
-    "break",
-    "column",
-    "contain",
-    "container",
-    "counter",
-    "flex",
-    "font",
-    "grid",
-    "hyphen(?:s|ate)",
-    "inset",
-    "justify",
-    "letter",
-    "line",
-    "list-style",
-    "margin",
-    "mask",
-    "max",
-    "min",
-    "object",
-    "offset",
-    "outline",
-    "overflow",
-    "overscroll",
-    "padding",
-    "page-break",
-    "place",
-    "scroll",
-    "scrollbar",
-    "stroke",
-    "text",
-    "transform",
-    "transition",
-    "word",
+    ...listWords(
+      "align animation background border break column contain container counter flex font grid",
+      "hyphen(?:s|ate) inset justify letter line list-style margin mask max min object offset",
+      "outline overflow overscroll padding page-break place scroll scrollbar stroke text",
+      "transform transition word",
+    ),
   ].join("|")})(?:-[a-z-]+)?$`,
 );
 
-const properties = new Set(
-  [
-    "accent-color all appearance aspect-ratio backdrop-filter backface-visibility block-size",
-    "box-orient osx-font-smoothing tap-highlight-color touch-callout",
-    "bottom box-decoration-break box-shadow box-sizing caption-side caret-color clear clip",
-    "clip-path color color-scheme columns content content-visibility cursor direction display",
-    "empty-cells fill fill-opacity fill-rule filter",
-    "float forced-color-adjust gap height hyphens image-rendering initial-letter inline-size",
-    "isolation left mix-blend-mode opacity order orphans perspective perspective-origin",
-    "pointer-events position print-color-adjust quotes resize right rotate row-gap scale",
-    "shape-image-threshold shape-margin shape-outside tab-size table-layout top touch-action",
-    "translate unicode-bidi user-select vertical-align visibility white-space widows width",
-    "will-change writing-mode z-index zoom",
-  ].flatMap((line) => line.split(" ")),
+const properties = listWords(
+  "accent-color all appearance aspect-ratio backdrop-filter backface-visibility block-size",
+  "box-orient osx-font-smoothing tap-highlight-color touch-callout",
+  "bottom box-decoration-break box-shadow box-sizing caption-side caret-color clear clip",
+  "clip-path color color-scheme columns content content-visibility cursor direction display",
+  "empty-cells fill fill-opacity fill-rule filter",
+  "float forced-color-adjust gap height hyphens image-rendering initial-letter inline-size",
+  "isolation left mix-blend-mode opacity order orphans perspective perspective-origin",
+  "pointer-events position print-color-adjust quotes resize right rotate row-gap scale",
+  "shape-image-threshold shape-margin shape-outside tab-size table-layout top touch-action",
+  "translate unicode-bidi user-select vertical-align visibility white-space widows width",
+  "will-change writing-mode z-index zoom",
 );
 
-const functions = new Set(
-  [
-    "abs acos asin atan atan2 attr blur brightness calc circle clamp color color-mix",
-    "conic-gradient contrast cos counter counters cubic-bezier drop-shadow ellipse env exp",
-    "fit-content grayscale hsl hsla hue-rotate hwb hypot inset invert lab lch light-dark linear",
-    "linear-gradient log matrix matrix3d max min minmax mod oklab oklch opacity path perspective",
-    "polygon pow radial-gradient rect rem repeat repeating-conic-gradient",
-    "repeating-linear-gradient repeating-radial-gradient rgb rgba rotate rotate3d rotatex rotatey",
-    "rotatez round saturate scale scale3d scalex scaley scalez sepia sign sin skew skewx skewy",
-    "sqrt steps tan translate translate3d translatex translatey translatez var xywh",
-  ].flatMap((line) => line.split(" ")),
+const functions = listWords(
+  "abs acos asin atan atan2 attr blur brightness calc circle clamp color color-mix",
+  "conic-gradient contrast cos counter counters cubic-bezier drop-shadow ellipse env exp",
+  "fit-content grayscale hsl hsla hue-rotate hwb hypot inset invert lab lch light-dark linear",
+  "linear-gradient log matrix matrix3d max min minmax mod oklab oklch opacity path perspective",
+  "polygon pow radial-gradient rect rem repeat repeating-conic-gradient",
+  "repeating-linear-gradient repeating-radial-gradient rgb rgba rotate rotate3d rotatex rotatey",
+  "rotatez round saturate scale scale3d scalex scaley scalez sepia sign sin skew skewx skewy",
+  "sqrt steps tan translate translate3d translatex translatey translatez var xywh",
 );
 
 export function findAtRuleFault(name: string): string | undefined {
@@ -101,7 +62,7 @@ export function findPropertyFault(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (/^--[\w-]+$/.test(lower)) return undefined;
   const plain = lower.replace(/^-(?:webkit|moz)-/, "");
-  const isKnown = families.test(plain) || properties.has(plain);
+  const isKnown = propertyFamilies.test(plain) || properties.has(plain);
   return isKnown ? undefined : `The property ${show(name)} is not allowed.`;
 }
 
@@ -111,8 +72,9 @@ export function findFunctionFault(name: string): string | undefined {
 }
 
 export function findAddressFault(address: string): string | undefined {
-  const isPicture = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(address);
-  return isPicture ? undefined : "url() can only hold a data: address of a picture.";
+  return pictureData.test(address)
+    ? undefined
+    : "url() can only hold a data: address of a picture.";
 }
 
 function show(name: string): string {

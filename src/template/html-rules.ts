@@ -1,85 +1,80 @@
+import { listWords } from "./list-words.ts";
+
 /**
  * The HTML that a template may have. Elements and attributes are on a list or they are not there:
  * what a list forgets is missing, and never harmful.
  */
 
-const elements = new Set(
-  [
-    "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
-    "details dfn div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 header hgroup hr i img",
-    "ins kbd li main mark menu nav ol p pre q rp rt ruby s samp section small span strong",
-    "sub summary sup table tbody td tfoot th thead time tr u ul var wbr",
-  ].flatMap((line) => line.split(" ")),
+const elements = listWords(
+  "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
+  "details dfn div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 header hgroup hr i img",
+  "ins kbd li main mark menu nav ol p pre q rp rt ruby s samp section small span strong",
+  "sub summary sup table tbody td tfoot th thead time tr u ul var wbr",
 );
 
 /** They have no content, and no end tag. */
-export const voidElements: ReadonlySet<string> = new Set(["br", "col", "hr", "img", "wbr"]);
+export const voidElements = listWords("br col hr img wbr");
 
 /** On every element; `aria-` and `data-` have no end. */
-const everywhere = new Set(["class", "id", "title", "lang", "dir", "role", "hidden", "translate"]);
+const globalAttributes = listWords("id title lang dir role hidden translate class");
 
-const own: Readonly<Record<string, readonly string[]>> = {
-  a: ["href", "target", "rel"],
-  blockquote: ["cite"],
-  col: ["span"],
-  colgroup: ["span"],
-  del: ["datetime"],
-  details: ["open", "name"],
-  img: ["src", "alt", "width", "height", "loading", "decoding"],
-  ins: ["datetime"],
-  li: ["value"],
-  ol: ["start", "type", "reversed"],
-  q: ["cite"],
-  td: ["colspan", "rowspan", "headers"],
-  th: ["colspan", "rowspan", "headers", "scope", "abbr"],
-  time: ["datetime"],
-};
+const ownAttributes = new Map<string, readonly string[]>(
+  Object.entries({
+    a: ["href", "target", "rel"],
+    blockquote: ["cite"],
+    col: ["span"],
+    colgroup: ["span"],
+    del: ["datetime"],
+    details: ["open", "name"],
+    img: ["src", "alt", "width", "height", "loading", "decoding"],
+    ins: ["datetime"],
+    li: ["value"],
+    ol: ["start", "type", "reversed"],
+    q: ["cite"],
+    td: ["colspan", "rowspan", "headers"],
+    th: ["colspan", "rowspan", "headers", "scope", "abbr"],
+    time: ["datetime"],
+  }),
+);
 
-/** Why what is asked for most is not there. */
-const elementReasons: Readonly<Record<string, string>> = {
-  script: "a page runs no scripts",
-  style: "put it into css",
-  link: "a page fetches nothing; put styles into css",
-  base: "addresses are written whole",
-  meta: "the page's head is made from the link",
-  title: "the page's head is made from the link",
-  html: "the body alone is the template's",
-  head: "the body alone is the template's",
-  body: "the body alone is the template's",
-  iframe: "a page shows no other page",
-  frame: "a page shows no other page",
-  object: "a page shows no other page",
-  embed: "a page shows no other page",
-  form: "a page takes no input",
-  input: "a page takes no input",
-  textarea: "a page takes no input",
-  select: "a page takes no input",
-  button: "a page takes no input; use <a>",
-  svg: 'use <img src="data:image/svg+xml,…">',
-  source: "use one <img>",
-  video: "a page plays nothing",
-  audio: "a page plays nothing",
-};
+/** Why the elements that authors ask for most are not allowed. */
+const elementReasons = new Map(
+  Object.entries({
+    script: "a page runs no scripts",
+    style: "put it into css",
+    link: "a page fetches nothing; put styles into css",
+    base: "addresses are written whole",
+    "meta title": "the page's head is made from the link",
+    "html head body": "the body alone is the template's",
+    "iframe frame object embed": "a page shows no other page",
+    "form input textarea select": "a page takes no input",
+    button: "a page takes no input; use <a>",
+    svg: 'use <img src="data:image/svg+xml,…">',
+    source: "use one <img>",
+    "video audio": "a page plays nothing",
+  }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
+);
 
 /** What is wrong with an element, as a sentence, or undefined. */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
-  const reason = Object.hasOwn(elementReasons, name) ? elementReasons[name] : undefined;
+  const reason = elementReasons.get(name);
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
 /** What is wrong with an attribute's being there at all, as a sentence, or undefined. */
 export function findAttributeFault(element: string, name: string): string | undefined {
-  if (everywhere.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
-  if (Object.hasOwn(own, element) && own[element]?.includes(name) === true) return undefined;
+  if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
+  if (ownAttributes.get(element)?.includes(name) === true) return undefined;
   if (name === "style") return "style=… is not allowed: put it into css.";
   if (name.startsWith("on")) return "Event attributes are not allowed: a page runs no scripts.";
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `The attribute ${name}` : "This attribute";
   return `${shown} is not allowed on <${element}>.`;
 }
 
-const pictures = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
+/** A picture that is written out in its address. */
+export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
 /** What is wrong with an attribute's value, as a sentence, or undefined. */
 export function findValueFault(name: string, value: string): string | undefined {
@@ -103,7 +98,7 @@ export function findValueFault(name: string, value: string): string | undefined 
 
 /** The picture of a page: nothing else of it is ever fetched. */
 function isPicture(value: string): boolean {
-  return pictures.test(value) || (/^https:/i.test(value) && isWebAddress(value));
+  return pictureData.test(value) || (/^https:/i.test(value) && isWebAddress(value));
 }
 
 export function isWebAddress(value: string): boolean {

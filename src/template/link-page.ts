@@ -5,9 +5,9 @@ import { parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import { renderHead } from "./page-head.ts";
 import type { PageButton, PageSubject, TemplateSource } from "./page-input.ts";
 import { pageStyle } from "./page-style.ts";
-import { starter } from "./starter.ts";
+import { starter } from "./starter-template.ts";
 import { renderButtons } from "./store-buttons.ts";
-import { buildVariables } from "./variables.ts";
+import { buildVariables } from "./liquid-variables.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 
@@ -18,10 +18,7 @@ export type { TemplateSource } from "./page-input.ts";
  */
 
 /** A template that was parsed once, to be rendered often. */
-export type CompiledTemplate = {
-  readonly templates: Template[];
-  readonly css: string;
-};
+export type CompiledTemplate = { readonly templates: Template[]; readonly css: string };
 
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
@@ -52,12 +49,7 @@ export function compileTemplate({ body, css }: TemplateSource): CompiledTemplate
   return { templates: parseLiquid(body), css };
 }
 
-let starting: CompiledTemplate | undefined;
-
-function readStarter(): CompiledTemplate {
-  starting ??= compileTemplate(starter);
-  return starting;
-}
+let compiledStarter: CompiledTemplate | undefined;
 
 export function renderLinkPage(input: PageInput): LinkPage {
   const { nonce, platform, forPreview = false } = input;
@@ -71,12 +63,12 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const html =
     `<!doctype html>\n<html lang="en"><head>${head}</head>` +
     `<body class="${platform}">${body}</body></html>\n`;
-  const frame = forPreview ? "sandbox allow-popups" : "frame-ancestors 'none'";
+  const framing = forPreview ? "sandbox allow-popups" : "frame-ancestors 'none'";
   return {
     html,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `${policy}; ${frame}`,
+      "content-security-policy": `${policy}; ${framing}`,
       "referrer-policy": "no-referrer",
       "x-content-type-options": "nosniff",
       "x-robots-tag": "noindex",
@@ -84,16 +76,13 @@ export function renderLinkPage(input: PageInput): LinkPage {
   };
 }
 
-type Body = {
-  readonly css: string;
-  readonly body: string;
-  readonly hasPictures: boolean;
-};
+type Body = { readonly css: string; readonly body: string; readonly hasPictures: boolean };
 
 /** A page is never missing: one that cannot be made from its template has the default design. */
 function renderTemplate(input: PageInput): Body {
   const buttons = renderButtons(input.buttons);
-  for (const template of [input.template, readStarter()]) {
+  compiledStarter ??= compileTemplate(starter);
+  for (const template of [input.template, compiledStarter]) {
     const body = template && tryRender(template, input, buttons);
     if (body !== undefined) return body;
   }
@@ -108,10 +97,10 @@ function tryRender(
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, buttons);
-    // Nobody gets on from a page without its buttons.
+    // A page without its buttons leads nowhere.
     return hasInserted ? { css, body, hasPictures } : undefined;
   } catch {
-    // Whatever it is, it is the template's: nothing else has a part in it.
+    // Nothing but the template can be at fault here.
     return undefined;
   }
 }

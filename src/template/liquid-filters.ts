@@ -1,4 +1,5 @@
 import type { FilterImplOptions } from "liquidjs";
+import { listWords } from "./list-words.ts";
 
 /**
  * The filters of a template. They are our own: each takes and gives short texts, so that no chain
@@ -10,23 +11,24 @@ const longestText = 8192;
 /** No list has more items. */
 export const longestList = 50;
 
-export type Spend = (work: number) => void;
+/** Adds to what a page costs, and throws where that is too much. */
+export type AddCost = (cost: number) => void;
 
 type Value = unknown;
 type Handler = (value: Value, ...args: readonly Value[]) => Value;
 
-/** As filters, and each use of one is paid for by the length of what it takes and makes. */
+/** The filters for liquidjs; each use costs by the length of what the filter takes and makes. */
 export function listFilters(
-  readSpend: (context: object) => Spend,
+  readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]): [string, FilterImplOptions] => [
       name,
       function (value: Value, ...args: Value[]) {
-        const spend = readSpend(this.context);
-        if (searching.has(name)) spend(measureSearch(value, args[0]));
+        const addCost = readAddCost(this.context);
+        if (searching.has(name)) addCost(measureSearch(value, args[0]));
         const result = handle(value, ...args);
-        spend(1 + measure([value, ...args, result]) / 64);
+        addCost(1 + measure([value, ...args, result]) / 64);
         return result;
       },
     ]),
@@ -63,13 +65,7 @@ export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
 }
 
-const searching: ReadonlySet<string> = new Set([
-  "remove",
-  "remove_first",
-  "replace",
-  "replace_first",
-  "split",
-]);
+const searching = listWords("remove remove_first replace replace_first split");
 
 function readNumber(value: Value): number {
   const number = Number(typeof value === "string" ? value.trim() : value);
@@ -181,5 +177,4 @@ const handlers: Readonly<Record<string, Handler>> = {
   }),
 };
 
-/** For whoever asks which there are. */
 export const filterNames: readonly string[] = Object.keys(handlers);

@@ -1,12 +1,11 @@
 import { Filter, TypeGuards, type Template } from "liquidjs";
 import { filterNames, longestList } from "./liquid-filters.ts";
+import type { Fault, ReportFault } from "./page-input.ts";
 
 /**
  * What liquidjs would parse, and no template may have: found in what it parsed, because it says
  * nothing of it. Whatever passes here takes time by its length alone.
  */
-
-export type Fault = { readonly offset: number; readonly message: string };
 
 /** The largest number of a range. */
 const longestRange = 1000;
@@ -14,15 +13,15 @@ const longestRange = 1000;
 /** Everything that is wrong with the shape of a parsed template. */
 export function findShapeFaults(templates: readonly Template[]): readonly Fault[] {
   const faults: Fault[] = [];
-  const tell = (offset: number, message: string) => faults.push({ offset, message });
+  const report = (offset: number, message: string) => faults.push({ offset, message });
   const looped = new Set<object>();
   visitParts(templates, (part) => {
     const range = readLoopedRange(part);
     if (range !== undefined) looped.add(range);
-    if (TypeGuards.isRangeToken(part)) checkRange(part, looped, tell);
-    if (TypeGuards.isPropertyAccessToken(part)) checkRoot(part, tell);
-    if (part instanceof Filter) checkFilter(part.name, part, tell);
-    if ("postfix" in part && Array.isArray(part.postfix)) checkOperands(part.postfix, tell);
+    if (TypeGuards.isRangeToken(part)) checkRange(part, looped, report);
+    if (TypeGuards.isPropertyAccessToken(part)) checkRoot(part, report);
+    if (part instanceof Filter) checkFilter(part.name, part, report);
+    if ("postfix" in part && Array.isArray(part.postfix)) checkOperands(part.postfix, report);
   });
   return faults;
 }
@@ -41,7 +40,7 @@ type Variable = { readonly offset: number; readonly segments: readonly unknown[]
 
 /**
  * Every variable that is named, with what its name is made of; what is worked out is no text.
- * liquidjs can tell them as well, and takes seconds for a thousand.
+ * liquidjs can list them as well, but takes seconds for a thousand.
  */
 export function listVariables(templates: readonly Template[]): readonly Variable[] {
   const found: Variable[] = [];
@@ -57,7 +56,7 @@ export function listVariables(templates: readonly Template[]): readonly Variable
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // The parts of a parsed template hold one another and nothing of anybody else's.
+    // The parts of a parsed template hold one another and nothing else.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
@@ -66,7 +65,6 @@ export function visitParts(value: object, visit: (part: object) => void): void {
 /** Where a part came from: what was read there stands in the part itself. */
 const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"]);
 
-type Tell = (offset: number, message: string) => void;
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
 /** The range that a `for` goes over: it meets its own part before the range in it. */
@@ -76,23 +74,20 @@ function readLoopedRange(part: object): Range | undefined {
 }
 
 /**
- * liquidjs makes a list of every range. In an operand that costs much and is told nowhere, in a
+ * liquidjs makes a list of every range. In an operand that costs much and counts nowhere, in a
  * variable it is longer than any other list, and beyond 2^53, where adding one changes nothing, it
  * would be filled until the memory ends.
  */
-function checkRange(range: Range, looped: ReadonlySet<object>, tell: Tell): void {
+function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFault): void {
   const isSmall = [range.lhs, range.rhs].every((bound) => {
     if (!TypeGuards.isNumberToken(bound)) return false;
     return Number.isInteger(bound.content) && Math.abs(bound.content) <= longestRange;
   });
-  if (!looped.has(range)) tell(range.begin, "A range stands in {% for … in (1..3) %} alone.");
-  else if (!isSmall) {
-    tell(
-      range.begin,
-      `A range goes from one whole number to another, none beyond ${longestRange}.`,
-    );
-  }
+  if (!looped.has(range)) report(range.begin, "A range stands in {% for … in (1..3) %} alone.");
+  else if (!isSmall) report(range.begin, rangeBounds);
 }
+
+const rangeBounds = `A range goes from one whole number to another, none beyond ${longestRange}.`;
 
 function readLength({ lhs, rhs }: Range): number {
   if (!TypeGuards.isNumberToken(lhs) || !TypeGuards.isNumberToken(rhs)) return longestRange * 2;
@@ -106,21 +101,21 @@ type Access = {
 };
 
 /** A name that is worked out is looked for in every scope, and may be as long as any list. */
-function checkRoot({ variable, props, begin }: Access, tell: Tell): void {
+function checkRoot({ variable, props, begin }: Access, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
-  if (!isNamed) tell(begin, "A variable begins with its name.");
+  if (!isNamed) report(begin, "A variable begins with its name.");
 }
 
-function checkFilter(name: string, filter: object, tell: Tell): void {
+function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
   // The escaping that liquidjs adds to every output stands nowhere.
   if (!hasPlace(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
-  tell(token.begin, `There is no filter ${name}: there are ${filterNames.join(", ")}.`);
+  report(token.begin, `There is no filter ${name}: there are ${filterNames.join(", ")}.`);
 }
 
 /** Of `a b` liquidjs takes the first and forgets the rest. */
-function checkOperands(postfix: readonly unknown[], tell: Tell): void {
+function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   let values = 0;
   for (const token of postfix) {
     const isOperator = TypeGuards.isOperatorToken(token);
@@ -131,7 +126,7 @@ function checkOperands(postfix: readonly unknown[], tell: Tell): void {
       const message = isOperator
         ? `The operator ${token.operator} needs a value on each side.`
         : "Two values stand beside each other without an operator.";
-      tell(token.begin, message);
+      report(token.begin, message);
       return;
     }
   }

@@ -1,10 +1,10 @@
 import { escapeText } from "../text/escape-html.ts";
 import { isWebAddress } from "./html-rules.ts";
-import type { PageSubject } from "./page-input.ts";
+import type { PageIosApp, PageSubject } from "./page-input.ts";
 
 /**
- * What others read of a page: those who share it (Open Graph, Twitter), iOS (the Smart App Banner
- * and the App Clip card), and whoever opens apps from it (App Links).
+ * What programs read of a page: those that show a shared link (Open Graph, Twitter), iOS (the
+ * Smart App Banner and the App Clip card), and those that open apps from it (App Links).
  */
 export function renderHead(subject: PageSubject): string {
   const title = readTitle(subject);
@@ -29,9 +29,9 @@ function isFilled(text: string | null): text is string {
 }
 
 function describeSharing({ link, project }: PageSubject, title: string): readonly string[] {
-  const { social_description: description, social_image_url } = link;
-  const image = isFilled(social_image_url) && isWebAddress(social_image_url) && social_image_url;
-  const text = isFilled(description) ? description : undefined;
+  const { social_description: description, social_image_url: address } = link;
+  const image = isFilled(address) && isWebAddress(address) ? address : null;
+  const text = isFilled(description) ? description : null;
   return [
     tag("name", "description", text),
     `<link rel="canonical" href="${escapeText(link.address)}">`,
@@ -40,47 +40,41 @@ function describeSharing({ link, project }: PageSubject, title: string): readonl
     tag("property", "og:title", title),
     tag("property", "og:description", text),
     tag("property", "og:url", link.address),
-    tag("property", "og:image", image === false ? undefined : image),
-    tag("name", "twitter:card", image === false ? "summary" : "summary_large_image"),
+    tag("property", "og:image", image),
+    tag("name", "twitter:card", image === null ? "summary" : "summary_large_image"),
     tag("name", "twitter:title", title),
     tag("name", "twitter:description", text),
-    tag("name", "twitter:image", image === false ? undefined : image),
+    tag("name", "twitter:image", image),
   ];
 }
 
 function describeApps({ link, apps: { ios, android } }: PageSubject): readonly string[] {
-  const iosId = ios?.app_store_id ?? undefined;
-  return [
-    ...(ios === undefined
-      ? []
-      : [
-          tag("name", "apple-itunes-app", describeBanner(link.address, ios)),
-          tag("property", "al:ios:url", addressIn(link.address, ios.custom_scheme)),
-          tag("property", "al:ios:app_store_id", iosId),
-          tag("property", "al:ios:app_name", ios.name ?? undefined),
-        ]),
-    ...(android === undefined
-      ? []
-      : [
-          tag("property", "al:android:url", addressIn(link.address, android.custom_scheme)),
-          tag("property", "al:android:package", android.package_name),
-          tag("property", "al:android:app_name", android.name ?? undefined),
-        ]),
-    tag("property", "al:web:url", link.address),
+  const { address } = link;
+  const ofIos = ios && [
+    tag("name", "apple-itunes-app", describeBanner(address, ios)),
+    tag("property", "al:ios:url", addressIn(address, ios.custom_scheme)),
+    tag("property", "al:ios:app_store_id", ios.app_store_id),
+    tag("property", "al:ios:app_name", ios.name),
   ];
+  const ofAndroid = android && [
+    tag("property", "al:android:url", addressIn(address, android.custom_scheme)),
+    tag("property", "al:android:package", android.package_name),
+    tag("property", "al:android:app_name", android.name),
+  ];
+  return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", address)];
 }
 
-/** Its parts are told apart by commas, so that none may have one. */
+/** Commas separate its parts, so that no part may have one. */
 function describeBanner(
   address: string,
-  { app_store_id, clip_bundle_id }: NonNullable<PageSubject["apps"]["ios"]>,
-): string | undefined {
+  { app_store_id, clip_bundle_id }: PageIosApp,
+): string | null {
   const parts = [
     isFilled(app_store_id) ? `app-id=${app_store_id}` : "",
     isFilled(clip_bundle_id) ? `app-clip-bundle-id=${clip_bundle_id}` : "",
     isFilled(clip_bundle_id) ? "app-clip-display=card" : "",
   ].filter(isFilled);
-  if (parts.length === 0) return undefined;
+  if (parts.length === 0) return null;
   return [...parts, `app-argument=${address.replaceAll(",", "%2C")}`].join(", ");
 }
 
@@ -90,7 +84,7 @@ function addressIn(address: string, scheme: string | null): string {
   return address.replace(/^https?:\/\/[^/]*\/?/i, `${scheme}://`);
 }
 
-function tag(kind: "name" | "property", name: string, content: string | undefined): string {
-  if (content === undefined) return "";
+function tag(kind: "name" | "property", name: string, content: string | null): string {
+  if (content === null) return "";
   return `<meta ${kind}="${name}" content="${escapeText(content)}">`;
 }

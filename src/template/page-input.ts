@@ -11,44 +11,39 @@ export type PageLink = {
   readonly address: string;
 };
 
-type PageApps = {
-  readonly ios?: PageIosApp | undefined;
-  readonly android?: PageAndroidApp | undefined;
-};
+type PageApp = { readonly name: string | null; readonly custom_scheme: string | null };
 
-type PageIosApp = {
-  readonly name: string | null;
+export type PageIosApp = PageApp & {
   readonly bundle_id: string;
   readonly app_store_id: string | null;
   readonly clip_bundle_id: string | null;
-  readonly custom_scheme: string | null;
   readonly team_id: string;
 };
 
-type PageAndroidApp = {
-  readonly name: string | null;
-  readonly package_name: string;
-  readonly custom_scheme: string | null;
-};
-
-/** One way on from the page. Whoever asks for the page decides where each leads. */
+/** A button of the page; the caller decides which there are and where each leads. */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
   readonly label: string;
   readonly href: string;
 };
 
-type PagePlatform = "ios" | "android" | "desktop";
-
 /** What the page tells of, and what Liquid can name. */
 export type PageSubject = {
   readonly link: PageLink;
-  readonly apps: PageApps;
+  readonly apps: {
+    readonly ios?: PageIosApp | undefined;
+    readonly android?: (PageApp & { readonly package_name: string }) | undefined;
+  };
   readonly project: { readonly name: string };
-  readonly platform: PagePlatform;
+  readonly platform: "ios" | "android" | "desktop";
 };
 
 export type TemplateSource = { readonly body: string; readonly css: string };
+
+/** What is wrong at an offset of a body or a stylesheet. */
+export type Fault = { readonly offset: number; readonly message: string };
+
+export type ReportFault = (offset: number, message: string) => void;
 
 export type TemplateProblem = {
   readonly field: "body" | "css";

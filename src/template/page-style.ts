@@ -1,6 +1,6 @@
 /**
- * The look of what is ours on every page. Each selector is in `:where`, so that whatever a
- * template says of the same element wins.
+ * The style of our own markup on every page. Each selector is in `:where`, so that a template's
+ * rule for the same element wins.
  */
 export const pageStyle = `
 :where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}

@@ -2,8 +2,8 @@ import { escapeText } from "../text/escape-html.ts";
 import type { PageButton } from "./page-input.ts";
 
 /**
- * The ways on from a page, as `{% store_buttons %}` puts them there: ours, whatever is around them.
- * A template may give them another look by their classes.
+ * The buttons that `{% store_buttons %}` puts into a page. Their markup is ours in every template,
+ * which may style them by their classes.
  */
 export function renderButtons(buttons: readonly PageButton[]): string {
   if (buttons.length === 0) return "";
@@ -18,10 +18,7 @@ function renderButton({ kind, label, href }: PageButton, index: number): string 
   return `<a class="${classes}" href="${escapeText(href)}">${icons[kind]}${text}</a>`;
 }
 
-/**
- * The caller decided where a button leads. What is not written as an address is, or would run code
- * in the page, is nothing that it could have meant.
- */
+/** The last check of where a button leads: an address, and none that runs code in the page. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];
@@ -37,6 +34,6 @@ const icons: Readonly<Record<PageButton["kind"], string>> = {
 
 function draw(path: string): string {
   const stroke = 'stroke="currentColor" stroke-width="2" stroke-linecap="round"';
-  const frame = `<svg viewBox="0 0 24 24" width="20" height="20" fill="none" ${stroke}`;
-  return `${frame} stroke-linejoin="round" aria-hidden="true"><path d="${path}"/></svg>`;
+  const svg = `<svg viewBox="0 0 24 24" width="20" height="20" fill="none" ${stroke}`;
+  return `${svg} stroke-linejoin="round" aria-hidden="true"><path d="${path}"/></svg>`;
 }

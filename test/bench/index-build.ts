@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { startIndex, wholeIndex } from "../../src/store/contains.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { readTally } from "../../src/store/tallies.ts";
 import { createQuestions } from "./creates.ts";
 import type { Ground } from "./ground.ts";
@@ -24,7 +24,7 @@ export async function measureIndexBuild(waypost: Server, ground: Ground): Promis
   const read = { path: `/api/v1/links/${id}`, token: large.keys[0] ?? "" };
   const done = new AbortController();
   const started = performance.now();
-  await store.write((db) => startIndex({ db, projectId }));
+  await store.write((db) => createIndex({ db, projectId }));
   const reads = watchAnswers(waypost, { next: () => read, every_ms: 5, until: done.signal });
   const writes = watchAnswers(waypost, {
     next: createQuestions(large),

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { checkTemplate } from "../../src/template/check-template.ts";
-import { starter } from "../../src/template/starter.ts";
+import { starter } from "../../src/template/starter-template.ts";
 import { bombs } from "../template/bombs.ts";
 import { prepareGround, type Ground } from "./ground.ts";
 import { ask, startServer, type Question, type Server } from "./http.ts";

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
-import type { RowEnd } from "../../src/state/journal.ts";
-import { lease_ms, type Run } from "../../src/state/leases.ts";
+import type { RowEnd } from "../../src/state/job-journal.ts";
+import { lease_ms, type Run } from "../../src/state/job-leases.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
@@ -78,7 +78,7 @@ describe("a job has one runner", () => {
     await state.jobs.take(first);
     for (let beat = 0; beat < 5; beat += 1) {
       now += lease_ms - 1;
-      expect(await state.jobs.keep(first)).toBe(true);
+      expect(await state.jobs.renew(first)).toBe(true);
       expect(await other.jobs.take(second)).toBe(false);
     }
     // To note a row is a sign of life as well.
@@ -93,7 +93,7 @@ describe("a job has one runner", () => {
     await state.jobs.take(first);
     now -= 60 * 60_000;
     expect(await other.jobs.take(second)).toBe(true);
-    expect(await state.jobs.keep(first)).toBe(false);
+    expect(await state.jobs.renew(first)).toBe(false);
   });
 
   test("and rests where that one was not heard of for too long", async () => {
@@ -112,14 +112,14 @@ describe("a runner that lost its lease", () => {
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
     now += lease_ms;
     await other.jobs.take(second);
-    expect(await state.jobs.keep(first)).toBe(false);
+    expect(await state.jobs.renew(first)).toBe(false);
     expect(await state.jobs.noteSent(first, 1)).toBe(false);
     await state.jobs.noteEnd(first, 0, { status: "rejected", message: "too late" });
     await state.jobs.noteEnd(first, 2, done);
     await state.jobs.release(first, "done");
     expect(await listStatuses(other.jobs, job)).toEqual(["sent", null, null]);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running", counts: { left: 3 } });
-    expect(await other.jobs.keep(second)).toBe(true);
+    expect(await other.jobs.renew(second)).toBe(true);
   });
 
   test("goes on where nobody else has come", async () => {
@@ -139,7 +139,7 @@ describe("a cancelled job", () => {
     await state.jobs.noteSent(first, 0);
     await other.jobs.cancel(job.id);
     expect(await state.jobs.noteSent(first, 1)).toBe(false);
-    expect(await state.jobs.keep(first)).toBe(false);
+    expect(await state.jobs.renew(first)).toBe(false);
     await state.jobs.noteEnd(first, 0, done);
     await state.jobs.release(first, "interrupted");
     expect(await other.jobs.find(job.id)).toMatchObject({

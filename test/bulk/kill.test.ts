@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { links, type Link } from "../../src/contract/links.ts";
 import type { Job } from "../../src/state/jobs.ts";
-import { lease_ms } from "../../src/state/leases.ts";
+import { lease_ms } from "../../src/state/job-leases.ts";
 import type { Plan } from "../../src/state/plans.ts";
 import { createFolder } from "../support/command.ts";
 import { listNamed, readPages, type Named } from "../support/job-site.ts";

@@ -34,7 +34,8 @@ function open(): Promise<State> {
 
 const hour_ms = 60 * 60_000;
 
-const take = ({ turns }: State, key = "key", kind = "write") => turns.take(key, kind, 100);
+const take = ({ jobSpacing }: State, key = "key", kind = "write") =>
+  jobSpacing.take(key, kind, 100);
 const queue = ({ budgetsSpent }: State, key = "key") => budgetsSpent.queue(key, "link_writes");
 
 describe("turns", () => {
@@ -82,14 +83,14 @@ describe("turns", () => {
 describe("places in a budget", () => {
   /** A second is kept for clocks that differ. */
   const span_ms = budgets.link_writes.window_ms + 1000;
-  /** Told with each look, for half of a budget may be somebody else's. */
+  /** Told with each call of readWait_ms, for half of a budget may be somebody else's. */
   const limit = 40;
 
   /** So many calls that were answered at once, by both processes in turn. */
   async function spend(count: number, pause_ms = 0): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
       const place = queue(turn % 2 === 0 ? one : two);
-      expect(await place.look(limit)).toBe(0);
+      expect(await place.readWait_ms(limit)).toBe(0);
       await place.leave(true);
       now += pause_ms;
     }
@@ -99,75 +100,79 @@ describe("places in a budget", () => {
     await spend(limit);
     for (const state of [one, two]) {
       const place = queue(state);
-      expect(await place.look(limit)).toBe(span_ms);
+      expect(await place.readWait_ms(limit)).toBe(span_ms);
       await place.leave(false);
     }
-    expect(await queue(one, "other").look(limit)).toBe(0);
+    expect(await queue(one, "other").readWait_ms(limit)).toBe(0);
     now += span_ms;
-    expect(await queue(two).look(limit)).toBe(0);
+    expect(await queue(two).readWait_ms(limit)).toBe(0);
   });
 
   test("are had in the order in which they were asked for", async () => {
     await spend(limit, 750);
     const [first, second, third] = [queue(one), queue(two), queue(one)];
-    const waits = [await first.look(limit), await second.look(limit), await third.look(limit)];
+    const waits = [
+      await first.readWait_ms(limit),
+      await second.readWait_ms(limit),
+      await third.readWait_ms(limit),
+    ];
     // Half a minute has passed since the first of them, and each next one ages 750 ms later.
     expect(waits).toEqual([31_000, 31_750, 32_500]);
     now += 31_000;
     // Who looks before its time gains nothing by it.
-    expect(await third.look(limit)).toBe(1500);
-    expect(await second.look(limit)).toBe(750);
-    expect(await first.look(limit)).toBe(0);
+    expect(await third.readWait_ms(limit)).toBe(1500);
+    expect(await second.readWait_ms(limit)).toBe(750);
+    expect(await first.readWait_ms(limit)).toBe(0);
   });
 
   test("count from the answer on, for the deployment may have counted so late", async () => {
     const slow = queue(one);
-    await slow.look(limit);
+    await slow.readWait_ms(limit);
     now += 10_000;
     await slow.leave(true);
     await spend(limit - 1);
     now += span_ms - 1;
-    expect(await queue(two).look(limit)).toBe(1);
+    expect(await queue(two).readWait_ms(limit)).toBe(1);
   });
 
   test("that were given back are free at once", async () => {
     await spend(limit - 1);
     const last = queue(one);
-    expect(await last.look(limit)).toBe(0);
+    expect(await last.readWait_ms(limit)).toBe(0);
     const waiting = queue(two);
-    expect(await waiting.look(limit)).toBe(span_ms);
+    expect(await waiting.readWait_ms(limit)).toBe(span_ms);
     await last.leave(false);
-    expect(await waiting.look(limit)).toBe(0);
+    expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
   test("of a process that died while it waited are free again when they have aged", async () => {
     await spend(limit);
-    for (let turn = 0; turn < limit; turn += 1) await queue(one).look(limit);
+    for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
     const behind = queue(two);
     // Those who died would have gone after one span, and who comes behind them after two.
-    expect(await behind.look(limit)).toBe(2 * span_ms);
+    expect(await behind.readWait_ms(limit)).toBe(2 * span_ms);
     now += span_ms;
-    expect(await behind.look(limit)).toBe(span_ms);
+    expect(await behind.readWait_ms(limit)).toBe(span_ms);
     now += span_ms;
-    expect(await behind.look(limit)).toBe(0);
+    expect(await behind.readWait_ms(limit)).toBe(0);
     one = await open();
   });
 
   test("of a process that died on the way hold nobody up for longer than an answer", async () => {
     await spend(limit - 1);
-    await queue(one).look(limit);
+    await queue(one).readWait_ms(limit);
     await one.close();
-    expect(await queue(two).look(limit)).toBe(span_ms);
+    expect(await queue(two).readWait_ms(limit)).toBe(span_ms);
     now += span_ms;
-    expect(await queue(two).look(limit)).toBe(0);
+    expect(await queue(two).readWait_ms(limit)).toBe(0);
     one = await open();
   });
 
   test("are not waited for until the clock is where it was before it was set back", async () => {
     await spend(limit);
     now -= hour_ms;
-    expect(await queue(two).look(limit)).toBe(0);
+    expect(await queue(two).readWait_ms(limit)).toBe(0);
     await spend(limit - 2);
   });
 
@@ -175,8 +180,8 @@ describe("places in a budget", () => {
     await spend(limit);
     now -= 2 * span_ms;
     const place = queue(one);
-    expect(await place.look(limit)).toBeLessThanOrEqual(3 * span_ms);
+    expect(await place.readWait_ms(limit)).toBeLessThanOrEqual(3 * span_ms);
     now += 3 * span_ms;
-    expect(await place.look(limit)).toBe(0);
+    expect(await place.readWait_ms(limit)).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lease_ms } from "../../src/state/leases.ts";
+import { lease_ms } from "../../src/state/job-leases.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import { createFolder } from "../support/command.ts";
 import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lease_ms } from "../../src/state/leases.ts";
+import { lease_ms } from "../../src/state/job-leases.ts";
 import { createChance } from "../bulk/simulator/chance.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import { createFolder } from "../support/command.ts";

@@ -49,8 +49,8 @@ export const approval: readonly Mutation[] = [
     id: "B5",
     file: "src/state/approvals.ts",
     what: "askPage looks at approvals of both channels",
-    find: `listLiving(db, { digest: wanted.digest, channel: "page" })`,
-    replace: "listLiving(db, { digest: wanted.digest })",
+    find: `listCurrent(db, { digest: wanted.digest, channel: "page" })`,
+    replace: "listCurrent(db, { digest: wanted.digest })",
     tests: ["test/state/approvals.test.ts"],
   },
   {
@@ -99,7 +99,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B10",
-    file: "src/state/lifetimes.ts",
+    file: "src/state/approval-lifetimes.ts",
     what: "approval's life by the wall clock alone",
     find: "return isInTime && monotonic() < (ends.get(id) ?? Infinity);",
     replace: "return isInTime && ends.get(id) !== -1;",

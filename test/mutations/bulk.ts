@@ -24,7 +24,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E3",
-    file: "src/state/journal.ts",
+    file: "src/state/job-journal.ts",
     what: "an old runner writes ends into a job that is another's",
     find: `        if (!(await isOwn(inner, run))) return;
 `,
@@ -34,7 +34,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E4",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "an old runner's release ends the new runner's lease",
     find: `    .where("id", "=", id)
     .where("runner", "=", runner)
@@ -48,7 +48,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E5",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "a lease from before the clock was set back holds the job",
     find: `        row("runs_until", ">", now + lease_ms),
 `,
@@ -57,7 +57,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E6",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "a run's end overwrites a cancellation",
     find: `        .when("state", "=", "cancelled")
         .then(raw<JobRow["state"]>\`'cancelled'\`)`,
@@ -77,7 +77,7 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E8",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "a cancelled job's runner may keep its lease and go on",
     find: `    .where("runner", "=", runner)
     .where("state", "=", "running")

@@ -48,7 +48,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N6",
-    file: "src/state/lifetimes.ts",
+    file: "src/state/approval-lifetimes.ts",
     what: "what was made before the clock was set back lives on in another process",
     find: "created_at <= time && time < expires_at",
     replace: "time < expires_at",

@@ -7,7 +7,7 @@ export const furtherWork: readonly Mutation[] = [
     file: "src/client/explain-end.ts",
     what: "a 429 after a doubtful try says that nothing has changed",
     find: `
-  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(end, doubt, {});`,
+  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(call, doubt);`,
     replace: "",
     tests: ["test/client/pacing.test.ts"],
   },
@@ -21,7 +21,7 @@ export const furtherWork: readonly Mutation[] = [
   },
   {
     id: "N18",
-    file: "src/state/leases.ts",
+    file: "src/state/job-leases.ts",
     what: "a job that is done can be cancelled",
     find: `.where("id", "=", id).where("state", "!=", "done")`,
     replace: `.where("id", "=", id)`,

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const lists: readonly Mutation[] = [
   {
     id: "I1",
-    file: "src/store/pages.ts",
+    file: "src/store/list-page.ts",
     what: "previous of a page past the end is the page before it",
     find: "isPast ? last : page - 1",
     replace: "page - 1",
@@ -14,16 +14,16 @@ export const lists: readonly Mutation[] = [
     id: "I2",
     file: "src/store/counts.ts",
     what: "kept counts: newest thrown out instead of the oldest",
-    find: "const [oldest] = kept.keys();",
-    replace: "const oldest = [...kept.keys()].at(-1);",
+    find: "const [oldest] = remembered.keys();",
+    replace: "const oldest = [...remembered.keys()].at(-1);",
     tests: ["test/store/counts.test.ts"],
   },
   {
     id: "I3",
-    file: "src/store/pages.ts",
+    file: "src/store/list-page.ts",
     what: "far pages read from the end are not turned round",
-    find: "return isReversed ? rows.toReversed() : rows;",
-    replace: "return isReversed && rows.length > 100 ? rows.toReversed() : rows;",
+    find: "isReversed ? rows.toReversed() : rows",
+    replace: "isReversed && rows.length > 100 ? rows.toReversed() : rows",
     tests: ["test/service/pages.test.ts"],
   },
   {

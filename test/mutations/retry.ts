@@ -32,10 +32,8 @@ export const retry: readonly Mutation[] = [
     id: "D4",
     file: "src/client/find-written.ts",
     what: "an android app that differs is not noticed",
-    find: `    (android_app === undefined ||
-      (await isApp(`,
-    replace: `    (android_app !== null ||
-      (await isApp(`,
+    find: `(await isApp(androidApp, fields.android_app, row["android_app_id"], ask))`,
+    replace: "true",
     tests: ["test/client/read-back.test.ts"],
   },
   {
@@ -50,8 +48,8 @@ export const retry: readonly Mutation[] = [
     id: "D6",
     file: "src/client/client.ts",
     what: "a read-back looks from the last try on, not from the call's beginning",
-    find: "since: new Date(since_ms).toISOString()",
-    replace: "since: new Date(Math.max(since_ms, clock.now())).toISOString()",
+    find: "since = new Date(call.since_ms).toISOString()",
+    replace: "since = new Date(Math.max(call.since_ms, state.clock.now())).toISOString()",
     tests: ["test/client/retry-table.test.ts"],
   },
   {

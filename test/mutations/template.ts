@@ -24,10 +24,10 @@ export const template: readonly Mutation[] = [
   },
   {
     id: "G4",
-    file: "src/template/css-rules.ts",
+    file: "src/template/html-rules.ts",
     what: "url() with data:image anywhere in it passes",
-    find: String.raw`/^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(address)`,
-    replace: String.raw`/data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(address)`,
+    find: String.raw`/^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i`,
+    replace: String.raw`/data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i`,
     tests: ["test/template/css-rules.test.ts"],
   },
   {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { indexBatch, startIndex } from "../../src/store/contains.ts";
+import { indexBatch, createIndex } from "../../src/store/trigram-index.ts";
 import { selectIds, type Kind, type Kinds, type Pair, type Row } from "../support/filter-model.ts";
 import { day, plantLinks, readCreation, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -243,7 +243,7 @@ async function change(world: World, rows: Row[], changes: readonly Step[]): Prom
 }
 
 async function beginIndex({ store, project }: World): Promise<void> {
-  await store.write((db) => startIndex({ db, projectId: project.id }));
+  await store.write((db) => createIndex({ db, projectId: project.id }));
 }
 
 function seeds(tag: string, maxLength: number): fc.Arbitrary<Seed[]> {

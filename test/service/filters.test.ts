@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startIndex } from "../../src/store/contains.ts";
+import { createIndex } from "../../src/store/trigram-index.ts";
 import { plantLinks, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -137,7 +137,7 @@ describe("what a filter means", () => {
   });
 
   test("with a trigram index a NUL and a quote are still letters that no name has", async () => {
-    await world.store.write((db) => startIndex({ db, projectId: world.project.id }));
+    await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishChores();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
       const reply = await world.call("GET", "/links", { query: `q[name_cont]=${text}` });

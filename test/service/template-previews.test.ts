@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { starter } from "../../src/template/starter.ts";
+import { starter } from "../../src/template/starter-template.ts";
 import { openLinkHost } from "../support/link-host.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 

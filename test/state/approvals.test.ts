@@ -54,33 +54,33 @@ async function waitFor({ approvals }: State, wanted = act): Promise<string> {
 
 describe("a sealed approval", () => {
   test("is taken once, for its own act", async () => {
-    const { id } = await state.approvals.openSealed(act);
-    expect(await state.approvals.takeSealed(id, another.digest)).toBe(false);
-    expect(await state.approvals.takeSealed(`${id}x`, act.digest)).toBe(false);
-    expect(await other.approvals.takeSealed(id, act.digest)).toBe(true);
-    expect(await state.approvals.takeSealed(id, act.digest)).toBe(false);
-    expect(await other.approvals.takeSealed(id, act.digest)).toBe(false);
+    const { id } = await state.approvals.openForToken(act);
+    expect(await state.approvals.takeForToken(id, another.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(`${id}x`, act.digest)).toBe(false);
+    expect(await other.approvals.takeForToken(id, act.digest)).toBe(true);
+    expect(await state.approvals.takeForToken(id, act.digest)).toBe(false);
+    expect(await other.approvals.takeForToken(id, act.digest)).toBe(false);
   });
 
   test("is taken by one of many who come at once, in two processes", async () => {
     for (let round = 0; round < 20; round += 1) {
-      const { id } = await state.approvals.openSealed(act);
+      const { id } = await state.approvals.openForToken(act);
       const takers = Array.from({ length: 10 }, (_, taker) => (taker % 2 === 0 ? state : other));
       const taken = await Promise.all(
-        takers.map(({ approvals }) => approvals.takeSealed(id, act.digest)),
+        takers.map(({ approvals }) => approvals.takeForToken(id, act.digest)),
       );
       expect(taken.filter(Boolean)).toHaveLength(1);
     }
   });
 
   test("is none that a page could answer, and a page's is none to take", async () => {
-    const { id } = await state.approvals.openSealed(act);
+    const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
     const page = await waitFor(state);
-    expect(await state.approvals.takeSealed(page, act.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(page, act.digest)).toBe(false);
     await state.approvals.decidePage(page, "approved");
-    expect(await state.approvals.takeSealed(page, act.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(page, act.digest)).toBe(false);
   });
 });
 
@@ -143,27 +143,27 @@ async function isGood({ approvals }: State, id: string): Promise<boolean> {
 describe("five minutes", () => {
   test("are the life of an approval, to the millisecond", async () => {
     const page = await waitFor(state);
-    const sealed = await state.approvals.openSealed(act);
-    const late = await state.approvals.openSealed(another);
+    const sealed = await state.approvals.openForToken(act);
+    const late = await state.approvals.openForToken(another);
     advance(5 * minute - 1);
     expect(await isGood(state, page)).toBe(true);
-    expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(true);
+    expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
     advance(1);
     expect(await isGood(state, page)).toBe(false);
     expect(await isGood(other, page)).toBe(false);
     expect(await state.approvals.decidePage(page, "approved")).toBe(false);
-    expect(await state.approvals.takeSealed(late.id, another.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
   test("are not made longer by setting the clock back", async () => {
     const page = await waitFor(state);
-    const sealed = await state.approvals.openSealed(act);
+    const sealed = await state.approvals.openForToken(act);
     advance(4 * minute);
     now -= 3 * minute;
     expect(await isGood(state, page)).toBe(true);
     advance(minute);
     expect(await isGood(state, page)).toBe(false);
-    expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(false);
+    expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(false);
     // What is over stays over when the process forgets it, for the others as well.
     expect(await waitFor(state)).not.toBe(page);
     await waitFor(state, another);
@@ -187,10 +187,10 @@ describe("five minutes", () => {
   });
 
   test("leave no rows behind for long", async () => {
-    for (const digest of ["a", "b", "c"]) await state.approvals.openSealed({ ...act, digest });
+    for (const digest of ["a", "b", "c"]) await state.approvals.openForToken({ ...act, digest });
     await waitFor(other);
     advance(5 * minute);
-    const { id } = await state.approvals.openSealed(act);
+    const { id } = await state.approvals.openForToken(act);
 
     const options = { applicationId: 0x57415953 };
     const file = await openSqlite<StateTables>(join(folder, "state.db"), options);
@@ -202,12 +202,12 @@ describe("five minutes", () => {
 
 test("approvals outlive the process that made them", async () => {
   const page = await waitFor(state);
-  const sealed = await state.approvals.openSealed(act);
+  const sealed = await state.approvals.openForToken(act);
   await state.approvals.decidePage(page, "approved");
   await state.close();
   state = await open();
   expect(await state.approvals.askPage(act)).toEqual({ said: "approved" });
-  expect(await state.approvals.takeSealed(sealed.id, act.digest)).toBe(true);
+  expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
 });
 
 describe("the tries of a PIN", () => {

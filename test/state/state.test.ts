@@ -60,7 +60,7 @@ test("keeps each secret for good, and one for every process that asks at once", 
 test("is made whole by two first starts at once", async () => {
   const states = await Promise.all([open(), open()]);
   const opened = await Promise.all(
-    states.map(({ approvals }) => approvals.openSealed({ digest: "x", preview: "{}" })),
+    states.map(({ approvals }) => approvals.openForToken({ digest: "x", preview: "{}" })),
   );
   expect(new Set(opened.map(({ id }) => id)).size).toBe(2);
   await Promise.all(states.map(({ close }) => close()));

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
-import { startIndex, wholeIndex } from "../../src/store/contains.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
@@ -50,7 +50,7 @@ test("a chore that fails is reported and holds up no other; it is tried again la
   await using watcher = await watchChores(world);
   expect(await readLeftovers(store, doomed.id)).toEqual([]);
   expect(watcher.errors.map(String)).toEqual([expect.stringContaining("no such table")]);
-  await store.write((db) => startIndex({ db, projectId: broken.id }));
+  await store.write((db) => createIndex({ db, projectId: broken.id }));
   await watcher.lookAgain();
   expect(watcher.errors).toHaveLength(1);
   expect(await readChores(store)).toEqual([]);
@@ -112,7 +112,7 @@ describe("a deleted project", () => {
     await using world = await createWorld();
     const { store, project } = world;
     await fill(store, project.id, { count: 3 });
-    await store.write((db) => startIndex({ db, projectId: project.id }));
+    await store.write((db) => createIndex({ db, projectId: project.id }));
     await store.write((db) => deleteProject(db, project.id));
     await store.finishChores();
     expect(await readLeftovers(store, project.id)).toEqual([]);
@@ -302,7 +302,7 @@ async function beginDetachAndroid(world: World): Promise<void> {
 
 async function beginIndex({ store, project }: World): Promise<void> {
   await fill(store, project.id);
-  await store.write((db) => startIndex({ db, projectId: project.id }));
+  await store.write((db) => createIndex({ db, projectId: project.id }));
 }
 
 type Filling = { readonly count?: number; readonly more?: Parameters<typeof addLink>[2] };

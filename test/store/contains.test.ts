@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { fold } from "../../src/contract/text.ts";
-import { indexBatch, startIndex, wholeIndex } from "../../src/store/contains.ts";
+import { indexBatch, createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { indexFrom, readTally } from "../../src/store/tallies.ts";
 import { addLink } from "../support/rows.ts";
@@ -71,7 +71,7 @@ test("the last link that is in the index so far is in it as it is now", async ()
       const name = `Link ${String(turn).padStart(4, "0")}`;
       await addLink({ ...tenant, db }, `link-${turn}`, { name });
     }
-    await startIndex({ ...tenant, db });
+    await createIndex({ ...tenant, db });
     expect(await indexBatch({ ...tenant, db })).toBe(false);
   });
   const { indexed_to } = await readTally(tenant);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileTemplate, renderLinkPage, TemplateRefused } from "../../src/template/link-page.ts";
-import { sampleButtons, samples } from "../../src/template/samples.ts";
-import { starter } from "../../src/template/starter.ts";
+import { sampleButtons, samples } from "../../src/template/sample-links.ts";
+import { starter } from "../../src/template/starter-template.ts";
 import { openStepCounter, type StepCounter } from "../support/count-steps.ts";
 import { measureHeld } from "../support/measure-held.ts";
 import { createWorld } from "../support/world.ts";

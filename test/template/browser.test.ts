@@ -11,7 +11,7 @@ import {
   type PageInput,
 } from "../../src/template/link-page.ts";
 import { parseLiquid } from "../../src/template/liquid.ts";
-import { sampleApps, sampleLink } from "../../src/template/samples.ts";
+import { sampleApps, sampleLink } from "../../src/template/sample-links.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { hostileCss } from "./hostile-css.ts";
 import { hostileFields } from "./hostile-fields.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createCheckQueue } from "../../src/template/check-queue.ts";
-import { createPageMaker } from "../../src/template/make-page.ts";
+import { createPageMaker } from "../../src/template/page-time-slice.ts";
 
 /** Who has the event loop while templates are looked over and pages made, by a clock of our own. */
 
@@ -10,7 +10,7 @@ test("between two pieces everybody else has as much time as the first one took",
   const seen: string[] = [];
   const take = createCheckQueue({
     monotonic: () => now,
-    rest: async (milliseconds) => {
+    sleep: async (milliseconds) => {
       seen.push(`rests ${milliseconds}`);
       await setImmediate();
       seen.push("rested");
@@ -39,7 +39,7 @@ test("a piece that fails is told to whoever asked for it, and rested after as we
   const rests: number[] = [];
   const take = createCheckQueue({
     monotonic: () => now,
-    rest: async (milliseconds) => rests.push(milliseconds),
+    sleep: async (milliseconds) => rests.push(milliseconds),
   });
   const failing = take(() => {
     now += 7;

@@ -4,8 +4,8 @@ import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
-import type { Receipt, RowEnd } from "../../state/journal.ts";
-import type { Run } from "../../state/leases.ts";
+import type { Receipt, RowEnd } from "../../state/job-journal.ts";
+import type { Run } from "../../state/job-leases.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
@@ -54,7 +54,7 @@ export async function runJob(running: Running, { id }: Job): Promise<Job["state"
 async function beat({ jobs, sleep }: Running, run: Run, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     await sleep(beat_ms, ended).catch(() => undefined);
-    if (!ended.aborted) await jobs.keep(run).catch(() => false);
+    if (!ended.aborted) await jobs.renew(run).catch(() => false);
   }
 }
 

@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
-import { lease_ms, type Run } from "../../state/leases.ts";
+import { lease_ms, type Run } from "../../state/job-leases.ts";
 import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
@@ -160,12 +160,12 @@ async function takePatiently(
 
 async function start(works: Works, state: State, job: Job, owner: Owner): Promise<void> {
   const { sleep, stopped, life, name, spacing_ms } = works;
-  const { jobs, turns } = state;
+  const { jobs, jobSpacing } = state;
   const takeTurn = async (action: PlanAction) => {
     const kind = action === "delete" ? "delete" : "write";
     const spacing = spacing_ms ?? spacings_ms[kind];
     if (spacing === 0) return;
-    const wait_ms = await turns.take(owner.key_print, kind, spacing);
+    const wait_ms = await jobSpacing.take(owner.key_print, kind, spacing);
     if (wait_ms > 0) await sleep(wait_ms, stopped.signal);
   };
   const ends = { signal: life.signal, stopped: stopped.signal };

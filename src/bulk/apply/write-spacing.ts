@@ -1,4 +1,4 @@
-import { countActs, type Plan } from "../../state/plans.ts";
+import { countPlannedWrites, type Plan } from "../../state/plans.ts";
 
 /** How fast rows are done: evenly, and just under six hundred writes a minute. */
 export const spacings_ms = {
@@ -14,5 +14,5 @@ export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update"
 
 /** Of the plan's time, the share of so many of its rows. */
 export function estimatePart(counts: Plan["counts"], rows: number): number {
-  return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countActs(counts), 1));
+  return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countPlannedWrites(counts), 1));
 }

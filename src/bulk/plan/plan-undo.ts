@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
-import type { Receipt } from "../../state/journal.ts";
+import type { Receipt } from "../../state/job-journal.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { findAtPath, findById } from "../select/find-links.ts";

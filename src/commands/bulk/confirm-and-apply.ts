@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
 import { UsageFault } from "../../config.ts";
 import { presentPlan, previewPlan } from "../../mcp/tools/bulk/show-job.ts";
-import { countActs, isFaulty, type Plan } from "../../state/plans.ts";
+import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { askToGoOn } from "../terminal/ask-to-go-on.ts";
 import { openScreen, print, printJson, say } from "../terminal/output.ts";
 import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
@@ -40,7 +40,7 @@ export async function confirmAndApply(
     conclude("Nothing was changed: put right what is named above, and try again.");
     return false;
   }
-  if (countActs(counts) === 0) {
+  if (countPlannedWrites(counts) === 0) {
     conclude("There is nothing to change.");
     return counts.conflict === 0;
   }

@@ -2,7 +2,7 @@ import type { Bulk } from "../../bulk/bulk.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { presentJob, presentReceipt } from "../../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../../state/jobs.ts";
-import type { Receipt } from "../../state/journal.ts";
+import type { Receipt } from "../../state/job-journal.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";

@@ -30,7 +30,7 @@ export function createSeals(openState: () => Promise<State>): Seals {
     issue: async ({ preview }, digest) => {
       const { approvals, readSecret } = await openState();
       const wanted = { digest, preview: JSON.stringify(preview) };
-      const { id, expires_at } = await approvals.openSealed(wanted);
+      const { id, expires_at } = await approvals.openForToken(wanted);
       return { text: seal({ id, digest, expires_at }, await readSecret(secretName)), expires_at };
     },
     open: async (text) => {
@@ -39,7 +39,7 @@ export function createSeals(openState: () => Promise<State>): Seals {
     },
     take: async ({ id, digest }) => {
       const { approvals } = await openState();
-      return approvals.takeSealed(id, digest);
+      return approvals.takeForToken(id, digest);
     },
   };
 }

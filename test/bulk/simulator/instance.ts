@@ -175,7 +175,7 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
         return work();
       }),
     );
-  const { jobs, plans, budgetsSpent, turns } = state;
+  const { jobs, plans, budgetsSpent, jobSpacing } = state;
   return {
     ...state,
     plans: {
@@ -200,7 +200,7 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
           onResponseEnd?.(position);
         }),
     },
-    turns: guardRoom(turns, perform),
+    jobSpacing: guardRoom(jobSpacing, perform),
     budgetsSpent: {
       queue: (keyPrint, budget) => guardRoom(budgetsSpent.queue(keyPrint, budget), perform),
     },

@@ -5,7 +5,12 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
-import { countActs, isFaulty, type Plan, type PlanOperation } from "../../../state/plans.ts";
+import {
+  countPlannedWrites,
+  isFaulty,
+  type Plan,
+  type PlanOperation,
+} from "../../../state/plans.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
 import { makeBulkTool, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
@@ -69,7 +74,7 @@ function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     return "None of it can be applied: mend what problems name with the user, and plan again.";
   }
-  if (countActs(plan.counts) === 0) return "There is nothing to apply.";
+  if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
   const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
   return `Show it to the user; apply_plan with its id does it${rest}.`;
 }

@@ -4,8 +4,13 @@ import type { Bulk } from "../../../bulk/bulk.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/policy.ts";
 import type { Job } from "../../../state/jobs.ts";
-import type { Receipt, ReceiptPage } from "../../../state/journal.ts";
-import { countActs, type Plan, type PlanAction, type PlanRow } from "../../../state/plans.ts";
+import type { Receipt, ReceiptPage } from "../../../state/job-journal.ts";
+import {
+  countPlannedWrites,
+  type Plan,
+  type PlanAction,
+  type PlanRow,
+} from "../../../state/plans.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writePlanUri } from "./uris.ts";
@@ -185,7 +190,7 @@ export function presentReceipt({ planned, status, link_id, message }: Receipt): 
 /** The numbers and some of the rows: what a person says yes to. Of a job, what is left of it. */
 export async function previewPlan(plan: Plan, bulk: Bulk, job?: Job): Promise<Preview> {
   const { counts, undoes } = plan;
-  const all = countActs(counts);
+  const all = countPlannedWrites(counts);
   const total = job === undefined ? all : job.counts.left + job.counts.unknown;
   const sample = await listShown(plan, bulk, job);
   const acts = `create ${counts.create}, overwrite ${counts.update}, delete ${counts.delete}`;

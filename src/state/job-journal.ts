@@ -1,14 +1,12 @@
-import type { Kysely } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { keepLease, type Run } from "./leases.ts";
-import { acts, readRow, type PlanRow } from "./plans.ts";
-import type { StateTables } from "./tables.ts";
+import { renewLease, type Run } from "./job-leases.ts";
+import { writeActions, readRow, type PlanRow } from "./plans.ts";
+import type { Db, StateTables } from "./tables.ts";
 
 /** What became of each row of a job: written down before its request leaves, and after. */
 
-type Db = Kysely<StateTables>;
 type Status = StateTables["job_rows"]["status"];
 
 /** A row of the plan with what is known of its end; without a status nothing was begun. */
@@ -17,7 +15,7 @@ export type Receipt = {
   readonly status: Status | null;
   /** The link that was meant, or made. */
   readonly link_id: string | null;
-  /** A new link as it was made: what is otherwise later is somebody's work. */
+  /** A new link as it was made: a field that differs later was changed by another caller. */
   readonly made: JsonObject | null;
   readonly message: string | null;
 };
@@ -46,22 +44,22 @@ export type Journal = {
   readonly listReceipts: (jobId: string, page: ReceiptPage) => Promise<readonly Receipt[]>;
   readonly countEnds: (jobId: string) => Promise<Readonly<Record<Status, number>>>;
   /**
-   * Written before the request leaves: whoever finds it later does not know how it ended. False
-   * when nothing may be sent any more: the job was cancelled, or is somebody else's by now.
+   * Written before the request leaves: a row that stays so has an unknown end. False when nothing
+   * may be sent any more: the job was cancelled, or another process runs it by now.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /** Somebody else's job is left as it is: they have read back what we sent. */
+  /** Writes nothing where another process runs the job by now: it has read back what we sent. */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
 };
 
 export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock, "now">): Journal {
-  const note = gather(write);
+  const note = batchWrites(write);
   return {
     listReceipts: (jobId, page) => listReceipts(db, jobId, page),
     countEnds: (jobId) => countEnds(db, jobId),
     noteSent: (run, position) =>
       note(async (inner) => {
-        if (!(await keepLease(inner, run, clock.now()))) return false;
+        if (!(await renewLease(inner, run, clock.now()))) return false;
         const row = { job_id: run.id, position, status: "sent", link_id: null } as const;
         await inner
           .insertInto("job_rows")
@@ -86,30 +84,34 @@ export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock
   };
 }
 
-type Note = {
+type PendingWrite = {
   readonly work: (db: Db) => Promise<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 };
 
-/** A commit costs more than a row, so what is noted while one is under way goes into the next. */
-function gather(
+/** A commit costs more than a row, so what comes while one is under way goes into the next. */
+function batchWrites(
   write: Sql<StateTables>["write"],
 ): <Result>(work: (db: Db) => Promise<Result>) => Promise<Result> {
-  let waiting: Note[] = [];
+  let waiting: PendingWrite[] = [];
   let isWriting = false;
 
   async function writeAll(): Promise<void> {
     if (isWriting) return;
     isWriting = true;
     while (waiting.length > 0) {
-      const notes = waiting;
+      const batch = waiting;
       waiting = [];
       try {
-        const results = await write((db) => inTurn(notes, ({ work }) => work(db)));
-        for (const [index, { resolve }] of notes.entries()) resolve(results[index]);
+        const results = await write(async (db) => {
+          const all: unknown[] = [];
+          for (const { work } of batch) all.push(await work(db));
+          return all;
+        });
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
       } catch (error) {
-        for (const { reject } of notes) reject(error);
+        for (const { reject } of batch) reject(error);
       }
     }
     isWriting = false;
@@ -117,45 +119,27 @@ function gather(
 
   return <Result>(work: (db: Db) => Promise<Result>) =>
     new Promise<Result>((resolve, reject) => {
-      // What a note's work answers is what its own promise is resolved with.
-      waiting.push({ work, resolve: resolve as Note["resolve"], reject });
+      // The promise is resolved with what its own work answers.
+      waiting.push({ work, resolve: resolve as PendingWrite["resolve"], reject });
       void writeAll();
     });
 }
 
-async function inTurn<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
-}
-
 async function isOwn(db: Db, { id, runner }: Run): Promise<boolean> {
-  const [own] = await db
-    .selectFrom("jobs")
-    .select("id")
-    .where("id", "=", id)
-    .where("runner", "=", runner)
-    .execute();
-  return own !== undefined;
+  const own = db.selectFrom("jobs").select("id").where("id", "=", id);
+  return (await own.where("runner", "=", runner).executeTakeFirst()) !== undefined;
 }
 
 async function countEnds(db: Db, jobId: string): Promise<Record<Status, number>> {
-  const ended = await db
+  const counts = { sent: 0, done: 0, rejected: 0, unknown: 0 };
+  const rows = await db
     .selectFrom("job_rows")
     .select((row) => ["status" as const, row.fn.countAll<number>().as("count")])
     .where("job_id", "=", jobId)
     .groupBy("status")
     .execute();
-  const count = (status: Status) => ended.find((row) => row.status === status)?.count ?? 0;
-  return {
-    sent: count("sent"),
-    done: count("done"),
-    rejected: count("rejected"),
-    unknown: count("unknown"),
-  };
+  for (const { status, count } of rows) counts[status] = count;
+  return counts;
 }
 
 /** The rows of a job's plan that are to be done, from a position on, or back from one. */
@@ -172,7 +156,7 @@ async function listReceipts(
     .selectAll("planned")
     .select(["ended.status", "ended.made", "ended.link_id as ended_id", "ended.message as said"])
     .where("planned.plan_id", "=", db.selectFrom("jobs").select("plan_id").where("id", "=", id))
-    .where("planned.action", "in", [...acts])
+    .where("planned.action", "in", [...writeActions])
     .where("planned.position", ">=", from)
     .orderBy("planned.position", before === undefined ? "asc" : "desc")
     .offset(offset)
@@ -181,7 +165,7 @@ async function listReceipts(
   if (only !== undefined) {
     query = query.where((row) => {
       const ended = row("ended.status", "in", [...kinds[only]]);
-      // Nothing was begun with those that have none.
+      // A row without a status was not begun.
       return only === "open" ? row.or([row("ended.status", "is", null), ended]) : ended;
     });
   }

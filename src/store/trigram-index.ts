@@ -5,10 +5,10 @@ import type { Db, Tenant } from "./tenant.ts";
 
 /**
  * The trigram index behind `cont` on links, one FTS5 table for each project that is large enough:
- * a small project pays nothing for it, and nobody searches through a stranger's names.
+ * a small project pays nothing for it, and no search goes through another project's names.
  *
  * It is built in batches while the service runs. `tallies.indexed_to` says how far it is: links
- * up to that id are kept up to date by every write, later ones are the builder's.
+ * up to that id are kept up to date by every write, and later ones are indexed by the chore.
  */
 
 /** Greater than every UUID: the index is complete. */
@@ -32,7 +32,7 @@ export function matchContains(
 }
 
 /** Decides on an index; the chore then fills it. */
-export async function startIndex({ db, projectId }: Tenant): Promise<void> {
+export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   // Lower-cased text goes in, so the index need not fold; it keeps no copy of the texts.
   await sql`
     create virtual table if not exists ${sql.table(nameIndex(projectId))} using fts5 (
@@ -107,7 +107,7 @@ async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>):
   `.execute(db);
 }
 
-/** The id is our own, but it becomes part of a table's name, so it is looked at again. */
+/** The id is our own, but it becomes part of a table's name, so it is checked once more. */
 function nameIndex(projectId: string): string {
   if (!uuidPattern.test(projectId)) throw new Error("not a project id");
   return `links_contains_${projectId.replaceAll("-", "")}`;

@@ -2,28 +2,30 @@ import type { Template } from "liquidjs";
 import { unseenButtons } from "./check-html.ts";
 import { longestPiece_ms } from "./check-queue.ts";
 import { cleanHtml, HtmlTooLarge, mark } from "./clean-html.ts";
-import { explainLiquid } from "./explain-liquid.ts";
-import type { Fault } from "./liquid-shape.ts";
-import { LiquidStopped, parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
-import type { PageSubject } from "./page-input.ts";
-import { sampleButtons } from "./samples.ts";
+import { explainLiquid, LiquidStopped, parseLiquid, renderLiquid } from "./liquid.ts";
+import type { TimeLimit } from "./liquid.ts";
+import type { Fault, PageSubject } from "./page-input.ts";
+import { sampleButtons } from "./sample-links.ts";
 import { renderButtons } from "./store-buttons.ts";
-import { traceWrites, type Trace } from "./trace-liquid.ts";
-import { buildVariables } from "./variables.ts";
+import { traceWrites, type Trace } from "./trace-output.ts";
+import { buildVariables } from "./liquid-variables.ts";
 
-/** Liquid can make of sound pieces what no page may have: a body is rendered to see what comes. */
-export type Trial = {
-  /** What is wrong with the page of one link, at the place in the body where it comes from. */
-  readonly render: (subject: PageSubject) => readonly Fault[];
-};
+/**
+ * Liquid can make of sound pieces what no page may have, so a body is rendered as well: what is
+ * wrong with the page of one link, at the place in the body where it comes from.
+ */
+export type CheckRendered = (subject: PageSubject) => readonly Fault[];
 
-/** Or what is wrong where liquidjs cannot read the whole. */
-export function prepareTrial(body: string, monotonic: TimeLimit["monotonic"]): Trial | Fault {
+/** Answers what is wrong instead where liquidjs cannot read the whole. */
+export function prepareRenderedCheck(
+  body: string,
+  monotonic: TimeLimit["monotonic"],
+): CheckRendered | Fault {
   const time = { monotonic, most_ms: longestPiece_ms };
   try {
     const templates = parseLiquid(body);
     const trace = traceWrites(templates);
-    return { render: (subject) => findFaults(templates, trace, subject, time) };
+    return (subject) => findFaults(templates, trace, subject, time);
   } catch (error) {
     return explainLiquid(error);
   }

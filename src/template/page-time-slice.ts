@@ -1,14 +1,14 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
-/** A page takes a fraction of it, the worst that there can be several times as much. */
+/** The usual page takes a fraction of it, the worst possible one several times as much. */
 const slice_ms = 10;
 
-/** Makes a visitor's page, or what it takes. */
+/** Makes a visitor's page, or compiles what it is made from. */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**
- * At once, as long as the pages of this turn of the event loop have not used up its slice of time;
- * then the next turn is waited for, so that everybody else has theirs.
+ * A page is made at once, as long as the pages of this turn of the event loop have not used up
+ * their slice of time; then it waits for the next turn, so that other requests are answered.
  */
 export function createPageMaker(monotonic: () => number): MakePage {
   let used_ms = 0;

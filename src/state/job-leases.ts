@@ -1,38 +1,37 @@
-import { sql as raw, type Kysely } from "kysely";
+import { sql as raw } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { StateTables } from "./tables.ts";
+import type { Db, StateTables } from "./tables.ts";
 
-/** Who runs a job: one at a time, in whichever process, for as long as it is heard of. */
+/** Which process runs a job: one at a time, for as long as it renews its lease. */
 
-type Db = Kysely<StateTables>;
 type JobRow = StateTables["jobs"];
 
-/** A job and the one who runs it. */
+/** A job and the run of it that one process has begun. */
 export type Run = { readonly id: string; readonly runner: string };
 
 export type Leases = {
   /**
-   * Makes the runner its only one, until the lease is over; false while it is somebody else's, and
-   * where it was cancelled.
+   * Makes the runner its only one, until the lease is over; false while another one's lease lasts,
+   * and where the job was cancelled.
    */
   readonly take: (run: Run) => Promise<boolean>;
-  /** Lengthens the lease; false when the job was cancelled, or is somebody else's by now. */
-  readonly keep: (run: Run) => Promise<boolean>;
+  /** Lengthens the lease; false when the job was cancelled, or another runner has it by now. */
+  readonly renew: (run: Run) => Promise<boolean>;
   readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
-  /** Nothing more of it will begin, not even by those who wait for it already. */
+  /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
   /** Makes a cancelled one ready to be taken again. */
   readonly revive: (id: string) => Promise<void>;
 };
 
-/** A runner that is not heard of for so long has gone. */
+/** A runner that has not renewed its lease for so long is taken for dead. */
 export const lease_ms = 10_000;
 
 export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
-    keep: (run) => write((db) => keepLease(db, run, clock.now())),
+    renew: (run) => write((db) => renewLease(db, run, clock.now())),
     release: (run, state, message) =>
       write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
     cancel: (id) =>
@@ -53,13 +52,7 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
 async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("jobs")
-    .set({
-      state: "running",
-      message: null,
-      runner,
-      runs_until: now + lease_ms,
-      updated_at: now,
-    })
+    .set({ state: "running", message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where("id", "=", id)
     .where("state", "in", ["running", "interrupted"])
     // What lies further ahead than a lease was written before the clock was set back.
@@ -80,7 +73,7 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
   await db
     .updateTable("jobs")
     .set((row) => ({
-      // Somebody may have cancelled it while its last row was on the way.
+      // It may have been cancelled while its last row was on the way.
       state: row
         .case()
         .when("state", "=", "cancelled")
@@ -97,7 +90,7 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
     .execute();
 }
 
-export async function keepLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+export async function renewLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("jobs")
     .set({ runs_until: now + lease_ms, updated_at: now })

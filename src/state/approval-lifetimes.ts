@@ -1,14 +1,14 @@
 import type { Clock } from "../contract/clock.ts";
 
 /**
- * How long things last, by both clocks: the time of day can be set back, and the one that cannot
- * be stands still while the machine sleeps, and is known to this process alone.
+ * How long approvals last, by both clocks: the time of day can be set back, and the monotonic one
+ * stands still while the machine sleeps, and is known to this process alone.
  */
 export type Lifetimes = {
-  /** What is written down of something that begins now. */
+  /** The times to write into the row of what begins now. */
   readonly begin: (id: string) => Span;
-  readonly isOn: (written: Span & { readonly id: string }) => boolean;
-  /** Some of what began here and is over, named once: who is told of it forgets it as well. */
+  readonly isCurrent: (written: Span & { readonly id: string }) => boolean;
+  /** Ids of what began in this process and is over, each answered once: the caller deletes it. */
   readonly takeEnded: () => readonly string[];
 };
 
@@ -25,9 +25,9 @@ export function createLifetimes({ now, monotonic }: Clock, lasts_ms: number): Li
       const created_at = now();
       return { created_at, expires_at: created_at + lasts_ms };
     },
-    isOn: ({ id, created_at, expires_at }) => {
+    isCurrent: ({ id, created_at, expires_at }) => {
       const time = now();
-      // Whatever was made in the future was made before the clock was set back.
+      // What was made in the future was made before the clock was set back.
       const isInTime = created_at <= time && time < expires_at;
       return isInTime && monotonic() < (ends.get(id) ?? Infinity);
     },

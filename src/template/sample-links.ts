@@ -20,11 +20,7 @@ export const sampleApps = {
     custom_scheme: "exampleshop",
     team_id: "ABCDE12345",
   },
-  android: {
-    name: "Example Shop",
-    package_name: "com.example.shop",
-    custom_scheme: "exampleshop",
-  },
+  android: { name: "Example Shop", package_name: "com.example.shop", custom_scheme: "exampleshop" },
 } as const;
 
 const project = { name: "Example Shop" } as const;

@@ -56,7 +56,7 @@ function pick<Name extends string>(
 }
 
 /** What a property of a text or a list may be called. */
-const ends = new Set(["size", "first", "last"]);
+const textProperties = new Set(["size", "first", "last"]);
 
 /** What is wrong with naming this variable, as a sentence, or undefined. */
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
@@ -64,7 +64,9 @@ export function findVariableFault(segments: readonly unknown[]): string | undefi
   for (const [index, segment] of segments.entries()) {
     // What is worked out while rendering is looked up then.
     if (typeof segment !== "string") return undefined;
-    if (typeof place === "string") return ends.has(segment) ? undefined : describe(segments, index);
+    if (typeof place === "string") {
+      return textProperties.has(segment) ? undefined : describe(segments, index);
+    }
     const next: string | Documented | undefined = Object.hasOwn(place, segment)
       ? place[segment]
       : undefined;

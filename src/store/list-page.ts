@@ -1,0 +1,124 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import type { Meta } from "../contract/fields.ts";
+import type { ListQuery } from "../contract/filters.ts";
+import { filtersToSql, sortColumnsToSql, sortsToSql, type Columns } from "./filters.ts";
+import type { Db } from "./tenant.ts";
+
+/** Pages of a list: the rows, and the envelope as pagy numbers it (link-services.md §2). */
+
+export type Page<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
+
+export type ListSource = {
+  readonly table: string;
+  /** The columns to read; all of them where this is left out. */
+  readonly shown?: readonly string[];
+  readonly columns: Columns;
+  /** Which rows the list is of, before any filter: the project's. */
+  readonly ownRows: RawBuilder<SqlBool>;
+  /** The same condition, written so that the engine finds the matching rows by another index. */
+  readonly ownRowsUnindexed?: RawBuilder<SqlBool>;
+};
+
+/** Up to so many matching rows are collected before they are put in order. */
+const collectedUpTo = 2000;
+/** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
+const deferredFrom = 500;
+
+export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
+  const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from ${sql.table(source.table)} where ${where}
+  `.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+/** One page, given how many rows there are in all. */
+export async function readPage<Row>(
+  db: Db,
+  source: ListSource,
+  query: ListQuery,
+  count: number,
+): Promise<Page<Row>> {
+  const meta = describePage(query, count);
+  if (meta.from === 0) return { items: [], meta };
+  const skipped = meta.from - 1;
+  // The far half of a long list is nearer from its end.
+  const isReversed = skipped > count / 2;
+  const offset = isReversed ? count - meta.to : skipped;
+  const order = sortsToSql(query.sorts, source.columns, isReversed);
+  const slice = sql`order by ${order} limit ${meta.to - skipped} offset ${offset}`;
+  const isFew = query.filters.length > 0 && count <= collectedUpTo;
+  const isNear = offset < deferredFrom;
+  const statement =
+    isNear && !isFew
+      ? readInOrder<Row>(source, query, slice)
+      : readByIds<Row>(source, selectMatches(source, query, isFew), slice, order);
+  const { rows } = await statement.execute(db);
+  return { items: isReversed ? rows.toReversed() : rows, meta };
+}
+
+type Part = RawBuilder<unknown>;
+
+/** Goes along the order: where many rows match, the next ones that do are near. */
+function readInOrder<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
+  const where = writeWhere(source, source.ownRows, query);
+  const table = sql.table(source.table);
+  return sql<Row>`select ${writeColumns(source)} from ${table} where ${where} ${slice}`;
+}
+
+/** First finds the ids of the page, by indexes alone if they suffice, and then reads its rows. */
+function readByIds<Row>(
+  source: ListSource,
+  matches: Part,
+  slice: Part,
+  order: Part,
+): RawBuilder<Row> {
+  const table = sql.table(source.table);
+  return sql<Row>`
+    with hits as ${matches},
+    page as materialized (select id from hits as ${table} ${slice}),
+    found as materialized (
+      select * from ${table} where ${source.ownRows} and id in (select id from page)
+    )
+    select ${writeColumns(source)} from found as ${table} order by ${order}
+  `;
+}
+
+/**
+ * A few matches are collected before they are put in order, for to look for the order first is to
+ * go through all other rows. Many, of which most are skipped, are counted off along the order.
+ */
+function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
+  const columns = sortColumnsToSql(query.sorts, source.columns);
+  const where = writeWhere(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
+  const matches = sql`(select id, ${columns} from ${sql.table(source.table)} where ${where})`;
+  return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
+}
+
+function writeWhere(
+  { columns }: ListSource,
+  ownRows: Part,
+  { filters }: ListQuery,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${ownRows} and ${filtersToSql(filters, columns)}`;
+}
+
+function writeColumns({ shown }: ListSource): Part {
+  return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
+}
+
+function describePage({ page, limit }: ListQuery, count: number): Meta {
+  const last = Math.max(1, Math.ceil(count / limit));
+  const isPast = page > last;
+  const isEmpty = isPast || count === 0;
+  return {
+    page,
+    limit,
+    count,
+    last,
+    from: isEmpty ? 0 : (page - 1) * limit + 1,
+    to: isEmpty ? 0 : Math.min(page * limit, count),
+    ...(page > 1 && { previous: isPast ? last : page - 1 }),
+    ...(page < last && { next: page + 1 }),
+  };
+}
