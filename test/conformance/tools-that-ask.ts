@@ -8,7 +8,7 @@ import {
   type ElicitRequestFormParams,
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
-import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
+import { signToken, verifyToken } from "../../src/mcp/approval/approval-token.ts";
 import { say, type Asked, type FixtureTool } from "./fixture.ts";
 
 /** The suite's tools that need something of the client before they can answer. */
@@ -197,13 +197,13 @@ function askRound(step: string, message: string, field: string): InputRequiredRe
 }
 
 function sealRound(round: string): string {
-  return seal({ id: round, digest: "", expires_at: 0 }, secret);
+  return signToken({ id: round, digest: "", expires_at: 0 }, secret);
 }
 
 function readRound({ context }: Asked): string | undefined {
   const state = context.mcpReq.requestState();
   if (state === undefined) return undefined;
-  const sealed = typeof state === "string" ? unseal(state, secret) : undefined;
+  const sealed = typeof state === "string" ? verifyToken(state, secret) : undefined;
   if (sealed !== undefined) return sealed.id;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The state is none of ours.");
 }

@@ -5,7 +5,7 @@ import {
   digestRequest,
   type ApprovalRequest,
 } from "../../src/mcp/approval/approval-request.ts";
-import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
+import { signToken, verifyToken } from "../../src/mcp/approval/approval-token.ts";
 import {
   createAssistantWorld,
   readToken,
@@ -25,12 +25,12 @@ const yes = { action: "accept", content: { approve: true } } as const;
 describe("a seal", () => {
   const secret = Buffer.alloc(32, 7);
   const sealed = { id: "x".repeat(27), digest: "y".repeat(43), expires_at: 1_768_478_700_000 };
-  const text = seal(sealed, secret);
+  const text = signToken(sealed, secret);
 
   test("opens for the very text alone: no bit of it may be another one", () => {
     fc.assert(
       fc.property(forge(text), (forged) => {
-        expect(unseal(forged, secret)).toEqual(forged === text ? sealed : undefined);
+        expect(verifyToken(forged, secret)).toEqual(forged === text ? sealed : undefined);
       }),
       { numRuns: 1500 },
     );
@@ -40,9 +40,9 @@ describe("a seal", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), (other, made) => {
         fc.pre(Buffer.compare(other, secret) !== 0);
-        expect(unseal(text, other)).toBeUndefined();
-        expect(unseal(seal(sealed, other), secret)).toBeUndefined();
-        expect(unseal(made, secret)).toBeUndefined();
+        expect(verifyToken(text, other)).toBeUndefined();
+        expect(verifyToken(signToken(sealed, other), secret)).toBeUndefined();
+        expect(verifyToken(made, secret)).toBeUndefined();
       }),
       { numRuns: 300 },
     );

@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
 import { pageHeaders, renderNotice, renderQuestion } from "./page-html.ts";
 
@@ -63,7 +64,7 @@ async function answer(request: Request, options: PageOptions): Promise<Response>
 
 async function ask(approval: Approval, options: PageOptions, fault?: string): Promise<Response> {
   const page = renderQuestion({
-    // We wrote it ourselves, from a Preview (gate.ts).
+    // We wrote it ourselves, from a Preview (require-approval.ts).
     preview: JSON.parse(approval.preview) as Preview,
     token: await signPage(approval, options),
     fault,
@@ -79,13 +80,13 @@ async function decide(
   options: PageOptions,
 ): Promise<Response> {
   const form = await readForm(request);
-  const isFromPage = isSame(form.get("token") ?? "", await signPage(approval, options));
+  const isFromPage = isSameSecret(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
     return ask(approval, options, "That did not come from this page. Press one of its buttons.");
   }
   // Anyone may say no; only the yes is worth guarding.
-  const fault = decision === "approve" ? await refuseYes(approval, form, options) : undefined;
+  const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
   if (fault !== undefined) return ask(approval, options, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
@@ -97,7 +98,7 @@ async function decide(
   return show(200, ends[decided.status]);
 }
 
-async function refuseYes(
+async function findYesFault(
   approval: Approval,
   form: URLSearchParams,
   options: PageOptions,
@@ -106,11 +107,11 @@ async function refuseYes(
   if (count !== undefined && form.get("count")?.trim() !== String(count)) {
     return `Type the number of links, ${count}, to approve.`;
   }
-  return refusePin(approval, form.get("pin") ?? "", options);
+  return findPinFault(approval, form.get("pin") ?? "", options);
 }
 
 /** Why this PIN lets nothing through; undefined where it is right, or where none is set. */
-async function refusePin(
+async function findPinFault(
   { id }: Approval,
   pin: string,
   { openState, checkPin }: PageOptions,
@@ -173,11 +174,6 @@ async function readForm(request: Request): Promise<URLSearchParams> {
     chunks.push(chunk);
   }
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function show(status: number, html: string): Response {

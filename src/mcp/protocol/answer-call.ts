@@ -29,7 +29,7 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  { keyContext, gate, report }: ServerOptions,
+  { keyContext, requireApproval, report }: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
@@ -47,7 +47,7 @@ export async function answerCall(
       const person = { canAnswer, answer };
       const able = {
         keyContext,
-        gate,
+        requireApproval,
         person,
         signal,
         showsViews,

@@ -5,7 +5,7 @@ import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
 import { PersonAsked, type Person } from "../approval/ask-person.ts";
-import type { Gate } from "../approval/require-approval.ts";
+import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
@@ -14,7 +14,7 @@ import type { Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
   readonly keyContext: KeyContext;
-  readonly gate: Gate;
+  readonly requireApproval: RequireApproval;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
   /** Whether the client has room for the view of a tool. */
@@ -54,14 +54,14 @@ function runTool(
   context: CallContext,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
-  const { keyContext, gate, signal, showsViews = false } = context;
+  const { keyContext, requireApproval, signal, showsViews = false } = context;
   const token = args["approval"];
   const person = { ...context.person, token: typeof token === "string" ? token : undefined };
   return tool.run(args, {
     keyContext,
     signal,
     ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
-    approve: (act) => gate.pass(act, keyContext.key_print, person),
+    approve: (act) => requireApproval(act, keyContext.key_print, person),
     attachPicture: (picture) => pictures.push(picture),
     showsViews,
     attachView: (data) => views.push(data),

@@ -41,7 +41,7 @@ export function createExplainLink(): Tool {
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
-      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext;
+      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext.known;
       const path = link.path ?? "";
       const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {

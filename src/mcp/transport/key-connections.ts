@@ -1,6 +1,7 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
+import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { printKey, type KnownKey, type KeyContext } from "../access/key-context.ts";
+import { printKey, type KeyContext } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";

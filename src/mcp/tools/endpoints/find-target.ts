@@ -25,7 +25,8 @@ export async function findTarget(
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
   const { key } = kind;
-  const read = kind.name === "link" ? (text: string) => readPath(text, keyContext.linkHost) : trim;
+  const read =
+    kind.name === "link" ? (text: string) => readPath(text, keyContext.known.linkHost) : trim;
   const value = read(given);
   // A blank filter would be ignored, and everything found.
   if (key === undefined || value.trim() === "") throw notFound(kind, given, []);

@@ -11,7 +11,7 @@ export async function runGetLink(
   { qr, ...args }: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  if (qr === true && call.keyContext.linkHost === undefined) {
+  if (qr === true && call.keyContext.known.linkHost === undefined) {
     throw refuse(endpoint, "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN");
   }
   const result = await runEndpoint(endpoint, args, call);

@@ -65,7 +65,7 @@ function describe({ kind, id, record }: Subject, { keyContext }: Asking): readon
   const facts = shown.flatMap((name) => {
     return isBlank(record[name]) ? [] : [{ name, text: show(record[name]) }];
   });
-  const { linkHost } = keyContext;
+  const { linkHost } = keyContext.known;
   const path = record["path"];
   const isAddressed = kind.name === "link" && linkHost !== undefined && isFilled(path);
   const address = isAddressed ? [{ name: "address", text: writeAddress(linkHost, path) }] : [];

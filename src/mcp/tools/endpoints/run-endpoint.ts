@@ -45,7 +45,7 @@ export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boo
 async function send(endpoint: Endpoint, input: JsonObject, call: Call): Promise<JsonObject> {
   const body: unknown = await call.ask(endpoint, input);
   // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
-  return presentBody(endpoint, body as JsonObject, call.keyContext.linkHost);
+  return presentBody(endpoint, body as JsonObject, call.keyContext.known.linkHost);
 }
 
 type Target = {
