@@ -18,8 +18,8 @@ import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, be told. */
 
-/** An approval is as old as it may get by then. */
-const patience_ms = 5 * 60_000;
+/** By then the question's approval has expired. */
+const answerTimeout_ms = 5 * 60_000;
 const mostQuestions = 3;
 const answerName = "approval";
 
@@ -29,40 +29,33 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  { keyContext, requireApproval, report }: ServerOptions,
+  options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
   const capabilities = readCapabilities(server, context);
-  const canAnswer = canShowForm(capabilities);
-  const showsViews = canShowViews(capabilities);
-  // Earlier revisions have no such answer to a call.
-  const takesTasks = isModern && canTakeTasks(capabilities);
   let task: Task | undefined;
-  const answerWithTask = takesTasks ? (going: Task) => (task = going) : undefined;
-  const tellProgress = prepareProgress(context);
+  const client = {
+    signal,
+    showsViews: canShowViews(capabilities),
+    // Earlier revisions have no such answer to a call.
+    answerWithTask:
+      isModern && canTakeTasks(capabilities) ? (running: Task) => (task = running) : undefined,
+    tellProgress: prepareProgress(context),
+  };
+  const canAnswer = canShowForm(capabilities);
   let answer = readAnswer(context);
   for (let questions = 0; ; questions += 1) {
     try {
       const person = { canAnswer, answer };
-      const able = {
-        keyContext,
-        requireApproval,
-        person,
-        signal,
-        showsViews,
-        answerWithTask,
-        tellProgress,
-        report,
-      };
-      const result = await callTool(tool, given, able);
+      const result = await callTool(tool, given, { ...options, ...client, person });
       return task === undefined ? result : answerTask(task);
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       if (isModern) return askModern(error);
       // A target that changes under every question is not approved at all.
-      const given = questions < mostQuestions ? await askLegacy(error, context) : undefined;
-      answer = { state: error.state, isYes: isYes(given), count: readCount(given) };
+      const form = questions < mostQuestions ? await askLegacy(error, context) : undefined;
+      answer = toAnswer(error.state, form);
     }
   }
 }
@@ -73,7 +66,7 @@ function answerTask(task: Task): CallToolResult {
   return result as CallToolResult;
 }
 
-/** Only for a client that asked to be told; one that is gone by now needs no news. */
+/** Only for a client that asked to be told. One that is gone by then needs not be told. */
 function prepareProgress({ mcpReq }: ServerContext): (progress: Progress) => void {
   const progressToken = mcpReq["_meta"]?.progressToken;
   return (progress) => {
@@ -86,11 +79,8 @@ function prepareProgress({ mcpReq }: ServerContext): (progress: Progress) => voi
 function readCapabilities(server: Server, { mcpReq }: ServerContext): ClientCapabilities {
   // The SDK has validated the envelope, whose members its types do not name.
   const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
-  const capabilities =
-    envelope === undefined
-      ? server.getClientCapabilities()
-      : envelope[CLIENT_CAPABILITIES_META_KEY];
-  return capabilities ?? {};
+  if (envelope === undefined) return server.getClientCapabilities() ?? {};
+  return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
 }
 
 /** MCP Apps: the client shows HTML of ours in a frame of its own. */
@@ -99,7 +89,7 @@ function canShowViews({ extensions }: ClientCapabilities): boolean {
   return "mimeTypes" in apps && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(viewType);
 }
 
-/** A client without a form that can be shown has nobody there to ask. */
+/** Where the client can show no form, there is no person to ask. */
 function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
   // Before there were two ways, an empty object meant the form.
@@ -109,27 +99,19 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
 function readAnswer({ mcpReq }: ServerContext): Answer | undefined {
   if (mcpReq.inputResponses === undefined) return undefined;
   const state = mcpReq.requestState();
-  const given = mcpReq.inputResponses[answerName];
-  return {
-    state: typeof state === "string" ? state : undefined,
-    isYes: isYes(given),
-    count: readCount(given),
-  };
+  return toAnswer(typeof state === "string" ? state : undefined, mcpReq.inputResponses[answerName]);
 }
 
-/** Only this is a yes: an accepted form with the one box ticked. */
-function isYes(response: unknown): boolean {
-  if (typeof response !== "object" || response === null) return false;
-  const { action, content } = response as { readonly action?: unknown; readonly content?: unknown };
-  if (action !== "accept" || typeof content !== "object" || content === null) return false;
-  return "approve" in content && content.approve === true;
+/** Only an accepted form with the one box ticked is a yes. */
+function toAnswer(state: string | undefined, form: unknown): Answer {
+  const isYes = tickedForm.safeParse(form).success;
+  return { state, isYes, count: typedCount.safeParse(form).data?.content.count };
 }
 
-function readCount(response: unknown): number | undefined {
-  const parsed = typedCount.safeParse(response);
-  return parsed.data?.content.count;
-}
-
+const tickedForm = z.object({
+  action: z.literal("accept"),
+  content: z.object({ approve: z.literal(true) }),
+});
 const typedCount = z.object({ content: z.object({ count: z.int() }) });
 
 function askModern(asked: PersonAsked): InputRequiredResult {
@@ -139,10 +121,10 @@ function askModern(asked: PersonAsked): InputRequiredResult {
   });
 }
 
-/** Nobody there, a broken form and silence are a no. */
+/** A client that is gone, that breaks the form or that stays silent says no. */
 async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<unknown> {
   try {
-    const options = { timeout: patience_ms, signal: mcpReq.signal };
+    const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
     return await mcpReq.elicitInput(buildForm(asked), options);
   } catch {
     return undefined;
@@ -150,11 +132,7 @@ async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise
 }
 
 function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
-  const typed = {
-    type: "integer",
-    title: "Count",
-    description: "Type the number that the message begins with.",
-  } as const;
+  const description = "Type the number that the message begins with.";
   return {
     mode: "form",
     message,
@@ -162,7 +140,7 @@ function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
       type: "object",
       properties: {
         approve: { type: "boolean", title: "Approve", description: "Tick to let this happen." },
-        ...(count !== undefined && { count: typed }),
+        ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
       },
       required: ["approve", ...(count === undefined ? [] : ["count"])],
     },

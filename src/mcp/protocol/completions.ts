@@ -5,7 +5,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { readRows } from "../results/present-body.ts";
-import type { HideErrors } from "./hide-errors.ts";
+import type { HideErrors } from "./protocol-errors.ts";
 import { listShown, writeTemplate } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
 
