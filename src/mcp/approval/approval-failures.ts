@@ -4,7 +4,7 @@ import { writePreview, type ApprovalRequest } from "./approval-request.ts";
 
 /** How an assistant is told that a request waits for a person, or that the person said no. */
 
-/** With the address of a page for the person, or with a token to call again with (two-step mode). */
+/** With the address of the person's page, or with a token to call again with (two-step mode). */
 export function refuseUnapproved(
   { tool, preview }: ApprovalRequest,
   message: string,
