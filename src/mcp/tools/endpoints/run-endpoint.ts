@@ -54,7 +54,7 @@ type Target = {
   readonly state: JsonObject | null;
 };
 
-/** The target as it is. A key that may not read it acts all the same, and shows less. */
+/** The target as it is. A key that may not read it may change it, and the person is shown less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
   const body: unknown = await readIfAllowed(() => ask(show, { id }));
   if (body === undefined) return { record: {}, state: null };
