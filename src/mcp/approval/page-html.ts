@@ -3,7 +3,7 @@ import { escapeText } from "../../text/escape-html.ts";
 import type { Fact, Preview } from "./approval-request.ts";
 import { style } from "./page-style.ts";
 
-/** How the approval page reads. No script, nothing from elsewhere, no frame around it. */
+/** The text of the approval page. It has no script, loads nothing and is shown in no frame. */
 
 export type Question = {
   readonly preview: Preview;
@@ -72,7 +72,7 @@ const pinField = `<label>PIN
 </label>`;
 
 function renderFact({ name, text }: Fact): string {
-  // What somebody has called a link is quoted, and stays as it is.
+  // A name that a person has given to a link is quoted, and stays as it is.
   const label = name.includes('"') ? name : writeLabel(name);
   return `<div><dt>${escapeText(label)}</dt><dd>${escapeText(text)}</dd></div>`;
 }

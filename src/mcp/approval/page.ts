@@ -42,7 +42,7 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
   };
 }
 
-/** A page elsewhere that has guessed the way must not get anywhere with it. */
+/** Another site's page that has guessed the address must not be able to approve. */
 function isFromElsewhere(request: Request, hostnames: readonly string[]): boolean {
   const names = [...hostnames];
   const refusal =
@@ -50,7 +50,7 @@ function isFromElsewhere(request: Request, hostnames: readonly string[]): boolea
   return refusal !== undefined;
 }
 
-/** Looking spends nothing, and neither does an attempt that is refused. */
+/** To read the page uses nothing up, and neither does an attempt that is refused. */
 async function answer(request: Request, options: PageOptions): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(approvalPath)) return show(404, over);
@@ -64,7 +64,7 @@ async function answer(request: Request, options: PageOptions): Promise<Response>
 
 async function ask(approval: Approval, options: PageOptions, fault?: string): Promise<Response> {
   const page = renderQuestion({
-    // We wrote it ourselves, from a Preview (require-approval.ts).
+    // It was written from a Preview (require-approval.ts).
     preview: JSON.parse(approval.preview) as Preview,
     token: await signPage(approval, options),
     fault,
@@ -85,14 +85,13 @@ async function decide(
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
     return ask(approval, options, "That did not come from this page. Press one of its buttons.");
   }
-  // Anyone may say no; only the yes is worth guarding.
+  // The PIN and the number are only asked for a yes.
   const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
   if (fault !== undefined) return ask(approval, options, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
-  const isFirst = await approvals.decidePage(approval.id, said);
-  if (isFirst) options.onDecided(approval.id);
-  // Of two who press at once, both are shown what the first one said.
+  if (await approvals.decidePage(approval.id, said)) options.onDecided(approval.id);
+  // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
   return show(200, ends[decided.status]);
@@ -110,7 +109,7 @@ async function findYesFault(
   return findPinFault(approval, form.get("pin") ?? "", options);
 }
 
-/** Why this PIN lets nothing through; undefined where it is right, or where none is set. */
+/** Why this PIN is refused; undefined where it is right, or where none is set. */
 async function findPinFault(
   { id }: Approval,
   pin: string,
@@ -127,7 +126,7 @@ async function findPinFault(
   return undefined;
 }
 
-/** What only this page knows: a form that was made elsewhere does not. */
+/** Only this page's own form has this token. */
 async function signPage({ id }: Approval, { openState }: PageOptions): Promise<string> {
   const { readSecret } = await openState();
   return createHmac("sha256", await readSecret(secretName))
@@ -143,25 +142,23 @@ const over = renderNotice(
   "This approval is over",
   "It has expired, or it never was. If you still want this, ask your assistant again.",
 );
-const approved = renderNotice(
-  "Approved",
-  "Go back to your assistant and tell it to go on. You can close this page.",
-);
 const declined = renderNotice(
   "Declined",
   "Your assistant will not do this. You can close this page.",
 );
-const used = renderNotice("Approved", "Your assistant has gone on, and cannot do it once more.");
 
-/** How it ended, for whoever opens the page afterwards. */
+/** What the page shows once the approval has ended, by how it ended. */
 const ends: Readonly<Record<Exclude<Approval["status"], "waiting">, string>> = {
-  approved,
-  used,
+  approved: renderNotice(
+    "Approved",
+    "Go back to your assistant and tell it to go on. You can close this page.",
+  ),
+  used: renderNotice("Approved", "Your assistant has gone on, and cannot do it once more."),
   declined,
   told: declined,
 };
 
-/** Without fields where it is no form, or longer than ours. */
+/** Without fields where the body is no form, or is too long for the page's own. */
 async function readForm(request: Request): Promise<URLSearchParams> {
   const none = new URLSearchParams();
   const type = request.headers.get("content-type") ?? "";
