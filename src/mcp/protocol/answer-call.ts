@@ -1,27 +1,22 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
-  inputRequired,
   type CallToolResult,
   type ClientCapabilities,
-  type ElicitRequestFormParams,
   type InputRequiredResult,
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import * as z from "zod";
-import { PersonAsked, type Answer } from "../approval/ask-person.ts";
+import { PersonAsked } from "../approval/person.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
+import { askLegacy, askModern, readAnswer } from "./approval-form.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** A call as a client makes it, with what that client can do: ask, show, wait, be told. */
+/** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
 
-/** By then the question's approval has expired. */
-const answerTimeout_ms = 5 * 60_000;
 const mostQuestions = 3;
-const answerName = "approval";
 
 /** Calls the tool; where its person has to be asked first, asks in the way of the client's era. */
 export async function answerCall(
@@ -54,8 +49,8 @@ export async function answerCall(
       if (!(error instanceof PersonAsked)) throw error;
       if (isModern) return askModern(error);
       // A target that changes under every question is not approved at all.
-      const form = questions < mostQuestions ? await askLegacy(error, context) : undefined;
-      answer = toAnswer(error.state, form);
+      const isLast = questions === mostQuestions;
+      answer = isLast ? { state: error.state, isYes: false } : await askLegacy(error, context);
     }
   }
 }
@@ -94,55 +89,4 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
   // Before there were two ways, an empty object meant the form.
   return elicitation.form !== undefined || elicitation.url === undefined;
-}
-
-function readAnswer({ mcpReq }: ServerContext): Answer | undefined {
-  if (mcpReq.inputResponses === undefined) return undefined;
-  const state = mcpReq.requestState();
-  return toAnswer(typeof state === "string" ? state : undefined, mcpReq.inputResponses[answerName]);
-}
-
-/** Only an accepted form with the one box ticked is a yes. */
-function toAnswer(state: string | undefined, form: unknown): Answer {
-  const isYes = tickedForm.safeParse(form).success;
-  return { state, isYes, count: typedCount.safeParse(form).data?.content.count };
-}
-
-const tickedForm = z.object({
-  action: z.literal("accept"),
-  content: z.object({ approve: z.literal(true) }),
-});
-const typedCount = z.object({ content: z.object({ count: z.int() }) });
-
-function askModern(asked: PersonAsked): InputRequiredResult {
-  return inputRequired({
-    inputRequests: { [answerName]: inputRequired.elicit(buildForm(asked)) },
-    requestState: asked.state,
-  });
-}
-
-/** A client that is gone, that breaks the form or that stays silent says no. */
-async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<unknown> {
-  try {
-    const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
-    return await mcpReq.elicitInput(buildForm(asked), options);
-  } catch {
-    return undefined;
-  }
-}
-
-function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
-  const description = "Type the number that the message begins with.";
-  return {
-    mode: "form",
-    message,
-    requestedSchema: {
-      type: "object",
-      properties: {
-        approve: { type: "boolean", title: "Approve", description: "Tick to let this happen." },
-        ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
-      },
-      required: ["approve", ...(count === undefined ? [] : ["count"])],
-    },
-  };
 }

@@ -17,7 +17,7 @@ import {
   type TemplateState,
   type TemplateText,
 } from "./preview-publication.ts";
-import { showTemplate } from "./show-view.ts";
+import { attachTemplateView } from "./attach-view.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
@@ -32,7 +32,7 @@ export async function runTemplate(
   if (endpoint.effect === "destroy") await approve(endpoint, given, call);
   const body: unknown = await call.ask(endpoint, given);
   const result = presentBody(endpoint, body as JsonObject, undefined);
-  if (endpoint === preview) await showTemplate(given, result, call);
+  if (endpoint === preview) await attachTemplateView(given, result, call);
   return result;
 }
 

@@ -22,7 +22,7 @@ const agents = {
 /** The result waits no longer for what the view shows beside the page that was asked for. */
 const viewTimeout_ms = 5000;
 
-export async function showTemplate(
+export async function attachTemplateView(
   given: JsonObject,
   { html }: JsonObject,
   call: Call,
