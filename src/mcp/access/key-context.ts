@@ -23,7 +23,7 @@ export type KeyContext = {
   readonly known: KnownKey;
   /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
   readonly mayAsk: (endpoint: Endpoint) => boolean;
-  /** Finds out what is not known of the access yet; once, however often it is asked for. */
+  /** Probes what is not known of the access yet; once, however often it is called. */
   readonly explore: () => Promise<void>;
   /** Takes over what the embedded service knows of the key by now. */
   readonly renew: () => Promise<void>;

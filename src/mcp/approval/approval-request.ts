@@ -7,7 +7,7 @@ export type ApprovalRequest = {
   readonly args: JsonObject;
   /** The target's UUID. */
   readonly target: string;
-  /** The target as it is now, but for what changes by itself. */
+  /** The target as it is now, without fields that change by themselves. */
   readonly state: unknown;
   readonly preview: Preview;
 };

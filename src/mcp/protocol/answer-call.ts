@@ -48,7 +48,7 @@ export async function answerCall(
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       if (isModern) return askModern(error);
-      // A target that changes under every question is not approved at all.
+      // A target that changes during every question cannot be approved.
       const isLast = questions === mostQuestions;
       answer = isLast ? { state: error.state, isYes: false } : await askLegacy(error, context);
     }
@@ -61,7 +61,7 @@ function answerTask(task: Task): CallToolResult {
   return result as CallToolResult;
 }
 
-/** Only for a client that asked to be told. One that is gone by then needs not be told. */
+/** Only for a client that gave a token. That it may be gone by then does no harm. */
 function prepareProgress({ mcpReq }: ServerContext): (progress: Progress) => void {
   const progressToken = mcpReq["_meta"]?.progressToken;
   return (progress) => {

@@ -135,7 +135,7 @@ function checkArguments({ arguments: known }: Prompt, given: Given): void {
   if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** What the person wrote, whole: an address that was cut would be the wrong one. */
+/** The person's text, whole: an address that was cut would be the wrong one. */
 function cite(text: string): string {
   return quote(text, limits.web_address_characters);
 }

@@ -48,7 +48,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
+/** Thrown anywhere below a tool; the assistant gets the failure in it word for word. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;

@@ -76,7 +76,7 @@ function buildListFields(filterable: FilterFields): Fields {
   return { filters: filters.optional(), sort: sort.optional(), ...pages };
 }
 
-/** Filters where another tool says which there are: for showing, never for checking. */
+/** Filters as they are shown where another tool lists the fields; never used for checking. */
 export const shownFilters = once(() => {
   const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
   return z.array(filter).optional();

@@ -84,7 +84,7 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   return { link, apps: await readApps({ id: ios_app_id }, { id: android_app_id }, call) };
 }
 
-/** An app that is registered counts as it is; the draft itself says what it would make. */
+/** Apps that are registered already; the draft's own fields say which apps it would create. */
 function readDraftApps({ ios_app, android_app }: LinkFields, call: Call): Promise<VisitedApps> {
   const ios = { id: ios_app?.id, name: ios_app?.bundle_id };
   const android = { id: android_app?.id, name: android_app?.package_name };
@@ -103,7 +103,7 @@ async function readApps(ios: Wanted, android: Wanted, call: Call): Promise<Visit
   };
 }
 
-/** The app's record; one that is not there, or that the key may not read, is not known. */
+/** The app's record; undefined where there is none, or where the key may not read it. */
 async function readApp<App>(
   { id, name: identifier }: Wanted,
   show: Endpoint,

@@ -61,8 +61,8 @@ export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlyS
 }
 
 /**
- * Tells of tools that come or go. What is learned of a key mostly changes nothing that can be
- * seen, and a client that is told of a change reads the whole list again.
+ * Notifies when tools come or go. What is learned of a key mostly changes no list of tools, and a
+ * client that is notified reads the whole list again.
  */
 export function watchVisible(
   toolbox: Toolbox,

@@ -54,7 +54,7 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
     start: () => {
       const onTooLong = (ends: LineEnds) => refuseLine(tooLong, findIdAtEnds(ends));
       readLines(input, messageBytes, { onLine: receive, onTooLong, onEnd });
-      // The client no longer reads what is written, and so it cannot be told either.
+      // The client reads no more, and so no error can be sent to it.
       output.on("error", onEnd);
       return Promise.resolve();
     },
