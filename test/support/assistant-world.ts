@@ -51,7 +51,7 @@ export type AssistantWorld = {
   readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
   /** The approval page, as a browser asks for it. */
   readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
-  /** The pages' own door. */
+  /** The server of the approval pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
