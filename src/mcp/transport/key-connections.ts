@@ -10,7 +10,7 @@ import { trackInFlight, type InFlight } from "./in-flight.ts";
 export type Caller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** Nothing of one key's connections is ever shared with another key. */
-export type KeyConnections = {
+type KeyConnections = {
   readonly modern: McpHttpHandler;
   readonly sessions: Sessions;
   /** Exchanges that are going to be answered, and those that only listen. */

@@ -7,6 +7,7 @@ import type { Preview } from "../../approval/approval-request.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { attachTemplateView } from "./attach-view.ts";
 import {
   pickText,
   previewPublication,
@@ -17,7 +18,6 @@ import {
   type TemplateState,
   type TemplateText,
 } from "./preview-publication.ts";
-import { attachTemplateView } from "./attach-view.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
