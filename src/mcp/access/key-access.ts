@@ -78,7 +78,7 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
 
     noteRefused: (endpoint, message) => {
       const cause = readCause(message);
-      const isLacking = rightsCauses.includes(cause);
+      const isLacking = rightsCauses.has(cause);
       const isDenied = refusesAll(endpoint, cause, message);
       // One call that lacked a right says nothing against the tool.
       if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
@@ -96,7 +96,11 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
 }
 
 /** The rights that a valid key may lack. */
-const rightsCauses: readonly Cause[] = ["scope_missing", "role_required", "plan_required"];
+const rightsCauses: ReadonlySet<Cause> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+]);
 
 /**
  * Whether every call of the endpoint will be refused like this. A missing scope counts if it is the

@@ -31,19 +31,19 @@ export const failureSchema = z.object({
 export type Failure = z.output<typeof failureSchema>;
 
 /** With these codes the deployment says that the key may not read, though it may write. */
-const accessCodes: readonly Code[] = [
+const accessCodes: ReadonlySet<Code> = new Set([
   "scope_missing",
   "role_required",
   "plan_required",
   "unauthorized",
-];
+]);
 
 /** Undefined for what the key may not read, which does not keep it from writing. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof ToolFailure && accessCodes.includes(error.failure.code)) return undefined;
+    if (error instanceof ToolFailure && accessCodes.has(error.failure.code)) return undefined;
     throw error;
   }
 }

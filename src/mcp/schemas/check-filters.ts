@@ -22,12 +22,12 @@ export const filterValue = z.union([
   z.array(z.union([z.string(), z.number()])),
 ]);
 
-const booleanConditions = ["null", "present"];
+const booleanConditions: ReadonlySet<string> = new Set(["null", "present"]);
 
 /** A value that was encoded as JSON once more, where its condition takes no text. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
   const { condition, value } = filter;
-  const takesText = condition !== "in" && !booleanConditions.includes(condition);
+  const takesText = condition !== "in" && !booleanConditions.has(condition);
   if (typeof value !== "string" || takesText) return filter;
   const decoded = filterValue.safeParse(parseJson(value));
   return decoded.success ? { ...filter, value: decoded.data } : filter;
@@ -39,9 +39,10 @@ export function findFilterFault(
   { field, condition, value }: FilterInput,
 ): string | undefined {
   const kind = fields[field];
-  if (kind === undefined || !takes(kind, condition))
+  if (kind === undefined || !takes(kind, condition)) {
     return `takes no ${condition}, as it is no text`;
-  if (booleanConditions.includes(condition)) {
+  }
+  if (booleanConditions.has(condition)) {
     return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
   }
   if (typeof value === "boolean") return `takes no boolean with ${condition}`;

@@ -148,7 +148,7 @@ function buildInputSchema(fields: Fields, silent: readonly string[] = []): JsonO
   const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
   const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,
-    silent.includes(name) ? dropTexts(field) : field,
+    silent.includes(name) ? mapObjects(field, dropText) : field,
   ]);
   return {
     type: "object",
@@ -172,8 +172,9 @@ const writeFields = createWriter(
   (field) => mapObjects(field, dropNull) as JsonObject,
 );
 
-function dropTexts(field: JsonObject): JsonObject {
-  return mapObjects(field, ({ description: _, ...kept }) => kept) as JsonObject;
+function dropText(object: JsonObject): JsonObject {
+  const { description: _, ...kept } = object;
+  return kept;
 }
 
 /**

@@ -60,12 +60,10 @@ function listOwnFields(): Fields {
 
 /** Any key that has to do with links may use it; to explain a draft nothing is asked. */
 function readAccess(access: Access): Reading {
-  const show = access.read(links.show);
-  const states = [show, access.read(links.create), access.read(links.update)].map(
-    ({ state }) => state,
-  );
-  const best = (["granted", "unknown"] as const).find((state) => states.includes(state));
-  return best === undefined ? show : { state: best };
+  const readings = [links.show, links.create, links.update].map((entry) => access.read(entry));
+  const states = new Set(readings.map(({ state }) => state));
+  const best = (["granted", "unknown"] as const).find((state) => states.has(state));
+  return best === undefined ? access.read(links.show) : { state: best };
 }
 
 type Subject = { readonly link: VisitedLink; readonly apps: VisitedApps };

@@ -28,10 +28,9 @@ const mostSessions = 100;
 const idle_ms = 30 * 60_000;
 const header = "mcp-session-id";
 
-export function createSessions(
-  createServer: () => Server,
-  { monotonic }: Pick<Clock, "monotonic">,
-): Sessions {
+type Monotonic = Pick<Clock, "monotonic">;
+
+export function createSessions(createServer: () => Server, { monotonic }: Monotonic): Sessions {
   const sessions = new Map<string, Session>();
 
   return {

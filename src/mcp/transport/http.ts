@@ -103,9 +103,8 @@ function track(running: InFlight<object>, answer: () => Promise<Response>): Prom
 async function readMessage(request: Request): Promise<{ readonly body: unknown } | Response> {
   try {
     const read = await readRequestBody(request, messageBytes);
-    if (read.tooLarge)
-      return respondWithError(413, INVALID_REQUEST, "The body is longer than 4 MiB.");
-    return { body: JSON.parse(read.text) };
+    if (!read.tooLarge) return { body: JSON.parse(read.text) };
+    return respondWithError(413, INVALID_REQUEST, "The body is longer than 4 MiB.");
   } catch {
     return respondWithError(400, PARSE_ERROR, "The body is not JSON.");
   }

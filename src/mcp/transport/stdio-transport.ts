@@ -52,8 +52,11 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
 
   const transport: StdioTransport = {
     start: () => {
-      const onTooLong = (ends: LineEnds) => refuseLine(tooLong, findIdAtEnds(ends));
-      readLines(input, messageBytes, { onLine: receive, onTooLong, onEnd });
+      readLines(input, messageBytes, {
+        onLine: receive,
+        onTooLong: (ends) => refuseLine(tooLong, findIdAtEnds(ends)),
+        onEnd,
+      });
       // The client reads no more, and so no error can be sent to it.
       output.on("error", onEnd);
       return Promise.resolve();
