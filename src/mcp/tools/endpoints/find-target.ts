@@ -76,7 +76,7 @@ async function list(
     return readRows(index, page as JsonObject);
   } catch (error) {
     if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
-    const next = `This key may not read for a ${label} by its ${key}: call again with the UUID.`;
+    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
     throw new ToolFailure({ ...error.failure, next });
   }
 }
