@@ -65,7 +65,7 @@ describe.concurrent("over HTTP", () => {
     const url = ground.serving.places.mcp;
     await using client = await connect({ transport: "http", url, token: tenant.key, ...elicit });
     await runAcceptance(client, tenant, person);
-    // Here the API key is the token.
+    // Here the key is what opens the door.
     await tenant.revoke();
     await expect(client.callTool("list_links")).rejects.toThrow();
   }
