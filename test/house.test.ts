@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   template: ["text"],
   state: [...contract, "sql"],
   store: [...contract, "sql"],
-  service: [...contract, "store", "template", "visit"],
+  service: [...contract, "text", "store", "template", "visit"],
   host: [...contract, "store", "template", "visit", "qr"],
 
   "bulk/owner": ["client"],

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,6 +24,7 @@ import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { Caller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
+import { isSameSecret } from "../text/same-secret.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
@@ -125,14 +125,10 @@ async function createIdentify(
     };
   }
   prepareDataFolder(config.data);
-  const expected = Buffer.from(readHttpToken(config, () => createToken(random)));
+  const expected = readHttpToken(config, () => createToken(random));
   const key = readApiKey(config);
   const known = await learnKey(config, deployment, key);
-  return (token) => {
-    const given = Buffer.from(token);
-    const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
-    return Promise.resolve(isOurs ? { key, known } : undefined);
-  };
+  return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
 }
 
 async function attach(

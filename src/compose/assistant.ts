@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { createKeyContext, type KnownKey, type KeyContext } from "../mcp/access/key-context.ts";
-import { createGate } from "../mcp/approval/require-approval.ts";
+import type { KnownKey } from "../contract/access.ts";
+import { createKeyContext, type KeyContext } from "../mcp/access/key-context.ts";
+import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { openState, type State } from "../state/state.ts";
@@ -38,7 +39,7 @@ type AssistantOptions = {
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
   const { mode, scopes } = config;
-  const gate = createGate({
+  const requireApproval = createRequireApproval({
     mode,
     hasPin: config.secrets.approval_pin_file !== undefined,
     openState: state.open,
@@ -69,7 +70,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
       // Whoever cannot be told of old jobs can be served all the same.
       if (state.exists()) await bulk.recall().catch(report);
     },
-    createServer: (keyContext) => createServer({ toolbox, keyContext, gate, version, report }),
+    createServer: (keyContext) =>
+      createServer({ toolbox, keyContext, requireApproval, version, report }),
     close: async () => {
       await bulk.close();
       life.abort();

@@ -1,7 +1,8 @@
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { randomBytes, scrypt } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { UsageFault } from "../config.ts";
+import { isSameSecret } from "../text/same-secret.ts";
 
 /**
  * The PIN of the approval page. The operator writes it into a file; from the first start on the
@@ -18,10 +19,7 @@ export async function openPin(path: string): Promise<(pin: string) => Promise<bo
   const stored = await readStored(path);
   const [, salt = "", expected = ""] = stored.split("$");
   const wanted = Buffer.from(expected, "base64url");
-  return async (pin) => {
-    const given = await hash(pin, Buffer.from(salt, "base64url"));
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
-  };
+  return async (pin) => isSameSecret(await hash(pin, Buffer.from(salt, "base64url")), wanted);
 }
 
 /** Refuses what `openPin` would refuse, and leaves the file as it is. */

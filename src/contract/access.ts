@@ -16,6 +16,18 @@ export type KeyFacts = {
   readonly features_off?: readonly Feature[];
 };
 
+/** What is known of a key without asking the API. */
+export type KnownKey = {
+  /** Undefined where a deployment elsewhere keeps the key. */
+  readonly facts: KeyFacts | undefined;
+  /** Where the links of the key's project live: `https://spring.links.example`. */
+  readonly linkHost: string | undefined;
+  /** Whether the Open button of a link's page leads by a second host name. */
+  readonly hasSecondHost: boolean;
+  /** The project's setting (link-services.md §3). */
+  readonly linkInReferrer: boolean;
+};
+
 /** Why a 401 was given. The API answers one status for all of them; only its words differ. */
 export type Cause =
   | "key_missing"

@@ -1,8 +1,8 @@
-import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../contract/clock.ts";
 import { watchChanges } from "../store/changes.ts";
 import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
+import { isSameSecret } from "../text/same-secret.ts";
 import { hashToken } from "./ids.ts";
 
 /** The keys that were used lately, so that a request need not read its key from the store. */
@@ -29,14 +29,10 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
       if (known !== undefined) return known;
       const hash = hashToken(token);
       const holder = await findKeyHolder(store.db, hash);
-      if (holder === undefined || !isSame(holder.token_hash, hash)) return undefined;
+      if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
       // Meanwhile a change that this answer does not know may have emptied the cache.
       if (current === epoch) holders.set(token, holder);
       return holder;
     },
   };
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }

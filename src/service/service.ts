@@ -1,4 +1,4 @@
-import type { KeyFacts } from "../contract/access.ts";
+import type { KnownKey } from "../contract/access.ts";
 import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
 import type { SetAlarm, Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -27,14 +27,6 @@ export type Service = {
   readonly answer: AnswerApi;
   /** What is known of a token's key at each look, for whoever shapes what is shown by it. */
   readonly followKey: (token: string) => LookUp;
-};
-
-/** A key and where its project's links live. */
-type KnownKey = {
-  readonly facts: KeyFacts;
-  readonly linkHost: string | undefined;
-  readonly hasSecondHost: boolean;
-  readonly linkInReferrer: boolean;
 };
 
 /** Undefined for a key that does not exist, or does no more. */

@@ -8,7 +8,7 @@ import {
   type ElicitRequestFormParams,
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
-import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
+import { signToken, verifyToken } from "../../src/mcp/approval/approval-token.ts";
 import { say, type Asked, type FixtureTool } from "./fixture.ts";
 
 /** The suite's tools that need something of the client before they can answer. */
@@ -126,7 +126,7 @@ const answering: readonly FixtureTool[] = [
 
 const secret = randomBytes(32);
 
-/** As above, with a state that travels along; it is sealed as an approval's is. */
+/** As above, with a state that travels along; signed as an approval token is. */
 const remembering: readonly FixtureTool[] = [
   {
     name: "test_input_required_result_request_state",
@@ -141,7 +141,7 @@ const remembering: readonly FixtureTool[] = [
     run: (_given, asked) => {
       const greeting = inputRequired.createMessage(writeQuestion("Generate a greeting", 50));
       const requests = { user_name: elicitName, greeting, client_roots: askRoots };
-      return askOnce(asked, requests, sealRound("inputs"));
+      return askOnce(asked, requests, signRound("inputs"));
     },
   },
   {
@@ -188,23 +188,23 @@ function confirmSealed(asked: Asked): CallToolResult | InputRequiredResult {
     message: "Please confirm",
     requestedSchema: { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] },
   });
-  return inputRequired({ inputRequests: { confirm }, requestState: sealRound("confirm") });
+  return inputRequired({ inputRequests: { confirm }, requestState: signRound("confirm") });
 }
 
 function askRound(step: string, message: string, field: string): InputRequiredResult {
   const question = inputRequired.elicit({ message, requestedSchema: demand(field) });
-  return inputRequired({ inputRequests: { [step]: question }, requestState: sealRound(step) });
+  return inputRequired({ inputRequests: { [step]: question }, requestState: signRound(step) });
 }
 
-function sealRound(round: string): string {
-  return seal({ id: round, digest: "", expires_at: 0 }, secret);
+function signRound(round: string): string {
+  return signToken({ id: round, digest: "", expires_at: 0 }, secret);
 }
 
 function readRound({ context }: Asked): string | undefined {
   const state = context.mcpReq.requestState();
   if (state === undefined) return undefined;
-  const sealed = typeof state === "string" ? unseal(state, secret) : undefined;
-  if (sealed !== undefined) return sealed.id;
+  const token = typeof state === "string" ? verifyToken(state, secret) : undefined;
+  if (token !== undefined) return token.id;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The state is none of ours.");
 }
 

@@ -5,7 +5,7 @@ import {
   digestRequest,
   type ApprovalRequest,
 } from "../../src/mcp/approval/approval-request.ts";
-import { seal, unseal } from "../../src/mcp/approval/approval-token.ts";
+import { signToken, verifyToken } from "../../src/mcp/approval/approval-token.ts";
 import {
   createAssistantWorld,
   readToken,
@@ -22,27 +22,25 @@ import {
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
 
-describe("a seal", () => {
+describe("an approval token", () => {
   const secret = Buffer.alloc(32, 7);
-  const sealed = { id: "x".repeat(27), digest: "y".repeat(43), expires_at: 1_768_478_700_000 };
-  const text = seal(sealed, secret);
+  const token = { id: "x".repeat(27), digest: "y".repeat(43), expires_at: 1_768_478_700_000 };
+  const text = signToken(token, secret);
 
-  test("opens for the very text alone: no bit of it may be another one", () => {
-    fc.assert(
-      fc.property(forge(text), (forged) => {
-        expect(unseal(forged, secret)).toEqual(forged === text ? sealed : undefined);
-      }),
-      { numRuns: 1500 },
-    );
+  test("is read from the very text alone: no bit of it may be another one", () => {
+    const isOnlyOwn = fc.property(forge(text), (forged) => {
+      expect(verifyToken(forged, secret)).toEqual(forged === text ? token : undefined);
+    });
+    fc.assert(isOnlyOwn, { numRuns: 1500 });
   });
 
-  test("opens for no other secret, and for no text that somebody made up", () => {
+  test("is read with no other secret, and from no text that is made up", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), (other, made) => {
         fc.pre(Buffer.compare(other, secret) !== 0);
-        expect(unseal(text, other)).toBeUndefined();
-        expect(unseal(seal(sealed, other), secret)).toBeUndefined();
-        expect(unseal(made, secret)).toBeUndefined();
+        expect(verifyToken(text, other)).toBeUndefined();
+        expect(verifyToken(signToken(token, other), secret)).toBeUndefined();
+        expect(verifyToken(made, secret)).toBeUndefined();
       }),
       { numRuns: 300 },
     );
@@ -53,11 +51,8 @@ describe("a seal", () => {
 function makeAct(
   given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
 ): ApprovalRequest {
-  return {
-    ...given,
-    args: given.args as ApprovalRequest["args"],
-    preview: { title: "", facts: [] },
-  };
+  const args = given.args as ApprovalRequest["args"];
+  return { ...given, args, preview: { title: "", facts: [] } };
 }
 
 describe("an act's digest", () => {
@@ -373,11 +368,9 @@ function readSealed(result: RawResult): string {
 function forge(text: string): fc.Arbitrary<string> {
   const at = fc.nat({ max: text.length - 1 });
   const [payload = "", mark = ""] = text.split(".");
+  const flipped = fc.tuple(at, fc.nat({ max: 6 })).map(([i, bit]) => flip(text, i, bit));
   return fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.tuple(at, fc.nat({ max: 6 })).map(([i, bit]) => flip(text, i, bit)),
-    },
+    { weight: 6, arbitrary: flipped },
     at.map((end) => text.slice(0, end)),
     at.map((start) => text.slice(start + 1)),
     fc.string({ minLength: 1 }).map((more) => text + more),

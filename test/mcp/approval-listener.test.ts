@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createPageServer, type PageServer } from "../../src/mcp/approval/page-server.ts";
 
-/** The door of the approval page over stdio: on loopback, and open only while somebody waits. */
+/** The approval page's server over stdio: on loopback, and open only while an approval waits. */
 
 const path = "/approve/";
 const minute = 60_000;
@@ -27,7 +27,7 @@ afterEach(() => {
 /** What is answered there; undefined where nobody listens. */
 function visit(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // A connection of its own: one that is kept would tell nothing about the door.
+    // A new connection each time: one that is open already would tell nothing about the server.
     request(url, { agent: false }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

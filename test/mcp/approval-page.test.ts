@@ -181,9 +181,9 @@ describe("by keyboard alone", () => {
   test("a PIN is typed and sent", async () => {
     await using locked = await createAssistantWorld({
       pin: (given) => Promise.resolve(given === "correct horse"),
-      openPage: (id) => door.open(approvalPath, id),
+      openPage: (id) => server.open(approvalPath, id),
     });
-    const door = createPageServer((request) => locked.fetchPage(request));
+    const server = createPageServer((request) => locked.fetchPage(request));
     await locked.plant("link", { path: "spring" });
     const callLocked = async () =>
       (await locked.callTool("delete_link", { id: "spring" })).structured;
@@ -200,20 +200,20 @@ describe("by keyboard alone", () => {
     // Without its PIN the form did not even leave the browser.
     expect(sent).toEqual(["POST"]);
     expect((await callLocked()).deleted).toBeDefined();
-    door.close();
+    server.close();
   });
 
   test("a page with a PIN can be declined without it", async () => {
     await using locked = await createAssistantWorld({
       pin: () => Promise.resolve(false),
-      openPage: (id) => door.open(approvalPath, id),
+      openPage: (id) => server.open(approvalPath, id),
     });
-    const door = createPageServer((request) => locked.fetchPage(request));
+    const server = createPageServer((request) => locked.fetchPage(request));
     await locked.plant("link", { path: "spring" });
     const { error } = (await locked.callTool("delete_link", { id: "spring" })).structured;
     const page = await open(error.approval.url);
     expect(await press(page, "Decline")).toBe("Declined");
-    door.close();
+    server.close();
   });
 });
 
@@ -349,7 +349,7 @@ async function approveOne(client: Connected): Promise<string> {
 }
 
 describe("the built command", () => {
-  test("over stdio opens a door of its own for the page, and closes it", async () => {
+  test("over stdio opens a server for the page alone, and closes it", async () => {
     await using folder = await createFolder();
     await using client = await connectV2({ transport: "stdio", data: folder.path });
     const url = await approveOne(client);

@@ -102,7 +102,7 @@ describe.concurrent("the gateway's token", () => {
       return post(places.mcp, { headers, body });
     };
     expect((await ask(token)).status).toBe(200);
-    // Not even the operator's own key is let in: it is not what this door asks for.
+    // Not even the operator's own key is taken: the server asks for its own token.
     for (const wrong of [key, `${token}x`, token.slice(0, -1), token.toUpperCase()]) {
       expect((await ask(wrong)).status).toBe(401);
     }

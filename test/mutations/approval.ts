@@ -6,11 +6,11 @@ export const approval: readonly Mutation[] = [
     id: "B1",
     file: "src/mcp/approval/require-approval.ts",
     what: "a form's 'no' does not use the question up",
-    find: `    const isFirst = await seals.take(sealed);
-    if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
+    find: `    const isFirst = await useToken(token, openState);
+    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
 `,
-    replace: `    if (!answer.isYes) throw refuseDeclined(act, "The user did not approve.");
-    const isFirst = await seals.take(sealed);
+    replace: `    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
+    const isFirst = await useToken(token, openState);
 `,
     tests: ["test/mcp/approval-form.test.ts"],
   },
@@ -19,12 +19,12 @@ export const approval: readonly Mutation[] = [
     file: "src/mcp/approval/require-approval.ts",
     what: "with a PIN set, a form's answer still counts",
     find: `
-      if (hasPin) return passPage(act, digest);
-      if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
+    if (hasPin) return requirePage(request, digest);
+    if (person.answer !== undefined) return requireYes(request, digest, person.answer);
 `,
     replace: `
-      if (person.answer !== undefined) return passAnswer(act, digest, person.answer);
-      if (hasPin) return passPage(act, digest);
+    if (person.answer !== undefined) return requireYes(request, digest, person.answer);
+    if (hasPin) return requirePage(request, digest);
 `,
     tests: ["test/mcp/approval-pin.test.ts"],
   },
@@ -40,9 +40,8 @@ export const approval: readonly Mutation[] = [
     id: "B4",
     file: "src/mcp/approval/approval-token.ts",
     what: "a second spelling of a signature is accepted",
-    find: `    given.toString("base64url") === mark &&
-`,
-    replace: "",
+    find: "isSameSecret(signature, ",
+    replace: `isSameSecret(Buffer.from(signature, "base64url").toString("base64url"), `,
     tests: ["test/mcp/approval-bypass.test.ts"],
   },
   {

@@ -58,8 +58,8 @@ export const furtherRights: readonly Mutation[] = [
     id: "N7",
     file: "src/mcp/approval/page.ts",
     what: "to decline on the page takes the PIN and the number as well",
-    find: `decision === "approve" ? await refuseYes(approval, form, options) : undefined`,
-    replace: "await refuseYes(approval, form, options)",
+    find: `decision === "approve" ? await findYesFault(approval, form, options) : undefined`,
+    replace: "await findYesFault(approval, form, options)",
     tests: ["test/mcp/approval-pin.test.ts"],
   },
   {
@@ -76,12 +76,12 @@ export const furtherRights: readonly Mutation[] = [
     file: "src/mcp/approval/require-approval.ts",
     what: "a question that grew old is refused, and not asked anew",
     find: `
-    if (isStale) throw await askClient(act, digest);
-    if (!isFirst) throw refuseDeclined(act, "This approval was used already, or is over.");
+    if (isStale) throw await askClient(request, digest);
+    if (!isFirst) throw refuseDeclined(request, "This approval was used already, or is over.");
 `,
     replace: `
-    if (!isFirst) throw refuseDeclined(act, "This approval was used already, or is over.");
-    if (isStale) throw await askClient(act, digest);
+    if (!isFirst) throw refuseDeclined(request, "This approval was used already, or is over.");
+    if (isStale) throw await askClient(request, digest);
 `,
     tests: ["test/mcp/approval-form.test.ts"],
   },

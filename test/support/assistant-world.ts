@@ -14,7 +14,7 @@ import { openPin } from "../../src/compose/pin-file.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
-import { createGate } from "../../src/mcp/approval/require-approval.ts";
+import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
@@ -51,7 +51,7 @@ export type AssistantWorld = {
   readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
   /** The approval page, as a browser asks for it. */
   readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
-  /** The pages' own door. */
+  /** The server of the approval pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
@@ -184,7 +184,7 @@ export async function createAssistantWorld(
   };
 
   const toolbox = createToolbox({ mode, selection: [] });
-  const gate = createGate({
+  const requireApproval = createRequireApproval({
     mode,
     hasPin: pin !== undefined,
     openState: openTheState,
@@ -235,7 +235,8 @@ export async function createAssistantWorld(
       lookUp,
       onChange: () => {},
     });
-    const create = () => createServer({ toolbox, keyContext, gate, version: "0", report });
+    const create = () =>
+      createServer({ toolbox, keyContext, requireApproval, version: "0", report });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;

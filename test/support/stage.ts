@@ -7,9 +7,10 @@ import { createClient, type SetTimer } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/policy.ts";
-import { createKeyContext, type KnownKey } from "../../src/mcp/access/key-context.ts";
+import type { KnownKey } from "../../src/contract/access.ts";
+import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
-import { createGate } from "../../src/mcp/approval/require-approval.ts";
+import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { State } from "../../src/state/state.ts";
@@ -131,7 +132,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const onChange = watchVisible(toolbox, keyContext, () => {
     changes += 1;
   });
-  const gate = createGate({
+  const requireApproval = createRequireApproval({
     hasPin: false,
     mode,
     openState: noState,
@@ -140,7 +141,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   });
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const [near, far] = InMemoryTransport.createLinkedPair();
-  const create = () => createServer({ toolbox, keyContext, gate, version: "0", report });
+  const create = () => createServer({ toolbox, keyContext, requireApproval, version: "0", report });
   const handle = serveStdio(create, { transport: near });
   const client = await connect(far, era);
   const listTools = async () => {

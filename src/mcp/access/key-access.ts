@@ -1,11 +1,5 @@
-import {
-  findRefusal,
-  hasScope,
-  listNamedScopes,
-  readCause,
-  type Cause,
-  type KeyFacts,
-} from "../../contract/access.ts";
+import { findRefusal, hasScope, listNamedScopes, readCause } from "../../contract/access.ts";
+import type { Cause, KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
 import type { Scope } from "../../contract/policy.ts";
@@ -17,48 +11,46 @@ export type Reading =
   | {
       readonly state: "denied";
       readonly reason: string;
-      /** The operator's own doing, and not the deployment's. */
+      /** The operator forbids it, and not the deployment. */
       readonly isDeclared?: true;
     }
-  /** The reason is the last refusal, where it was none that meets every call. */
+  /** The reason is the last refusal, where other calls of the endpoint may succeed. */
   | { readonly state: "unknown"; readonly reason?: string };
 
-type KeyKind = "project" | "master" | "none";
-
 export type Access = {
-  /** `project` as long as nothing else is known of a key. */
-  readonly readKind: () => KeyKind;
+  /** `project` until more is known of the key. */
+  readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => Reading;
-  /** What an answered call teaches: its key may do this. */
+  /** An answered call shows that the key may do this. */
   readonly noteGranted: (endpoint: Endpoint) => void;
-  /** What a 401 teaches. */
+  /** A 401's message shows what the key may not do. */
   readonly noteRefused: (endpoint: Endpoint, message: string) => void;
   /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;
-  /** True where everything is known from the start, so that nothing needs to be tried out. */
+  /** Whether the embedded service has told everything, so that nothing needs to be probed. */
   readonly hasFacts: () => boolean;
 };
 
 export type AccessOptions = {
   readonly hasKey: boolean;
-  /** What the operator declares: it comes before anything that is found out. */
+  /** What the operator declares goes before all that is learned. */
   readonly scopes: readonly Scope[] | undefined;
   readonly facts: KeyFacts | undefined;
-  /** Called when more is known than before, so that a tool may have come or gone. */
+  /** Called when more is known than before: tools may have to be listed or hidden. */
   readonly onChange: () => void;
 };
 
 export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessOptions): Access {
   let facts = given;
   const learned = new Map<string, Reading>();
-  /** The kinds of endpoint that the key turned out to be good for. */
+  /** The kinds of endpoint that the key has turned out to be made for. */
   const kinds = new Set<Endpoint["auth"]>();
 
-  function learn({ tool, auth }: Endpoint, reading: Reading, isOfItsKind: boolean): void {
-    const isNews = learned.get(tool)?.state !== reading.state || (isOfItsKind && !kinds.has(auth));
-    if (isOfItsKind) kinds.add(auth);
+  function learn({ tool, auth }: Endpoint, reading: Reading, showsKind: boolean): void {
+    const isNew = learned.get(tool)?.state !== reading.state || (showsKind && !kinds.has(auth));
+    if (showsKind) kinds.add(auth);
     learned.set(tool, reading);
-    if (isNews) onChange();
+    if (isNew) onChange();
   }
 
   return {
@@ -71,12 +63,12 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
     read: (endpoint) => {
       if (endpoint.auth === "none") return { state: "granted" };
       if (!hasKey) return { state: "denied", reason: messages.key_missing };
-      const undeclared = findUndeclared(endpoint, scopes);
+      const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
       const known = learned.get(endpoint.tool) ?? { state: "unknown" };
       if (known.state !== "unknown") return known;
-      if (kinds.size === 1 && !kinds.has(endpoint.auth)) return refuseKind(endpoint);
+      if (kinds.size === 1 && !kinds.has(endpoint.auth)) return denyOtherKind(endpoint);
       return scopes !== undefined && endpoint.scope ? { state: "granted" } : known;
     },
 
@@ -86,12 +78,12 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
 
     noteRefused: (endpoint, message) => {
       const cause = readCause(message);
-      const isLacking = lackings.has(cause);
-      const isDenied = isLasting(endpoint, cause, message);
-      // One call that lacked something says nothing against the tool.
+      const isLacking = rightsCauses.has(cause);
+      const isDenied = refusesAll(endpoint, cause, message);
+      // One call that lacked a right says nothing against the tool.
       if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
       const state = isDenied ? "denied" : "unknown";
-      // Whoever lacks one of these has a project's key: a master key has none of them.
+      // A key that lacks one of these is a project's key: a master key needs none of them.
       learn(endpoint, { state, reason: message }, isLacking && endpoint.auth === "project");
     },
 
@@ -103,15 +95,19 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
   };
 }
 
-/** What a valid key may still lack. */
-const lackings: ReadonlySet<Cause> = new Set(["scope_missing", "role_required", "plan_required"]);
+/** The rights that a valid key may lack. */
+const rightsCauses: ReadonlySet<Cause> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+]);
 
 /**
- * Whether this refusal will meet every call of the endpoint. Its own scope's will; another scope
- * was asked for by what this one call wanted to do besides. A role's or a plan's will only where
- * the entry always demands it, for one Pro field must not hide `create_link`.
+ * Whether every call of the endpoint will be refused like this. A missing scope counts if it is the
+ * endpoint's own: another one was needed for what this one call did besides. A role or a plan
+ * counts if the entry always demands one: a Pro field must not hide `create_link`.
  */
-function isLasting({ scope, role, plan }: Endpoint, cause: Cause, message: string): boolean {
+function refusesAll({ scope, role, plan }: Endpoint, cause: Cause, message: string): boolean {
   switch (cause) {
     case "scope_missing": {
       const named = listNamedScopes(message);
@@ -126,12 +122,12 @@ function isLasting({ scope, role, plan }: Endpoint, cause: Cause, message: strin
   }
 }
 
-function findUndeclared(
+function denyUndeclared(
   { scope, auth }: Endpoint,
   scopes: readonly Scope[] | undefined,
 ): Reading | undefined {
   if (scopes === undefined) return undefined;
-  // Who declares scopes speaks of a project's key: a master key has none.
+  // Declared scopes mean that the key is a project's: a master key has none.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
   const reason = `The operator's WAYPOST_SCOPES leave out ${scope}.`;
@@ -140,11 +136,10 @@ function findUndeclared(
 
 function readFacts(endpoint: Endpoint, facts: KeyFacts): Reading {
   const refusal = findRefusal(endpoint, facts);
-  if (refusal === undefined) return { state: "granted" };
-  return { state: "denied", reason: refusal.message };
+  return refusal ? { state: "denied", reason: refusal.message } : { state: "granted" };
 }
 
-function refuseKind({ auth }: Endpoint): Reading {
+function denyOtherKind({ auth }: Endpoint): Reading {
   const reason = auth === "master" ? messages.master_required : messages.project_key_required;
   return { state: "denied", reason };
 }

@@ -4,17 +4,12 @@ import type { Reading } from "./key-access.ts";
 
 type Denied = Reading & { readonly state: "denied" };
 
-/** Nobody was asked: it is known what the deployment would say. */
+/** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
 export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): unknown {
-  if (isDeclared === true) return refuseUndeclared(reason);
-  return explainEnd(asked, unauthorized(reason));
-}
-
-/** Nobody was asked: the operator's `WAYPOST_SCOPES` are the refusal. */
-function refuseUndeclared(message: string): ToolFailure {
+  if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
   return new ToolFailure({
     code: "scope_missing",
-    message,
+    message: reason,
     effect: "none",
     retry: "never",
     next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",

@@ -4,38 +4,25 @@ import { writePreview, type ApprovalRequest } from "./approval-request.ts";
 
 /** How an assistant is told that a request waits for a person, or that the person said no. */
 
-export function refuseUntilPage(
-  request: ApprovalRequest,
-  url: string,
-  expires_at: number,
-): ToolFailure {
-  return new ToolFailure({
-    code: "approval_required",
-    message: "A person has to approve this first.",
-    effect: "none",
-    retry: "later",
-    approval: { ...describe(request, expires_at), url },
-    next:
-      "Give the user approval.url to open in a browser; when they have approved, " +
-      `call ${request.tool} again with the same arguments.`,
-  });
-}
-
-/** Two-step mode: the same call goes through with the token. */
-export function refuseUntilToken(
-  request: ApprovalRequest,
+/** With the address of the person's page, or with a token to call again with (two-step mode). */
+export function refuseUnapproved(
+  { tool, preview }: ApprovalRequest,
   message: string,
-  { text: token, expires_at }: { readonly text: string; readonly expires_at: number },
+  { expires_at, ...means }: Readonly<{ url?: string; token?: string; expires_at: number }>,
 ): ToolFailure {
+  const until = new Date(expires_at).toISOString();
+  const again = `call ${tool} again with the same arguments`;
+  const isByPage = means.url !== undefined;
   return new ToolFailure({
     code: "approval_required",
     message,
     effect: "none",
-    retry: "now",
-    approval: { ...describe(request, expires_at), token },
-    next:
-      "Tell the user what approval.preview says; if they agree, " +
-      `call ${request.tool} again with the same arguments and approval set to approval.token.`,
+    retry: isByPage ? "later" : "now",
+    approval: { preview: writePreview(preview), expires_at: until, ...means },
+    next: isByPage
+      ? `Give the user approval.url to open in a browser; when they have approved, ${again}.`
+      : "Tell the user what approval.preview says; if they agree, " +
+        `${again} and approval set to approval.token.`,
   });
 }
 
@@ -43,8 +30,4 @@ export function refuseDeclined({ tool }: ApprovalRequest, message: string): Tool
   const code = "approval_declined";
   const next = advise(code, { tool });
   return new ToolFailure({ code, message, effect: "none", retry: "never", next });
-}
-
-function describe({ preview }: ApprovalRequest, expires_at: number) {
-  return { preview: writePreview(preview), expires_at: new Date(expires_at).toISOString() };
 }

@@ -7,7 +7,7 @@ export type ApprovalRequest = {
   readonly args: JsonObject;
   /** The target's UUID. */
   readonly target: string;
-  /** The target as it is now, but for what changes by itself. */
+  /** The target as it is now, without fields that change by themselves. */
   readonly state: unknown;
   readonly preview: Preview;
 };
@@ -23,32 +23,29 @@ export type Preview = {
 
 export type Fact = { readonly name: string; readonly text: string };
 
-/** Two acts with the same digest are the same request of the same key. */
-export function digestRequest(
-  { tool, args, target, state }: ApprovalRequest,
-  keyPrint: string,
-): string {
-  return createHash("sha256")
-    .update(canonize([keyPrint, tool, args, target, state]))
-    .digest("base64url");
+/** Two calls with the same digest are the same request of the same key. */
+export function digestRequest(request: ApprovalRequest, keyPrint: string): string {
+  const { tool, args, target, state } = request;
+  const text = canonize([keyPrint, tool, args, target, state]);
+  return createHash("sha256").update(text).digest("base64url");
 }
 
-/** A client's form and a model's context have room for a page of text, not for a book. */
+/** A client's form and a model's context have room for a page of text, not for more. */
 const mostCharacters = 12_000;
-/** Of the facts that are left out, so many are named. */
+/** Of the facts that are omitted, so many are named. */
 const mostNamed = 20;
 
-/** The preview as a text; what it has no room for is named, so that nobody takes it for all. */
+/** The preview as a text; facts that it has no room for are named at its end. */
 export function writePreview(preview: Preview): string {
   const { title, facts } = preview;
   const count = countFitting(preview);
-  const left = facts.slice(count).map(({ name }) => name);
-  const named = [...left.slice(0, mostNamed), ...(left.length > mostNamed ? ["…"] : [])];
-  const rest = left.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
+  const omitted = facts.slice(count).map(({ name }) => name);
+  const named = [...omitted.slice(0, mostNamed), ...(omitted.length > mostNamed ? ["…"] : [])];
+  const rest = omitted.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
   return [title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
 }
 
-/** Whether a text of it has everything in it. */
+/** Whether a text of it holds every fact. */
 export function fitsText(preview: Preview): boolean {
   return countFitting(preview) === preview.facts.length;
 }

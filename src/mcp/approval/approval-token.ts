@@ -1,68 +1,63 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { State } from "../../state/state.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
 import type { ApprovalRequest } from "./approval-request.ts";
 
 /**
- * An approval as it travels through the client: which one it is, for which request, until when.
- * Anyone may read it and nobody but us can make one.
+ * What a token says that travels through the client: which approval it is, for which request,
+ * until when. Any client may read it, and only this server can sign one.
  */
-export type Sealed = {
+export type ApprovalToken = {
   readonly id: string;
   readonly digest: string;
   readonly expires_at: number;
 };
 
-export type Seals = {
-  readonly issue: (
-    request: ApprovalRequest,
-    digest: string,
-  ) => Promise<{ text: string; expires_at: number }>;
-  /** What was sealed, or undefined where the seal is not ours. Its expiry is not looked at. */
-  readonly open: (text: string) => Promise<Sealed | undefined>;
-  /** True for one taker only, in time, however many come at once. */
-  readonly take: (sealed: Sealed) => Promise<boolean>;
-};
+type OpenState = () => Promise<State>;
 
 const secretName = "approvals";
 
-export function createSeals(openState: () => Promise<State>): Seals {
-  return {
-    issue: async ({ preview }, digest) => {
-      const { approvals, readSecret } = await openState();
-      const wanted = { digest, preview: JSON.stringify(preview) };
-      const { id, expires_at } = await approvals.openForToken(wanted);
-      return { text: seal({ id, digest, expires_at }, await readSecret(secretName)), expires_at };
-    },
-    open: async (text) => {
-      const { readSecret } = await openState();
-      return unseal(text, await readSecret(secretName));
-    },
-    take: async ({ id, digest }) => {
-      const { approvals } = await openState();
-      return approvals.takeForToken(id, digest);
-    },
-  };
+/** The token of a new approval, as a text. */
+export async function issueToken(
+  { preview }: ApprovalRequest,
+  digest: string,
+  openState: OpenState,
+): Promise<{ readonly token: string; readonly expires_at: number }> {
+  const { approvals, readSecret } = await openState();
+  const wanted = { digest, preview: JSON.stringify(preview) };
+  const { id, expires_at } = await approvals.openForToken(wanted);
+  return { token: signToken({ id, digest, expires_at }, await readSecret(secretName)), expires_at };
 }
 
-export function seal(sealed: Sealed, secret: Uint8Array): string {
-  const payload = Buffer.from(JSON.stringify(sealed)).toString("base64url");
-  return `${payload}.${sign(payload, secret).toString("base64url")}`;
+/** Undefined for a text that this server has not signed. Whether it has expired is not checked. */
+export async function readToken(
+  text: string | undefined,
+  openState: OpenState,
+): Promise<ApprovalToken | undefined> {
+  if (text === undefined) return undefined;
+  const { readSecret } = await openState();
+  return verifyToken(text, await readSecret(secretName));
 }
 
-export function unseal(text: string, secret: Uint8Array): Sealed | undefined {
-  const [payload = "", mark = "", ...more] = text.split(".");
-  const expected = sign(payload, secret);
-  const given = Buffer.from(mark, "base64url");
-  // Two spellings of one signature would be two tokens.
-  const isOurs =
-    more.length === 0 &&
-    given.length === expected.length &&
-    given.toString("base64url") === mark &&
-    timingSafeEqual(given, expected);
-  // Whatever carries our signature was written by `seal`.
-  return isOurs ? (JSON.parse(Buffer.from(payload, "base64url").toString()) as Sealed) : undefined;
+/** True for one call only, and in time, however many come with the token at once. */
+export async function useToken(token: ApprovalToken, openState: OpenState): Promise<boolean> {
+  const { approvals } = await openState();
+  return approvals.takeForToken(token.id, token.digest);
 }
 
-function sign(payload: string, secret: Uint8Array): Buffer {
-  return createHmac("sha256", secret).update(payload).digest();
+export function signToken(token: ApprovalToken, secret: Uint8Array): string {
+  const payload = Buffer.from(JSON.stringify(token)).toString("base64url");
+  return `${payload}.${sign(payload, secret)}`;
+}
+
+export function verifyToken(text: string, secret: Uint8Array): ApprovalToken | undefined {
+  const [payload = "", signature = "", ...more] = text.split(".");
+  // The texts are compared, not their bytes: two spellings of one signature would be two tokens.
+  if (more.length > 0 || !isSameSecret(signature, sign(payload, secret))) return undefined;
+  // Every text with this server's signature was written by `signToken`.
+  return JSON.parse(Buffer.from(payload, "base64url").toString()) as ApprovalToken;
+}
+
+function sign(payload: string, secret: Uint8Array): string {
+  return createHmac("sha256", secret).update(payload).digest("base64url");
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { escapeText } from "../../text/escape-html.ts";
 import type { Fact, Preview } from "./approval-request.ts";
 import { style } from "./page-style.ts";
 
-/** How the approval page reads. No script, nothing from elsewhere, no frame around it. */
+/** The text of the approval page. It has no script, loads nothing and is shown in no frame. */
 
 export type Question = {
   readonly preview: Preview;
@@ -40,11 +41,11 @@ export function renderQuestion(question: Question): string {
   return renderPage(
     "Approve?",
     `<p class="lead">Your assistant asks for your approval</p>
-<h1>${escape(preview.title)}</h1>
+<h1>${escapeText(preview.title)}</h1>
 <dl>${preview.facts.map(renderFact).join("")}</dl>
-${fault === undefined ? "" : `<p class="fault" role="alert">${escape(fault)}</p>`}
+${fault === undefined ? "" : `<p class="fault" role="alert">${escapeText(fault)}</p>`}
 <form method="post">
-<input type="hidden" name="token" value="${escape(token)}">
+<input type="hidden" name="token" value="${escapeText(token)}">
 ${preview.count === undefined ? "" : countField(preview.count)}
 ${asksPin ? pinField : ""}
 <div class="buttons">
@@ -57,7 +58,7 @@ ${asksPin ? pinField : ""}
 }
 
 export function renderNotice(title: string, text: string): string {
-  return renderPage(title, `<h1>${escape(title)}</h1>\n<p>${escape(text)}</p>`);
+  return renderPage(title, `<h1>${escapeText(title)}</h1>\n<p>${escapeText(text)}</p>`);
 }
 
 function countField(count: number): string {
@@ -71,9 +72,9 @@ const pinField = `<label>PIN
 </label>`;
 
 function renderFact({ name, text }: Fact): string {
-  // What somebody has called a link is quoted, and stays as it is.
+  // A name that a person has given to a link is quoted, and stays as it is.
   const label = name.includes('"') ? name : writeLabel(name);
-  return `<div><dt>${escape(label)}</dt><dd>${escape(text)}</dd></div>`;
+  return `<div><dt>${escapeText(label)}</dt><dd>${escapeText(text)}</dd></div>`;
 }
 
 function writeLabel(name: string): string {
@@ -89,7 +90,7 @@ function renderPage(title: string, body: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
-<title>${escape(title)} – Waypost</title>
+<title>${escapeText(title)} – Waypost</title>
 <style>${style}</style>
 </head>
 <body>
@@ -100,16 +101,4 @@ ${body}
 </body>
 </html>
 `;
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -7,18 +7,18 @@ import type { AddressInfo } from "node:net";
  * an approval waits.
  */
 export type PageServer = {
-  /** Opens an approval's page and answers its address. */
+  /** Opens an approval's page and returns its address. */
   readonly open: (path: string, id: string) => Promise<string>;
-  /** This approval waits no longer. */
+  /** This approval no longer waits for a person. */
   readonly release: (id: string) => void;
   readonly close: () => void;
 };
 
 const host = "127.0.0.1";
-/** As long as an approval may wait, and then a little, for whoever comes late is told so. */
-const lasts_ms = 5 * 60_000 + 30_000;
+/** As long as an approval may wait, and a little longer, to tell a late person that it is over. */
+const openFor_ms = 5 * 60_000 + 30_000;
 /** So that a browser still gets the page that tells how it ended. */
-const farewell_ms = 2000;
+const openAfterEnd_ms = 2000;
 const serverLimits = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
@@ -26,42 +26,41 @@ const serverLimits = {
 } as const;
 
 export function createPageServer(fetch: (request: Request) => Promise<Response>): PageServer {
-  const waiting = new Map<string, NodeJS.Timeout>();
+  const timers = new Map<string, NodeJS.Timeout>();
   let listening: Promise<Server> | undefined;
 
-  function wait(id: string, milliseconds: number): void {
-    clearTimeout(waiting.get(id));
+  function stayOpen(id: string, milliseconds: number): void {
+    clearTimeout(timers.get(id));
     const end = () => {
-      waiting.delete(id);
-      if (waiting.size === 0) close();
+      timers.delete(id);
+      if (timers.size === 0) close();
     };
-    waiting.set(id, setTimeout(end, milliseconds).unref());
+    timers.set(id, setTimeout(end, milliseconds).unref());
   }
 
   function close(): void {
-    for (const timer of waiting.values()) clearTimeout(timer);
-    waiting.clear();
-    const closing = listening;
+    for (const timer of timers.values()) clearTimeout(timer);
+    timers.clear();
+    listening?.then(closeNow, () => undefined);
     listening = undefined;
-    closing?.then(closeNow, () => undefined);
   }
 
   return {
     open: async (path, id) => {
-      // Asking once more for what waits already does not make it wait longer.
-      if (!waiting.has(id)) wait(id, lasts_ms);
+      // To ask for an approval once more does not make it wait longer.
+      if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {
         // A listening TCP server has an address with a port.
         const { port } = (await listening).address() as AddressInfo;
         return `http://${host}:${port}${path}${id}`;
       } catch (error) {
-        // The next one who asks tries again.
+        // The next approval tries again.
         close();
         throw error;
       }
     },
-    release: (id) => wait(id, farewell_ms),
+    release: (id) => stayOpen(id, openAfterEnd_ms),
     close,
   };
 }
@@ -73,9 +72,10 @@ function closeNow(server: Server): void {
 
 async function listen(fetch: (request: Request) => Promise<Response>): Promise<Server> {
   const listener = getRequestListener(fetch);
-  const server = createServer(serverLimits, (request, response) => {
-    void listener(request, response);
-  });
+  const server = createServer(
+    serverLimits,
+    (request, response) => void listener(request, response),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen({ host, port: 0 }, resolve);
   });

@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
 import { pageHeaders, renderNotice, renderQuestion } from "./page-html.ts";
 
@@ -41,7 +42,7 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
   };
 }
 
-/** A page elsewhere that has guessed the way must not get anywhere with it. */
+/** Another site's page that has guessed the address must not be able to approve. */
 function isFromElsewhere(request: Request, hostnames: readonly string[]): boolean {
   const names = [...hostnames];
   const refusal =
@@ -49,7 +50,7 @@ function isFromElsewhere(request: Request, hostnames: readonly string[]): boolea
   return refusal !== undefined;
 }
 
-/** Looking spends nothing, and neither does an attempt that is refused. */
+/** To read the page uses nothing up, and neither does an attempt that is refused. */
 async function answer(request: Request, options: PageOptions): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (!pathname.startsWith(approvalPath)) return show(404, over);
@@ -63,7 +64,7 @@ async function answer(request: Request, options: PageOptions): Promise<Response>
 
 async function ask(approval: Approval, options: PageOptions, fault?: string): Promise<Response> {
   const page = renderQuestion({
-    // We wrote it ourselves, from a Preview (gate.ts).
+    // It was written from a Preview (require-approval.ts).
     preview: JSON.parse(approval.preview) as Preview,
     token: await signPage(approval, options),
     fault,
@@ -79,25 +80,24 @@ async function decide(
   options: PageOptions,
 ): Promise<Response> {
   const form = await readForm(request);
-  const isFromPage = isSame(form.get("token") ?? "", await signPage(approval, options));
+  const isFromPage = isSameSecret(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
     return ask(approval, options, "That did not come from this page. Press one of its buttons.");
   }
-  // Anyone may say no; only the yes is worth guarding.
-  const fault = decision === "approve" ? await refuseYes(approval, form, options) : undefined;
+  // The PIN and the number are only asked for a yes.
+  const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
   if (fault !== undefined) return ask(approval, options, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
-  const isFirst = await approvals.decidePage(approval.id, said);
-  if (isFirst) options.onDecided(approval.id);
-  // Of two who press at once, both are shown what the first one said.
+  if (await approvals.decidePage(approval.id, said)) options.onDecided(approval.id);
+  // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
   return show(200, ends[decided.status]);
 }
 
-async function refuseYes(
+async function findYesFault(
   approval: Approval,
   form: URLSearchParams,
   options: PageOptions,
@@ -106,11 +106,11 @@ async function refuseYes(
   if (count !== undefined && form.get("count")?.trim() !== String(count)) {
     return `Type the number of links, ${count}, to approve.`;
   }
-  return refusePin(approval, form.get("pin") ?? "", options);
+  return findPinFault(approval, form.get("pin") ?? "", options);
 }
 
-/** Why this PIN lets nothing through; undefined where it is right, or where none is set. */
-async function refusePin(
+/** Why this PIN is refused; undefined where it is right, or where none is set. */
+async function findPinFault(
   { id }: Approval,
   pin: string,
   { openState, checkPin }: PageOptions,
@@ -126,7 +126,7 @@ async function refusePin(
   return undefined;
 }
 
-/** What only this page knows: a form that was made elsewhere does not. */
+/** Only this page's own form has this token. */
 async function signPage({ id }: Approval, { openState }: PageOptions): Promise<string> {
   const { readSecret } = await openState();
   return createHmac("sha256", await readSecret(secretName))
@@ -142,25 +142,23 @@ const over = renderNotice(
   "This approval is over",
   "It has expired, or it never was. If you still want this, ask your assistant again.",
 );
-const approved = renderNotice(
-  "Approved",
-  "Go back to your assistant and tell it to go on. You can close this page.",
-);
 const declined = renderNotice(
   "Declined",
   "Your assistant will not do this. You can close this page.",
 );
-const used = renderNotice("Approved", "Your assistant has gone on, and cannot do it once more.");
 
-/** How it ended, for whoever opens the page afterwards. */
+/** What the page shows once the approval has ended, by how it ended. */
 const ends: Readonly<Record<Exclude<Approval["status"], "waiting">, string>> = {
-  approved,
-  used,
+  approved: renderNotice(
+    "Approved",
+    "Go back to your assistant and tell it to go on. You can close this page.",
+  ),
+  used: renderNotice("Approved", "Your assistant has gone on, and cannot do it once more."),
   declined,
   told: declined,
 };
 
-/** Without fields where it is no form, or longer than ours. */
+/** Without fields where the body is no form, or is too long for the page's own. */
 async function readForm(request: Request): Promise<URLSearchParams> {
   const none = new URLSearchParams();
   const type = request.headers.get("content-type") ?? "";
@@ -173,11 +171,6 @@ async function readForm(request: Request): Promise<URLSearchParams> {
     chunks.push(chunk);
   }
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function show(status: number, html: string): Response {

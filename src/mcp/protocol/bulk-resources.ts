@@ -1,8 +1,9 @@
 import type { Plan } from "../../state/plans.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
+import type { KeyContext } from "../access/key-context.ts";
 import { presentRow } from "../tools/bulk/show-job.ts";
 import { readBulkUri, writePlanUri } from "../tools/bulk/uris.ts";
-import { listVisible } from "../tools/toolbox.ts";
+import { nameVisible } from "../tools/toolbox.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What is too long for the result of a call: the rows of plans, and files of links. */
@@ -13,7 +14,7 @@ const rowsPerPage = 100;
 
 /** Those of them that this configuration and this key have a tool for. */
 export function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
-  const names = new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
+  const names = nameVisible(toolbox, keyContext);
   return Object.entries(templates).flatMap(([tool, template]) =>
     names.has(tool) ? [template] : [],
   );
@@ -36,26 +37,23 @@ const templates = {
 } as const;
 
 /** Undefined for an address that is no page of these, or of another key's. */
-export async function readBulkPage(uri: string, options: ServerOptions): Promise<Page | undefined> {
+export async function readBulkPage(uri: string, owner: KeyContext): Promise<Page | undefined> {
   const asked = readBulkUri(uri);
   if (asked === undefined) return undefined;
   const { kind, id, page } = asked;
-  const { bulk } = options.keyContext;
-  const owner = options.keyContext;
   if (kind === "plans") {
-    const plan = await bulk.findPlan(id, owner);
-    if (plan === undefined) return undefined;
-    return { uri, mimeType: "application/json", text: await writeRows(plan, page, options) };
+    const plan = await owner.bulk.findPlan(id, owner);
+    const text = plan && (await writeRows(plan, page, owner));
+    return text === undefined ? undefined : { uri, mimeType: "application/json", text };
   }
   // A file is data, and is read exactly as it was written.
-  const found = await bulk.findExport(id, page, owner);
+  const found = await owner.bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
 }
 
-async function writeRows(plan: Plan, page: number, { keyContext }: ServerOptions): Promise<string> {
+async function writeRows(plan: Plan, page: number, { bulk }: KeyContext): Promise<string> {
   const from = (page - 1) * rowsPerPage;
-  const rows = await keyContext.bulk.listRows(plan, { from, limit: rowsPerPage });
-  const isLast = rows.length < rowsPerPage;
-  const next = isLast ? {} : { next: writePlanUri(plan.id, page + 1) };
+  const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
+  const next = rows.length < rowsPerPage ? {} : { next: writePlanUri(plan.id, page + 1) };
   return JSON.stringify(showHiddenIn({ rows: rows.map(presentRow), ...next }));
 }

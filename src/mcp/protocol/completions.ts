@@ -5,7 +5,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { readRows } from "../results/present-body.ts";
-import type { HideErrors } from "./hide-errors.ts";
+import type { HideErrors } from "./protocol-errors.ts";
 import { listShown, writeTemplate } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -43,11 +43,11 @@ export function serveCompletions(
   }
 
   /** A suggestion that cannot be had is no error: the person types on. */
-  async function complete(index: Endpoint, begun: string, signal: AbortSignal): Promise<string[]> {
+  async function complete(index: Endpoint, prefix: string, signal: AbortSignal): Promise<string[]> {
     const { key } = findKind(index);
     if (key === undefined || access.read(index).state === "denied") return [];
-    // A blank filter would be ignored, and nothing begun asks for everything.
-    const filters = begun.trim() === "" ? [] : [{ field: key, condition: "start", value: begun }];
+    // A blank filter would be ignored, and an empty prefix asks for everything.
+    const filters = prefix.trim() === "" ? [] : [{ field: key, condition: "start", value: prefix }];
     const input = { filters, sort: { field: key, direction: "asc" }, limit: mostValues };
     try {
       const page: unknown = await call<Endpoint>(index, input, signal);

@@ -1,6 +1,7 @@
-import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import type { Server } from "@modelcontextprotocol/server";
 import { limits } from "../../contract/policy.ts";
 import { quote } from "../../text/show-hidden.ts";
+import { refuseParams } from "./protocol-errors.ts";
 
 /** Ways of working that a person starts by name. */
 
@@ -35,12 +36,12 @@ const prompts: readonly Prompt[] = [
       { name: "package_name", description: "The Android app to open", required: false },
     ],
     write: ({ name = "", url = "", path, bundle_id, package_name }) => [
-      `Launch the campaign ${say(name)} that leads to ${say(url)}.`,
+      `Launch the campaign ${cite(name)} that leads to ${cite(url)}.`,
       path === undefined
         ? "Choose a short path from its name, and look with list_links whether it is free."
-        : `Its path is ${say(path)}; look with list_links whether it is free.`,
+        : `Its path is ${cite(path)}; look with list_links whether it is free.`,
       ...[bundle_id, package_name].flatMap((app) =>
-        app === undefined ? [] : [`It opens the app ${say(app)}; check that it is registered.`],
+        app === undefined ? [] : [`It opens the app ${cite(app)}; check that it is registered.`],
       ),
       "Before you create it, call explain_link with its fields, and settle its problems with me.",
       "Then create it and give me its address.",
@@ -57,7 +58,7 @@ const prompts: readonly Prompt[] = [
     write: ({ about }) => [
       about === undefined
         ? "Audit the links, those with the most clicks first."
-        : `Audit the links whose name contains ${say(about)}, those with the most clicks first.`,
+        : `Audit the links whose name contains ${cite(about)}, those with the most clicks first.`,
       "Read them page by page with list_links, and call explain_link for the first 50.",
       "Report the problems by their kind, with the links concerned and their clicks.",
       "Change nothing: propose repairs and wait for me.",
@@ -73,8 +74,8 @@ const prompts: readonly Prompt[] = [
     ],
     write: ({ bundle_id, package_name }) => [
       "Connect my app, so that links open it.",
-      ...(bundle_id === undefined ? [] : [`iOS: bundle id ${say(bundle_id)}.`]),
-      ...(package_name === undefined ? [] : [`Android: package name ${say(package_name)}.`]),
+      ...(bundle_id === undefined ? [] : [`iOS: bundle id ${cite(bundle_id)}.`]),
+      ...(package_name === undefined ? [] : [`Android: package name ${cite(package_name)}.`]),
       "See what is registered with list_ios_apps and list_android_apps.",
       "Ask me for what is missing: for iOS the team id and the App Store id,",
       "for Android the SHA-256 fingerprints of the signing certificates.",
@@ -90,7 +91,7 @@ const prompts: readonly Prompt[] = [
     write: ({ from }) => [
       from === undefined
         ? "Bring my links over from another service."
-        : `Bring my links over from ${say(from)}.`,
+        : `Bring my links over from ${cite(from)}.`,
       "Ask me for its export: CSV or JSON of Firebase Dynamic Links, Bitly, Branch, Short.io,",
       "or a table whose columns are named like the fields of a link.",
       "Call plan_links with operation upsert and the file's text as csv, or its rows.",
@@ -113,8 +114,8 @@ export function servePrompts(server: Server): void {
   server.setRequestHandler("prompts/get", (request) => {
     const { name, arguments: given = {} } = request.params;
     const prompt = prompts.find((known) => known.name === name);
-    if (prompt === undefined) throw refuse(`There is no prompt ${quote(name)}.`);
-    checkGiven(prompt, given);
+    if (prompt === undefined) throw refuseParams(`There is no prompt ${quote(name)}.`);
+    checkArguments(prompt, given);
     const filled = Object.entries(given).filter(([, value]) => value.trim() !== "");
     const text = prompt.write(Object.fromEntries(filled)).join("\n");
     return {
@@ -124,21 +125,17 @@ export function servePrompts(server: Server): void {
   });
 }
 
-function checkGiven({ arguments: known }: Prompt, given: Given): void {
+function checkArguments({ arguments: known }: Prompt, given: Given): void {
   const names = known.map(({ name }) => name);
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    throw refuse(`There is no argument ${quote(unknown)}; known are ${names.join(", ")}.`);
+    throw refuseParams(`There is no argument ${quote(unknown)}; known are ${names.join(", ")}.`);
   }
   const missing = known.find(({ name, required }) => required && !given[name]?.trim());
-  if (missing !== undefined) throw refuse(`The argument ${missing.name} is required.`);
+  if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** What the person wrote, whole: an address that was cut would be the wrong one. */
-function say(text: string): string {
+/** The person's text, whole: an address that was cut would be the wrong one. */
+function cite(text: string): string {
   return quote(text, limits.web_address_characters);
-}
-
-function refuse(message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }

@@ -7,35 +7,30 @@ import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
-import { templateView, viewType } from "../tools/templates/view.ts";
-import { listVisible } from "../tools/toolbox.ts";
+import { templateView } from "../tools/templates/view.ts";
+import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
-import type { HideErrors } from "./hide-errors.ts";
+import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What can be read by address: the key's access, the API's limits, and each resource. */
 
 const mimeType = "application/json";
 
-const accessUri = "waypost://access";
-const limitsUri = "waypost://limits";
-
-const fixed = [
-  {
-    uri: accessUri,
-    name: "access",
-    title: "Access of this key",
-    description: "What the API key may do, tool by tool.",
-    mimeType,
-  },
-  {
-    uri: limitsUri,
-    name: "limits",
-    title: "Limits of the API",
-    description: "Budgets per minute, page sizes and lengths.",
-    mimeType,
-  },
-];
+const access = {
+  uri: "waypost://access",
+  name: "access",
+  title: "Access of this key",
+  description: "What the API key may do, tool by tool.",
+  mimeType,
+};
+const apiLimits = {
+  uri: "waypost://limits",
+  name: "limits",
+  title: "Limits of the API",
+  description: "Budgets per minute, page sizes and lengths.",
+  mimeType,
+};
 
 /** The endpoints that show one resource by its id. */
 const shown: readonly Endpoint[] = [
@@ -47,7 +42,7 @@ const shown: readonly Endpoint[] = [
 
 /** Those of them that this configuration and this key have a tool for. */
 export function listShown({ toolbox, keyContext }: ServerOptions): readonly Endpoint[] {
-  const names = new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
+  const names = nameVisible(toolbox, keyContext);
   return shown.filter(({ tool }) => names.has(tool));
 }
 
@@ -60,11 +55,12 @@ export function serveResources(
   options: ServerOptions,
   hideErrors: HideErrors,
 ): void {
+  const { keyContext } = options;
   server.setRequestHandler("resources/list", () => ({
-    resources: hasView(options) ? [...fixed, describeView()] : fixed,
+    resources: [access, apiLimits, ...(hasView(options) ? [templateView] : [])],
   }));
   const listTemplates = async () => {
-    await options.keyContext.renew();
+    await keyContext.renew();
     const templates = [...listShown(options).map(describeTemplate), ...listBulkTemplates(options)];
     return { resourceTemplates: templates };
   };
@@ -73,9 +69,9 @@ export function serveResources(
     "resources/read",
     hideErrors(async (request, { mcpReq }) => {
       const { uri } = request.params;
-      await options.keyContext.renew();
+      await keyContext.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
-      const page = await readBulkPage(uri, options);
+      const page = await readBulkPage(uri, keyContext);
       if (page !== undefined) return { contents: [page] };
       const value = await readResource(uri, options, mcpReq.signal);
       return { contents: [{ uri, mimeType, text: JSON.stringify(showHiddenIn(value)) }] };
@@ -83,19 +79,14 @@ export function serveResources(
   );
 }
 
-/** A view is there for whoever has its tool. */
+/** A key that sees a view's tool may read the view. */
 function hasView({ toolbox, keyContext }: ServerOptions): boolean {
   return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }
 
-function describeView() {
-  const { uri, name, title, description } = templateView;
-  return { uri, name, title, description, mimeType: viewType };
-}
-
 async function readView() {
   const { templateViewHtml } = await import("../tools/templates/view-html.ts");
-  return { uri: templateView.uri, mimeType: viewType, text: templateViewHtml };
+  return { uri: templateView.uri, mimeType: templateView.mimeType, text: templateViewHtml };
 }
 
 function describeTemplate(endpoint: Endpoint) {
@@ -116,20 +107,20 @@ async function readResource(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { keyContext, toolbox } = options;
-  if (uri === accessUri) return { access: describeAccess(keyContext, toolbox.tools) };
-  if (uri === limitsUri) return { limits: { budgets, paging, ...limits } };
+  if (uri === access.uri) return { access: describeAccess(keyContext, toolbox.tools) };
+  if (uri === apiLimits.uri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];
   const endpoint = shown.find(({ path }) => path === `/${folder}/${idParameter}`);
   const tool = endpoint && toolbox.find(endpoint.tool);
   const id = decode(name);
-  if (tool === undefined || id === undefined) throw refuseUnknown(uri);
+  if (tool === undefined || id === undefined) throw refuseUnknownResource(uri);
   // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
   const person = { canAnswer: false, answer: undefined };
   const result = await callTool(tool, { id }, { ...options, person, signal });
   if (result.isError !== true) return result.structuredContent;
-  // Every failure has this shape (failure.ts).
+  // Every failure has this shape (tool-failure.ts).
   const { error } = result.structuredContent as { error: Failure };
-  if (error.code === "not_found") throw refuseUnknown(uri);
+  if (error.code === "not_found") throw refuseUnknownResource(uri);
   throw new ProtocolError(ProtocolErrorCode.InternalError, error.message, { error });
 }
 
@@ -141,8 +132,7 @@ function decode(name: string): string | undefined {
   }
 }
 
-function refuseUnknown(uri: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.ResourceNotFound, "There is no such resource.", {
-    uri,
-  });
+function refuseUnknownResource(uri: string): ProtocolError {
+  const message = "There is no such resource.";
+  return new ProtocolError(ProtocolErrorCode.ResourceNotFound, message, { uri });
 }

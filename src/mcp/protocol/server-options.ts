@@ -1,12 +1,12 @@
 import type { KeyContext } from "../access/key-context.ts";
-import type { Gate } from "../approval/require-approval.ts";
+import type { RequireApproval } from "../approval/require-approval.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 
 /** What an assistant is connected to: one key's tools, resources and prompts. */
 export type ServerOptions = {
   readonly toolbox: Toolbox;
   readonly keyContext: KeyContext;
-  readonly gate: Gate;
+  readonly requireApproval: RequireApproval;
   readonly version: string;
   readonly report: (error: unknown) => string;
 };

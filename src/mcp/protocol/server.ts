@@ -1,17 +1,12 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type JsonSchemaValidatorResult,
-} from "@modelcontextprotocol/server";
+import { Server, type JsonSchemaValidatorResult } from "@modelcontextprotocol/server";
 import { quote } from "../../text/show-hidden.ts";
 import { tasksExtension } from "../results/job-task.ts";
 import type { Tool } from "../tools/tool.ts";
 import { listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall } from "./answer-call.ts";
 import { serveCompletions } from "./completions.ts";
-import { createErrorHider } from "./hide-errors.ts";
 import { servePrompts } from "./prompts.ts";
+import { createErrorHider, refuseParams } from "./protocol-errors.ts";
 import { serveResources } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { serveTasks } from "./tasks.ts";
@@ -22,18 +17,18 @@ const instructions = [
   "To change more than a few links use plan_links, not one call after another.",
   "An error says in `next` what to do. An approval is a person's to give, never yours.",
 ];
-const unfinished =
+const unfinishedJob =
   "A job of this key is not finished: tell the user. list_jobs shows it, and apply_plan with its " +
   "plan_id goes on with it.";
 
 export function createServer(options: ServerOptions): Server {
   const { toolbox, keyContext, version } = options;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
-  const isUnfinished = appliesPlans && keyContext.bulk.hasUnfinished(keyContext.key_print);
+  const hasUnfinished = appliesPlans && keyContext.bulk.hasUnfinished(keyContext.key_print);
   const server = new Server(
     { name: "waypost", title: "Waypost", version },
     {
-      instructions: [...instructions, ...(isUnfinished ? [unfinished] : [])].join(" "),
+      instructions: [...instructions, ...(hasUnfinished ? [unfinishedJob] : [])].join(" "),
       capabilities: {
         ...(appliesPlans && { extensions: { [tasksExtension]: {} } }),
         tools: { listChanged: true },
@@ -43,7 +38,7 @@ export function createServer(options: ServerOptions): Server {
       },
       // Earlier revisions are asked by `askLegacy`, for a failed question must come out as a no.
       inputRequired: { legacyShim: false },
-      // Nothing but one ticked box is a yes (`isYes`), whatever the form's schema would let in.
+      // Nothing but one ticked box is a yes (`toAnswer`), whatever the form's schema would let in.
       jsonSchemaValidator: { getValidator: () => acceptAll },
     },
   );
@@ -58,7 +53,7 @@ export function createServer(options: ServerOptions): Server {
     hideErrors(async (request, context) => {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
-      if (tool === undefined) throw refuseUnknown(toolbox, name);
+      if (tool === undefined) throw refuseUnknownTool(toolbox, name);
       await keyContext.renew();
       const answered = answerCall(server, tool, given, context, options);
       // Beside the first call, never before it.
@@ -73,7 +68,7 @@ export function createServer(options: ServerOptions): Server {
   return server;
 }
 
-/** What `isYes` reads comes from a stranger either way, so nothing is believed of its type. */
+/** `toAnswer` checks what the client answered, whatever type it is said to have. */
 function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> {
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
@@ -96,11 +91,8 @@ export function describeTools(tools: readonly Tool[]) {
   });
 }
 
-function refuseUnknown({ suggest }: Toolbox, name: string): ProtocolError {
+function refuseUnknownTool({ suggest }: Toolbox, name: string): Error {
   const nearest = suggest(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  return new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    `There is no tool ${quote(name)} here${hint}`,
-  );
+  return refuseParams(`There is no tool ${quote(name)} here${hint}`);
 }

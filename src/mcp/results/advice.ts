@@ -2,9 +2,8 @@ import { listNamedScopes } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";
-import type { Code } from "./codes.ts";
 
-/** What to do next, in one sentence for the assistant: the part of an error that saves a guess. */
+/** The codes of failures (design.md, "Results"), each with what the assistant is to do next. */
 
 type Context = {
   readonly tool: string;
@@ -17,7 +16,7 @@ type Context = {
   readonly message?: string;
 };
 
-const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = {
+const advice = {
   invalid_arguments: ({ tool }) =>
     `Correct the arguments named in problems and call ${tool} again.`,
   bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
@@ -54,14 +53,18 @@ const advice: Readonly<Record<Code, string | ((context: Context) => string)>> = 
     retry === "never"
       ? "Look whether it happened before you repeat it, and tell the user the reference."
       : "Try once more; if it fails again, tell the user the reference.",
-};
+} satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
+
+export type Code = keyof typeof advice;
+// Object.keys types every key as a text.
+export const codes = Object.keys(advice) as readonly Code[];
 
 export function advise(code: Code, context: Context): string {
   const sentence = advice[code];
   return typeof sentence === "string" ? sentence : sentence(context);
 }
 
-/** The one that the refusal names may be asked for besides the endpoint's own. */
+/** The scope that the refusal names, which may be another one than the endpoint's own. */
 function nameScope({ endpoint, message = "" }: Context): string {
   const [named = endpoint?.scope] = listNamedScopes(message);
   return named ?? "for this";
@@ -78,7 +81,7 @@ function adviseNotFound(context: Context): string {
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet: a draft has to be saved first.";
   }
-  // What takes no id was not asked for by one.
+  // An endpoint without an id was not called with a wrong one.
   const listTool = endpoint?.params === undefined ? undefined : findListTool(context);
   if (listTool === undefined) return "Check the argument; nothing has it.";
   return `Find the right id with ${listTool}.`;

@@ -15,15 +15,14 @@ export type CallProblem = z.output<typeof problemSchema>;
 
 /**
  * The parts of a 422's one sentence, each with its field. A part begins where the name of one of
- * the endpoint's fields follows a joint of the sentence; whatever else a deployment says stays
- * together as it is.
+ * the endpoint's fields follows a comma or an "and"; other sentences stay whole.
  */
 export function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const labels = listLabels(endpoint);
   const names = [...labels.keys()];
   if (names.length === 0) return [{ message: sentence }];
-  const joint = new RegExp(`(?:, and |, | and )(?=(?:${names.join("|")}) )`);
-  return sentence.split(joint).map((message) => {
+  const separator = new RegExp(`(?:, and |, | and )(?=(?:${names.join("|")}) )`);
+  return sentence.split(separator).map((message) => {
     const label = names.find((name) => message.startsWith(`${name} `));
     const field = label === undefined ? undefined : labels.get(label);
     return field === undefined ? { message } : { field, message };

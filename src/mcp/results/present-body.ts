@@ -6,11 +6,9 @@ import { writeAddress } from "../../contract/rules/link-address.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
 
-export function presentBody(
-  endpoint: Endpoint,
-  body: JsonObject,
-  linkHost: string | undefined,
-): JsonObject {
+type LinkHost = string | undefined;
+
+export function presentBody(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
   const kind = findKind(endpoint);
   if (endpoint.list !== undefined) return presentPage(endpoint, body, linkHost);
   const name = nameResult(endpoint, kind);
@@ -22,12 +20,8 @@ export function readRows({ list }: Endpoint, body: JsonObject): readonly JsonObj
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
 
-/** A page without what is not set: a model pays for every null. */
-function presentPage(
-  endpoint: Endpoint,
-  body: JsonObject,
-  linkHost: string | undefined,
-): JsonObject {
+/** A page without fields that are not set: a model pays for every null. */
+function presentPage(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
   const { name } = findKind(endpoint);
   const rows = readRows(endpoint, body).map((row) => dropNulls(addAddress(name, row, linkHost)));
   // The entry's schema has the envelope's `meta` in every list.
@@ -39,7 +33,7 @@ function presentPage(
 /** api-spec.md, "Pagination envelope": only these members may be relied on. */
 function pickMeta(given: Meta): Meta {
   const known = Object.entries(given).filter(([name]) => name in meta.shape);
-  // What the schema demands is there, and what it does not is what was left out.
+  // The schema's required members are not null; optional ones may be left out.
   return dropNulls(Object.fromEntries(known)) as Meta;
 }
 
@@ -51,7 +45,7 @@ function describeRest(tool: string, { page, last, count, next }: Meta): string |
   return page > last ? `There are ${last} pages; call ${tool} with page 1.` : undefined;
 }
 
-function addAddress(name: string, row: JsonObject, linkHost: string | undefined): JsonObject {
+function addAddress(name: string, row: JsonObject, linkHost: LinkHost): JsonObject {
   if (name !== "link" || linkHost === undefined) return row;
   const { path, shortened_path } = row;
   return {

@@ -3,11 +3,10 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
-import { advise } from "./advice.ts";
+import { advise, codes, type Code } from "./advice.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
-import { codes, type Code } from "./codes.ts";
 
-/** A call that came to nothing, as the assistant is told of it (design.md, "Results"). */
+/** How the assistant is told of a call that failed (design.md, "Results"). */
 
 export const failureSchema = z.object({
   code: z.enum(codes),
@@ -31,25 +30,25 @@ export const failureSchema = z.object({
 });
 export type Failure = z.output<typeof failureSchema>;
 
-/** A key that may act may still lack the right to read. */
-const blinding: ReadonlySet<Code> = new Set([
+/** With these codes the deployment says that the key may not read, though it may write. */
+const accessCodes: ReadonlySet<Code> = new Set([
   "scope_missing",
   "role_required",
   "plan_required",
   "unauthorized",
 ]);
 
-/** Undefined for what the key may not read, which keeps nobody from acting. */
+/** Undefined for what the key may not read, which does not keep it from writing. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof ToolFailure && blinding.has(error.failure.code)) return undefined;
+    if (error instanceof ToolFailure && accessCodes.has(error.failure.code)) return undefined;
     throw error;
   }
 }
 
-/** Thrown anywhere below a tool; what it carries is meant for the assistant, word for word. */
+/** Thrown anywhere below a tool; the assistant gets the failure in it word for word. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;
@@ -72,7 +71,7 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   });
 }
 
-/** The tool that was called, and the endpoint that was asked for it, if one was. */
+/** The tool that was called, and the endpoint that it asked, if it asked one. */
 export type Asked = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
@@ -119,8 +118,8 @@ function readCode(status: number, message: string): Code {
       return "bad_response";
   }
 }
-/** All that a client may learn of an unexpected error. */
 
+/** All that a client may learn of an unexpected error. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

@@ -7,21 +7,21 @@ import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** More than this helps nobody, and a hostile client could ask for a million. */
+/** More are of no use, and a hostile client could make a million. */
 const mostProblems = 20;
 
-/** Names, types and enums of a tool's arguments; what the fields mean is the API's to judge. */
+/** Names, types and enums of a tool's arguments; the API itself checks what the fields mean. */
 export function checkArguments(
   tool: string,
   schema: z.ZodObject,
   given: unknown,
-  /** Arguments of which the API itself says what null means. */
-  meant: readonly string[] = [],
+  /** Arguments in which null has a meaning to the API. */
+  nullable: readonly string[] = [],
 ): JsonObject {
-  // What fits as it is has nothing in it that `decode` would change.
+  // Arguments that fit have nothing in them that `decode` would change.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
-  const decoded = decode(given ?? {}, schema, meant);
+  const decoded = decode(given ?? {}, schema, nullable);
   const parsed = schema.safeParse(decoded);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
@@ -33,17 +33,21 @@ export function checkArguments(
  * Some clients encode objects, lists, numbers and flags as JSON once more. A text is taken for
  * that only where the schema has no room for a text.
  */
-function decode(value: unknown, schema: z.core.$ZodType, meant: readonly string[] = []): unknown {
+function decode(
+  value: unknown,
+  schema: z.core.$ZodType,
+  nullable: readonly string[] = [],
+): unknown {
   const wanted = unwrap(schema);
   if (typeof value === "string") {
     if (takesText(wanted)) return value;
     const decoded = parseJson(value);
-    return typeof decoded === "string" ? value : decode(decoded, schema, meant);
+    return typeof decoded === "string" ? value : decode(decoded, schema, nullable);
   }
   if (wanted instanceof z.ZodObject && isRecord(value)) {
     const members = Object.entries(value).flatMap(([name, member]) => {
       const field = findMember(wanted, name);
-      if (member === null && isLeftOut(field) && !meant.includes(name)) return [];
+      if (member === null && isLeftOut(field) && !nullable.includes(name)) return [];
       return [[name, field === undefined ? member : decode(member, field)] as const];
     });
     return Object.fromEntries(members);
@@ -91,7 +95,7 @@ function explainIssue(issue: Issue, schema: z.ZodObject, given: unknown): CallPr
   const values = issue.values.map(String);
   const nearest = typeof value === "string" ? findNearest(value, values) : undefined;
   const message = `${field} must be one of ${values.join(", ")}`;
-  return [{ field, message, ...(nearest !== undefined && { fix: `Use ${nearest}.` }) }];
+  return [{ field, message, ...(nearest && { fix: `Use ${nearest}.` }) }];
 }
 
 function explainUnknown(path: readonly PropertyKey[], known: readonly string[]): CallProblem {
@@ -107,17 +111,14 @@ function explainUnknown(path: readonly PropertyKey[], known: readonly string[]):
 function explainFault(issue: Issue, value: unknown): string {
   if (issue.code === "custom") return issue.message;
   if (issue.code === "invalid_type") {
-    return value === undefined
-      ? "is required"
-      : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    if (value === undefined) return "is required";
+    return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }
   if (issue.code === "invalid_union") return "must be a text, a number, true or false, or a list";
-  const isList = Array.isArray(value);
   if (issue.code === "too_small") return `must be at least ${issue.minimum}`;
-  if (issue.code === "too_big") {
-    return isList ? `has more than ${issue.maximum} items` : `must be at most ${issue.maximum}`;
-  }
-  return "has the wrong type";
+  if (issue.code !== "too_big") return "has the wrong type";
+  const isList = Array.isArray(value);
+  return isList ? `has more than ${issue.maximum} items` : `must be at most ${issue.maximum}`;
 }
 
 const typeNames: Readonly<Partial<Record<string, string>>> = {

@@ -14,7 +14,7 @@ import { parseJson } from "./parse-json.ts";
  * refused here, before it is sent.
  */
 
-/** `in` takes a list, `null` and `present` a boolean, everything else one value. */
+/** `in` takes a list, `null` and `present` a boolean, every other condition one value. */
 export const filterValue = z.union([
   z.string(),
   z.number(),
@@ -22,14 +22,13 @@ export const filterValue = z.union([
   z.array(z.union([z.string(), z.number()])),
 ]);
 
-const asBoolean: ReadonlySet<string> = new Set(["null", "present"]);
+const booleanConditions: ReadonlySet<string> = new Set(["null", "present"]);
 
 /** A value that was encoded as JSON once more, where its condition takes no text. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
   const { condition, value } = filter;
-  if (typeof value !== "string" || !(condition === "in" || asBoolean.has(condition))) {
-    return filter;
-  }
+  const takesText = condition !== "in" && !booleanConditions.has(condition);
+  if (typeof value !== "string" || takesText) return filter;
   const decoded = filterValue.safeParse(parseJson(value));
   return decoded.success ? { ...filter, value: decoded.data } : filter;
 }
@@ -43,7 +42,7 @@ export function findFilterFault(
   if (kind === undefined || !takes(kind, condition)) {
     return `takes no ${condition}, as it is no text`;
   }
-  if (asBoolean.has(condition)) {
+  if (booleanConditions.has(condition)) {
     return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
   }
   if (typeof value === "boolean") return `takes no boolean with ${condition}`;

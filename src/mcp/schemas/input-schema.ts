@@ -12,7 +12,7 @@ import { once } from "./once.ts";
 export type InputOptions = {
   /** What `id` may be, in a few words. */
   readonly idText: string;
-  /** Whether the call takes a sealed approval (two-step mode). */
+  /** Whether the call takes an approval token (two-step mode). */
   readonly takesApproval: boolean;
   /** Whether the call can ask for a picture of the address. */
   readonly takesQr?: boolean;
@@ -29,11 +29,9 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
   for (const [name, member] of Object.entries(body?.shape ?? {})) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
     const field = member as z.ZodType;
-    fields[name] = required.includes(name) ? demand(field) : field;
+    fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
-  if (options.takesApproval) {
-    fields["approval"] = describeApproval();
-  }
+  if (options.takesApproval) fields["approval"] = describeApproval();
   if (options.takesQr === true) {
     fields["qr"] = z.boolean().optional().describe("Also the address as a QR picture");
   }
@@ -44,17 +42,17 @@ export function describeApproval(): z.ZodType {
   return z.string().optional().describe("approval.token of the first call's answer");
 }
 
-/** What arguments are checked by: a member that nobody knows is refused, at every depth. */
+/** What arguments are checked by: an unknown member is refused, at every depth. */
 export function buildInput(fields: Fields): z.ZodObject {
-  const members = Object.entries(fields).map(([name, field]) => [name, tighten(field)]);
+  const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
 }
 
-/** One for each text, so that it is written once. */
+/** The same schema for each text, so that its JSON Schema is written once. */
 function describeId(text: string): z.ZodType {
-  const known = ids.get(text) ?? z.string().describe(text);
-  ids.set(text, known);
-  return known;
+  const schema = ids.get(text) ?? z.string().describe(text);
+  ids.set(text, schema);
+  return schema;
 }
 
 const ids = new Map<string, z.ZodType>();
@@ -78,7 +76,7 @@ function buildListFields(filterable: FilterFields): Fields {
   return { filters: filters.optional(), sort: sort.optional(), ...pages };
 }
 
-/** Filters where another tool says which there are: for showing, never for checking. */
+/** Filters as they are shown where another tool lists the fields; never used for checking. */
 export const shownFilters = once(() => {
   const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
   return z.array(filter).optional();
@@ -102,39 +100,31 @@ function buildFilter(filterable: FilterFields) {
 }
 
 /**
- * The contract's schemas drop what they do not know, for that is how the API is. Here a member
- * that nobody knows is most likely a mistyped one. Tools share most of their fields, so each is
- * tightened once.
+ * The contract's schemas drop unknown members, as the API does. In a tool's arguments an unknown
+ * member is most likely a mistyped one. Tools share most of their fields, so each is made once.
  */
-function tighten(schema: z.ZodType): z.ZodType {
-  const known = tightened.get(schema);
-  if (known !== undefined) return known;
-  const { description } = schema;
-  const tight = tightenInner(schema);
-  const made = description === undefined ? tight : tight.describe(description);
-  tightened.set(schema, made);
+function makeStrict(schema: z.ZodType): z.ZodType {
+  const made = strict.get(schema) ?? keepDescription(schema, makeInnerStrict(schema));
+  strict.set(schema, made);
   return made;
 }
 
-const tightened = new WeakMap<z.ZodType, z.ZodType>();
+const strict = new WeakMap<z.ZodType, z.ZodType>();
 
-function tightenInner(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional) return tighten(inner(schema)).optional();
-  if (schema instanceof z.ZodNullable) return tighten(inner(schema)).nullable();
-  if (!(schema instanceof z.ZodObject)) return schema;
-  const members = Object.entries<z.ZodType>(schema.shape);
-  return z.strictObject(
-    Object.fromEntries(members.map(([name, member]) => [name, tighten(member)])),
-  );
+function makeInnerStrict(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return makeStrict(inner(schema)).optional();
+  if (schema instanceof z.ZodNullable) return makeStrict(inner(schema)).nullable();
+  return schema instanceof z.ZodObject ? buildInput(schema.shape) : schema;
 }
 
 /** A field that the API demands: neither absent nor null. */
-function demand(schema: z.ZodType): z.ZodType {
+function makeRequired(schema: z.ZodType): z.ZodType {
   const isLoose = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
-  if (!isLoose) return schema;
-  const { description } = schema;
-  const bare = demand(inner(schema));
-  return description === undefined ? bare : bare.describe(description);
+  return isLoose ? keepDescription(schema, makeRequired(inner(schema))) : schema;
+}
+
+function keepDescription({ description }: z.ZodType, made: z.ZodType): z.ZodType {
+  return description === undefined ? made : made.describe(description);
 }
 
 /** zod types what a wrapper holds as its core's schema, of which every schema here is one. */
@@ -153,15 +143,12 @@ export function buildBothSchemas(
   return (isTerse) => (isTerse ? terse() : full());
 }
 
-/**
- * The schema as a client reads it. Short, for a model pays for every word. Fields that are
- * `silent` have their texts elsewhere.
- */
+/** As a client reads it; short, for a model pays for every word. `silent` fields get no texts. */
 function buildInputSchema(fields: Fields, silent: readonly string[] = []): JsonObject {
   const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
   const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,
-    silent.includes(name) ? dropTexts(field) : field,
+    silent.includes(name) ? mapObjects(field, dropText) : field,
   ]);
   return {
     type: "object",
@@ -178,29 +165,23 @@ const writeFields = createWriter(
       jsonSchema.type = ["string", "number", "boolean", "array"];
       jsonSchema.items = { type: "string" };
     }
-    // That members are strict is said once, at the top, and nobody filters by so much.
+    // That members are strict is said once, at the top, and so many items are never needed.
     delete jsonSchema.additionalProperties;
     delete jsonSchema.maxItems;
   },
-  (field) => dropNulls(field) as JsonObject,
+  (field) => mapObjects(field, dropNull) as JsonObject,
 );
 
-function dropTexts(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropTexts);
-  if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([name]) => name !== "description");
-  return Object.fromEntries(kept.map(([name, part]) => [name, dropTexts(part)]));
+function dropText(object: JsonObject): JsonObject {
+  const { description: _, ...kept } = object;
+  return kept;
 }
 
 /**
  * Null says nothing that an empty text does not: it is understood, but not advertised. Only an
  * object can be taken away by it. What may be null is published as two types or two schemas.
  */
-function dropNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropNulls);
-  if (typeof value !== "object" || value === null) return value;
-  const parts = Object.entries(value).map(([name, part]) => [name, dropNulls(part)]);
-  const { anyOf, ...schema } = Object.fromEntries(parts) as JsonObject;
+function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {
     const [shown] = anyOf as readonly JsonObject[];
     return { ...shown, ...schema, ...(shown?.["type"] === "object" && { type: objectOrNull }) };
@@ -210,3 +191,11 @@ function dropNulls(value: unknown): unknown {
 }
 
 const objectOrNull = ["object", "null"];
+
+/** The value with every object in it changed, the inner ones first. An object stays an object. */
+function mapObjects(value: unknown, change: (object: JsonObject) => JsonObject): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, mapObjects(part, change)]);
+  return change(Object.fromEntries(parts));
+}

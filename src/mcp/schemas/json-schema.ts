@@ -6,9 +6,8 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 type Members = Readonly<Record<string, JsonObject>>;
 
 /**
- * Writes an object's members as JSON Schema 2020-12, which is the dialect where none is named.
- * Each is written once, however many objects have it: writing is dear, and tools share most of
- * what they take and answer.
+ * Writes an object's members as JSON Schema 2020-12, the dialect where none is named. Each member
+ * is written once for all tools that have it, because writing takes long.
  */
 export function createWriter(
   override: Override = () => {},
@@ -21,14 +20,14 @@ export function createWriter(
     const fresh = writeAll(members.filter(([, member]) => !written.has(member)));
     return Object.fromEntries(
       members.map(([name, member]) => {
-        const known = written.get(member) ?? finish(fresh[name] ?? {});
-        written.set(member, known);
-        return [name, known];
+        const field = written.get(member) ?? finish(fresh[name] ?? {});
+        written.set(member, field);
+        return [name, field];
       }),
     );
   };
 
-  /** All in one go: each go costs as much again as what it writes. */
+  /** All in one call: each call takes as long again as what it writes. */
   function writeAll(members: readonly (readonly [string, z.ZodType])[]): Members {
     if (members.length === 0) return {};
     const { properties } = z.toJSONSchema(z.object(Object.fromEntries(members)), {

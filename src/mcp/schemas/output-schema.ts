@@ -4,7 +4,7 @@ import { failureSchema } from "../results/tool-failure.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
-  // Nothing that is empty gets this far (client/verdict.ts), and not every client knows the word.
+  // Empty texts never get this far (client/explain-end.ts), and not every client knows the word.
   delete jsonSchema.minLength;
 });
 

@@ -14,17 +14,13 @@ declare const WAYPOST_SCHEMAS: Readonly<Record<Variant, string>>;
 const variants = ["two-step", "guarded"] as const;
 type Variant = (typeof variants)[number];
 
-type Schemas = {
-  readonly full: JsonObject;
-  readonly terse: JsonObject;
-  readonly output: JsonObject;
-};
+type Schemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
 
-/** The same tools, with the schemas that are there already. */
+/** The same tools, with the schemas that the build has written. */
 export function takeBuiltSchemas(tools: readonly Tool[], mode: Mode): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
   const text = WAYPOST_SCHEMAS[mode === "two-step" ? mode : "guarded"];
-  // The build wrote it with `writeSchemas`.
+  // The build wrote it with `writeBuiltSchemas`.
   const read = once(() => JSON.parse(text) as Readonly<Record<string, Schemas>>);
   return tools.map((tool) => ({
     ...tool,
@@ -34,19 +30,17 @@ export function takeBuiltSchemas(tools: readonly Tool[], mode: Mode): readonly T
   }));
 }
 
-/** For the build. */
-export function writePublished(
+/** What the build writes, of all tools. */
+export function writeBuiltSchemas(
   listTools: (mode: Mode) => readonly Tool[],
 ): Readonly<Record<Variant, string>> {
-  const texts = variants.map((variant) => [variant, JSON.stringify(describe(listTools(variant)))]);
+  const texts = variants.map((variant) => {
+    const schemas = listTools(variant).map((tool) => [tool.name, readSchemas(tool)]);
+    return [variant, JSON.stringify(Object.fromEntries(schemas))];
+  });
   return Object.fromEntries(texts);
 }
 
-function describe(tools: readonly Tool[]): Readonly<Record<string, Schemas>> {
-  return Object.fromEntries(
-    tools.map((tool) => {
-      const [full, terse] = [tool.inputSchema(false), tool.inputSchema(true)];
-      return [tool.name, { full, terse, output: tool.outputSchema() }];
-    }),
-  );
+function readSchemas({ inputSchema, outputSchema }: Tool): Schemas {
+  return { full: inputSchema(false), terse: inputSchema(true), output: outputSchema() };
 }

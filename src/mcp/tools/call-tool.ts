@@ -4,8 +4,8 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
-import { PersonAsked, type Person } from "../approval/ask-person.ts";
-import type { Gate } from "../approval/require-approval.ts";
+import { PersonAsked, type Person } from "../approval/person.ts";
+import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
@@ -14,12 +14,12 @@ import type { Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
   readonly keyContext: KeyContext;
-  readonly gate: Gate;
+  readonly requireApproval: RequireApproval;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
-  /** Whether the client has room for the view of a tool. */
+  /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
-  /** Where the client takes a task for an answer: told of what goes on after the call. */
+  /** Where the client takes a task for an answer: called with the task that runs on. */
   readonly answerWithTask?: ((task: Task) => unknown) | undefined;
   readonly tellProgress?: (progress: Progress) => unknown;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
@@ -27,8 +27,8 @@ export type CallContext = {
 };
 
 /**
- * One call of a tool, from what the client sent to what it gets. Nothing leaves but a result, or
- * the question that a person has to answer first.
+ * One call of a tool, from what the client sent to what it gets: always a result, or, thrown, the
+ * question that a person has to answer first.
  */
 export async function callTool(
   tool: Tool,
@@ -54,14 +54,14 @@ function runTool(
   context: CallContext,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
-  const { keyContext, gate, signal, showsViews = false } = context;
+  const { keyContext, requireApproval, signal, showsViews = false } = context;
   const token = args["approval"];
   const person = { ...context.person, token: typeof token === "string" ? token : undefined };
   return tool.run(args, {
     keyContext,
     signal,
     ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
-    approve: (act) => gate.pass(act, keyContext.key_print, person),
+    approve: (request) => requireApproval(request, keyContext.key_print, person),
     attachPicture: (picture) => pictures.push(picture),
     showsViews,
     attachView: (data) => views.push(data),
@@ -85,19 +85,13 @@ async function ask<E extends Endpoint>(
   }
 }
 
-/** Where nobody knows how far a call came, a second one could do it twice. */
-function explainInternal({ name, effect, annotations }: Tool, message: string): Failure {
-  const isRead = effect === "read";
-  const facts = {
-    effect: isRead ? "none" : "unknown",
-    retry: isRead || annotations.idempotentHint ? "now" : "never",
-  } as const;
-  return {
-    code: "internal",
-    message,
-    ...facts,
-    next: advise("internal", { tool: name, ...facts }),
-  };
+/** It is unknown how far the call came, so that a second one could do the same twice. */
+function explainInternal({ name, annotations }: Tool, message: string): Failure {
+  const { readOnlyHint, idempotentHint } = annotations;
+  const effect = readOnlyHint ? "none" : "unknown";
+  const retry = readOnlyHint || idempotentHint ? "now" : "never";
+  const next = advise("internal", { tool: name, effect, retry });
+  return { code: "internal", message, effect, retry, next };
 }
 
 function fail(error: Failure): CallToolResult {

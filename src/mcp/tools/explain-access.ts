@@ -44,12 +44,9 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
 }
 
 export function describeAccess({ access }: KeyContext, tools: readonly Tool[]): JsonObject {
-  return {
-    kind: access.readKind(),
-    tools: tools.map((tool) => {
-      const reading = tool.readAccess(access);
-      const reason = "reason" in reading ? reading.reason : undefined;
-      return { tool: tool.name, state: reading.state, ...(reason !== undefined && { reason }) };
-    }),
-  };
+  const described = tools.map(({ name: tool, readAccess }) => {
+    const { state, reason } = { reason: undefined, ...readAccess(access) };
+    return { tool, state, ...(reason !== undefined && { reason }) };
+  });
+  return { kind: access.readKind(), tools: described };
 }

@@ -20,17 +20,16 @@ import { annotate, type Call, type Tool } from "./tool.ts";
 const { links, iosApps, androidApps } = contract;
 const name = "explain_link";
 
-/** The tool that tells what a link's visitors meet, before there is a link or after. */
+/** The tool that tells what a link's visitors meet, whether the link is saved yet or not. */
 export function createExplainLink(): Tool {
   const fields = once(listOwnFields);
   const schema = once(() => buildInput(fields()));
   return {
     name,
     title: "Explain a link",
-    description: [
-      "What visitors meet on iOS, Android and desktop, and what is wrong:",
+    description:
+      "What visitors meet on iOS, Android and desktop, and what is wrong: " +
       "of a link by id, or of fields before you save them.",
-    ].join(" "),
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -41,7 +40,7 @@ export function createExplainLink(): Tool {
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps } = await readSubject(args, call);
-      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext;
+      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext.known;
       const path = link.path ?? "";
       const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {
@@ -59,12 +58,11 @@ function listOwnFields(): Fields {
   return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
 }
 
-/** For whoever has to do with links; a draft is explained without asking anybody. */
+/** Any key that has to do with links may use it; to explain a draft nothing is asked. */
 function readAccess(access: Access): Reading {
   const readings = [links.show, links.create, links.update].map((entry) => access.read(entry));
-  const best = (["granted", "unknown"] as const).find((state) =>
-    readings.some((reading) => reading.state === state),
-  );
+  const states = new Set(readings.map(({ state }) => state));
+  const best = (["granted", "unknown"] as const).find((state) => states.has(state));
   return best === undefined ? access.read(links.show) : { state: best };
 }
 
@@ -78,14 +76,13 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
     throw refuseArguments(name, [{ field: "id", message }]);
   }
   if (!isById) return { link: fields, apps: await readDraftApps(fields, call) };
-  const link = await call.ask(links.show, {
-    id: await findTarget(findKind(links.show), id, call),
-  });
+  const target = await findTarget(findKind(links.show), id, call);
+  const link = await call.ask(links.show, { id: target });
   const { ios_app_id, android_app_id } = link;
   return { link, apps: await readApps({ id: ios_app_id }, { id: android_app_id }, call) };
 }
 
-/** An app that is registered counts as it is; the draft itself says what it would make. */
+/** Apps that are registered already; the draft's own fields say which apps it would create. */
 function readDraftApps({ ios_app, android_app }: LinkFields, call: Call): Promise<VisitedApps> {
   const ios = { id: ios_app?.id, name: ios_app?.bundle_id };
   const android = { id: android_app?.id, name: android_app?.package_name };
@@ -104,7 +101,7 @@ async function readApps(ios: Wanted, android: Wanted, call: Call): Promise<Visit
   };
 }
 
-/** The app's record; one that is not there, or that the key may not read, is not known. */
+/** The app's record; undefined where there is none, or where the key may not read it. */
 async function readApp<App>(
   { id, name: identifier }: Wanted,
   show: Endpoint,
@@ -116,10 +113,9 @@ async function readApp<App>(
     const isNamed = isBlank(id);
     return await read(isNamed ? await findTarget(findKind(show), identifier ?? "", call) : `${id}`);
   } catch (error) {
-    const isUnknown =
-      error instanceof ToolFailure &&
-      (error.failure.code === "not_found" || error.failure.status === 401);
-    if (isUnknown) return undefined;
+    if (!(error instanceof ToolFailure)) throw error;
+    const { code, status } = error.failure;
+    if (code === "not_found" || status === 401) return undefined;
     throw error;
   }
 }

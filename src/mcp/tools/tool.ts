@@ -12,15 +12,15 @@ export type Tool = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined for what is always there, whichever groups were chosen. */
+  /** Undefined for a tool that is always there, whichever groups were chosen. */
   readonly group: Group | undefined;
   readonly effect: Endpoint["effect"];
-  /** Whether it is of no use to somebody who may change nothing. */
+  /** Whether it is of no use in a mode that may change nothing. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
   /** Another tool that explains the same: where both are listed, it is explained there alone. */
   readonly like?: Likeness | undefined;
-  /** Made once, when first asked for: a start that lists nothing pays for nothing. */
+  /** Made once, when first asked for: a start that lists no tools makes none. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => Reading;
@@ -52,26 +52,24 @@ export type Progress = {
 export type Call = {
   readonly keyContext: KeyContext;
   readonly signal: AbortSignal;
-  /** Asks the deployment; what it refuses arrives as a ToolFailure, and is learned from. */
+  /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */
   readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
-  /** Returns when a person has approved of this very act; leaves by throwing when not. */
-  readonly approve: (act: ApprovalRequest) => Promise<void>;
+  /** Throws until a person has approved of this very request. */
+  readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** Shows a picture beside the result, if there is to be a result. */
   readonly attachPicture: (picture: Picture) => unknown;
-  /** Whether the client has room for a tool's view, and what the view is given then. */
+  /** Whether the client shows a tool's view, and what the view is given then. */
   readonly showsViews: boolean;
   readonly attachView: (data: JsonObject) => unknown;
   readonly tellProgress: (progress: Progress) => unknown;
-  /** Whether the client takes a task for an answer, and the task that goes on after this call. */
+  /** Whether the client takes a task for an answer, and the task that runs on after this call. */
   readonly takesTasks: boolean;
   readonly answerWithTask: (task: Task) => unknown;
 };
 
-export function annotate({
-  effect,
-  idempotent,
-  overwrites,
-}: Pick<Endpoint, "effect" | "idempotent" | "overwrites">): Annotations {
+type Effects = Pick<Endpoint, "effect" | "idempotent" | "overwrites">;
+
+export function annotate({ effect, idempotent, overwrites }: Effects): Annotations {
   return {
     readOnlyHint: effect === "read",
     destructiveHint: effect === "destroy" || overwrites,

@@ -56,19 +56,20 @@ export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonl
   return tools.filter((tool) => tool.readAccess(access).state !== "denied");
 }
 
+export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlySet<string> {
+  return new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
+}
+
 /**
- * Tells of tools that come or go. What is learned of a key mostly changes nothing that can be
- * seen, and a client that is told of a change reads the whole list again.
+ * Notifies when tools come or go. What is learned of a key mostly changes no list of tools, and a
+ * client that is notified reads the whole list again.
  */
 export function watchVisible(
   toolbox: Toolbox,
   keyContext: KeyContext,
   notify: () => void,
 ): () => void {
-  const list = () =>
-    listVisible(toolbox, keyContext)
-      .map(({ name }) => name)
-      .join();
+  const list = () => [...nameVisible(toolbox, keyContext)].join();
   let last = list();
   return () => {
     const current = list();
@@ -96,12 +97,13 @@ function readSelection(
       nearest === undefined ? `known are ${names.join(", ")}` : `did you mean ${nearest}`;
     throw new UnknownTool(`there is no tool or group ${quote(name)}; ${hint}`);
   }
-  const taken = new Set(selection.filter((word) => !word.startsWith("-")));
-  const left = new Set(selection.flatMap((word) => (word.startsWith("-") ? [word.slice(1)] : [])));
+  const chosen = selection.filter((word) => !word.startsWith("-"));
+  const isExcluded = (name: string) => selection.includes(`-${name}`);
   return ({ name, group }) => {
-    if (left.has(name) || (group !== undefined && left.has(group) && !taken.has(name))) {
+    if (isExcluded(name) || (group !== undefined && isExcluded(group) && !chosen.includes(name))) {
       return false;
     }
-    return taken.size === 0 || group === undefined || taken.has(name) || taken.has(group);
+    const isChosen = chosen.length === 0 || chosen.includes(name);
+    return isChosen || group === undefined || chosen.includes(group);
   };
 }

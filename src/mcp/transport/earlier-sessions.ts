@@ -4,16 +4,13 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { onResponseEnd } from "./response-end.ts";
+import { answerUntilEnd } from "./response-end.ts";
 
-/**
- * Sessions of the protocol's earlier revisions, all of one key: whoever shows another key does
- * not find them here.
- */
+/** Sessions of the protocol's earlier revisions, all of one key: no other key finds them here. */
 export type Sessions = {
   /** The body is read and parsed already; undefined where the request has none. */
   readonly fetch: (request: Request, body: unknown) => Promise<Response>;
-  /** Tells every client that the list of tools is another one. */
+  /** Tells every client that the list of tools has changed. */
   readonly notifyToolsChanged: () => void;
   readonly count: () => number;
   readonly close: () => Promise<void>;
@@ -23,7 +20,7 @@ type Session = {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** Answers that are not over: a client that listens, or waits for a call, is there. */
+  /** Answers that have not ended: a client listens, or waits for a call. */
   open: number;
 };
 
@@ -31,29 +28,27 @@ const mostSessions = 100;
 const idle_ms = 30 * 60_000;
 const header = "mcp-session-id";
 
-export function createSessions(
-  createServer: () => Server,
-  { monotonic }: Pick<Clock, "monotonic">,
-): Sessions {
+type Monotonic = Pick<Clock, "monotonic">;
+
+export function createSessions(createServer: () => Server, { monotonic }: Monotonic): Sessions {
   const sessions = new Map<string, Session>();
 
   return {
     fetch: async (request, body) => {
-      sweep();
+      endIdle();
       const id = request.headers.get(header);
       if (id === null) return open(request, body);
       const session = sessions.get(id);
-      if (session === undefined) return refuseUnknown();
-      return handle(session, request, body, monotonic);
+      return session === undefined ? refuseUnknownSession() : answer(session, request, body);
     },
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
-        // A client that went away without a word is swept out later.
+        // The session of a client that has gone away is ended when it has been idle.
         server.sendToolListChanged().catch(() => undefined);
       }
     },
     count: () => {
-      sweep();
+      endIdle();
       return sessions.size;
     },
     close: async () => {
@@ -66,7 +61,8 @@ export function createSessions(
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        makeRoom();
+        const quietest = sessions.size < mostSessions ? undefined : findQuietest(sessions);
+        if (quietest !== undefined) void end(quietest);
         sessions.set(id, session);
       },
       onsessionclosed: (id) => void end(id),
@@ -74,50 +70,32 @@ export function createSessions(
     const server = createServer();
     const session: Session = { server, transport, usedAt: monotonic(), open: 0 };
     await server.connect(transport);
-    const response = await handle(session, request, body, monotonic);
+    const response = await answer(session, request, body);
     if (transport.sessionId === undefined) await server.close();
     return response;
   }
 
-  function sweep(): void {
+  function answer(session: Session, request: Request, body: unknown): Promise<Response> {
+    session.usedAt = monotonic();
+    session.open += 1;
+    const handleRequest = () => session.transport.handleRequest(request, { parsedBody: body });
+    return answerUntilEnd(handleRequest, () => {
+      session.usedAt = monotonic();
+      session.open -= 1;
+    });
+  }
+
+  function endIdle(): void {
     const now = monotonic();
     for (const [id, { usedAt, open }] of sessions) {
       if (open === 0 && now - usedAt > idle_ms) void end(id);
     }
   }
 
-  function makeRoom(): void {
-    const quietest = sessions.size < mostSessions ? undefined : findQuietest(sessions);
-    if (quietest !== undefined) void end(quietest);
-  }
-
   async function end(id: string): Promise<void> {
     const session = sessions.get(id);
     sessions.delete(id);
     await session?.server.close();
-  }
-}
-
-async function handle(
-  session: Session,
-  request: Request,
-  body: unknown,
-  monotonic: Clock["monotonic"],
-): Promise<Response> {
-  session.usedAt = monotonic();
-  session.open += 1;
-  const close = () => {
-    session.usedAt = monotonic();
-    session.open -= 1;
-  };
-  try {
-    return onResponseEnd(
-      await session.transport.handleRequest(request, { parsedBody: body }),
-      close,
-    );
-  } catch (error) {
-    close();
-    throw error;
   }
 }
 
@@ -131,7 +109,7 @@ function findQuietest(sessions: ReadonlyMap<string, Session>): string | undefine
 }
 
 /** The status by which a client knows that it has to begin anew. */
-function refuseUnknown(): Response {
+function refuseUnknownSession(): Response {
   const error = { code: -32001, message: "Session not found" };
   return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
 }

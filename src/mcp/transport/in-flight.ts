@@ -1,10 +1,10 @@
-/** What was begun and is not over yet, so that a stop can wait for it. */
+/** What has begun and not ended, so that a stop can wait for it. */
 export type InFlight<Id> = {
   readonly begin: (id: Id) => void;
   readonly end: (id: Id) => void;
   readonly count: () => number;
-  /** Resolves when nothing runs any more, or the patience is over. */
-  readonly finish: (patience_ms: number) => Promise<void>;
+  /** Resolves when all has ended, or the time is up. */
+  readonly finish: (timeout_ms: number) => Promise<void>;
 };
 
 export function trackInFlight<Id>(): InFlight<Id> {
@@ -17,10 +17,10 @@ export function trackInFlight<Id>(): InFlight<Id> {
       if (ids.size === 0) onIdle?.();
     },
     count: () => ids.size,
-    finish: async (patience_ms) => {
+    finish: async (timeout_ms) => {
       if (ids.size === 0) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, patience_ms);
+        const timer = setTimeout(resolve, timeout_ms);
         onIdle = () => {
           clearTimeout(timer);
           resolve();

@@ -1,15 +1,16 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
+import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { printKey, type KnownKey, type KeyContext } from "../access/key-context.ts";
+import { printKey, type KeyContext } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
 
-/** A caller that was let in: the API key that acts for it, and what is known of that key. */
+/** A caller that was identified: the API key that its calls use, and what is known of that key. */
 export type Caller = { readonly key: string | undefined; readonly known: KnownKey };
 
-/** What one key has here: nothing of it is ever shared with another key. */
-export type KeyConnections = {
+/** Nothing of one key's connections is ever shared with another key. */
+type KeyConnections = {
   readonly modern: McpHttpHandler;
   readonly sessions: Sessions;
   /** Exchanges that are going to be answered, and those that only listen. */
@@ -27,7 +28,7 @@ export type ConnectionOptions = {
 
 export type Connections = {
   readonly find: (caller: Caller) => KeyConnections;
-  readonly finish: (patience_ms: number) => Promise<void>;
+  readonly finish: (timeout_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -48,20 +49,20 @@ export function createConnections(options: ConnectionOptions): Connections {
       if (byKey.size > mostKeys) closeIdle(found);
       return found;
     },
-    finish: async (patience_ms) => {
-      await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(patience_ms)));
+    finish: async (timeout_ms) => {
+      await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(timeout_ms)));
     },
     close: async () => {
       await Promise.all([...byKey.values()].map(close));
     },
   };
 
-  /** Where no key is idle, more than that stay open. */
+  /** Where every key is in use, more than `mostKeys` stay open. */
   function closeIdle(current: KeyConnections): void {
-    const idle = [...byKey].find(([, one]) => one !== current && isIdle(one));
-    if (idle === undefined) return;
-    byKey.delete(idle[0]);
-    void close(idle[1]);
+    const [print, idle] = [...byKey].find(([, one]) => one !== current && isIdle(one)) ?? [];
+    if (print === undefined || idle === undefined) return;
+    byKey.delete(print);
+    void close(idle);
   }
 }
 

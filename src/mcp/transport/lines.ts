@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 
 export type LineReading = {
   readonly onLine: (line: string) => void;
-  /** Told at the line's end, with what it begins and ends with. */
+  /** Called at the line's end, with its first and its last bytes. */
   readonly onTooLong: (ends: LineEnds) => void;
   readonly onEnd: () => void;
 };
@@ -10,11 +10,11 @@ export type LineReading = {
 export type LineEnds = { readonly head: string; readonly tail: string };
 
 const newline = 10;
-/** Of a line that is too long; enough for an id, and little enough to be kept. */
+/** So much of each end of a line that is too long: enough for an id. */
 const keptBytes = 512;
 
 /**
- * Cuts a stream into lines of at most so many bytes. A line that is longer is told of once, and
+ * Cuts a stream into lines of at most so many bytes. A line that is longer is reported once, and
  * skipped to its end; what stands after the last newline is a line as well.
  */
 export function readLines(
@@ -57,13 +57,9 @@ export function readLines(
     if (start < chunk.length) add(chunk.subarray(start));
   }
 
-  function finish(): void {
-    finishLine();
-    onEnd();
-  }
-
+  input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
   // A terminal that hangs up is an error on its stream, and the end of it all the same.
-  input.on("data", take).once("end", finish).once("close", onEnd).on("error", onEnd);
+  input.on("error", onEnd);
 }
 
 /** Writes lines, those that are ready together at once: each write on its own is a system call. */
@@ -75,7 +71,7 @@ export function createLineWriter(output: Writable): (line: string) => Promise<vo
     const text = lines.join("");
     lines = [];
     written = undefined;
-    // Whoever read our answers may be gone, and then nobody waits for them.
+    // Where the client reads no more, there is nothing to wait for.
     if (output.destroyed || output.writableEnded) return resolve();
     output.write(text, () => resolve());
   }

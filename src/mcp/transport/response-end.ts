@@ -1,18 +1,28 @@
-/**
- * Tells once when an answer is over: its last byte is out, or nobody reads on. One that is no
- * stream of events is over as it stands.
- */
-export function onResponseEnd(response: Response, onEnd: () => void): Response {
+/** Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. */
+export async function answerUntilEnd(
+  answer: () => Promise<Response>,
+  onEnd: () => void,
+): Promise<Response> {
+  try {
+    return watchEnd(await answer(), onEnd);
+  } catch (error) {
+    onEnd();
+    throw error;
+  }
+}
+
+/** A response that is no stream of events has ended as soon as it is there. */
+function watchEnd(response: Response, onEnd: () => void): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
     onEnd();
     return response;
   }
   const reader = body.getReader();
-  let isOver = false;
+  let hasEnded = false;
   const end = () => {
-    if (!isOver) onEnd();
-    isOver = true;
+    if (!hasEnded) onEnd();
+    hasEnded = true;
   };
   const watched = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -21,8 +31,8 @@ export function onResponseEnd(response: Response, onEnd: () => void): Response {
         throw error;
       });
       if (!done) return controller.enqueue(value);
-      // A reader that left has ended and closed it already.
-      if (!isOver) controller.close();
+      // A client that left has ended and closed it already.
+      if (!hasEnded) controller.close();
       end();
     },
     cancel: async (reason) => {

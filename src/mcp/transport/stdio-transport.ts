@@ -12,18 +12,18 @@ import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 
 /**
- * JSON-RPC over lines. The SDK's own transport drops what it cannot read in silence, ends at a
- * line that is too long, and lets the answers go that are under way when the input ends
+ * JSON-RPC over lines. The SDK's own transport drops lines that it cannot read without a word, ends
+ * at a line that is too long, and drops answers that are not ready when the input ends
  * (security-reliability.md §0).
  */
 export type StdioTransport = Transport & {
-  /** Resolves when no more input comes: at its end, or when the output has nobody to read it. */
+  /** Resolves when no more input comes: at its end, or when the client reads no more output. */
   readonly ended: Promise<void>;
-  /** Resolves when every request that came in is answered, or the patience is over. */
-  readonly finish: (patience_ms: number) => Promise<void>;
+  /** Resolves when every request that came in is answered, or the time is up. */
+  readonly finish: (timeout_ms: number) => Promise<void>;
 };
 
-type StdioOptions = {
+export type StdioOptions = {
   readonly input: Readable;
   readonly output: Writable;
   /** A line that was refused, for the operator's log. */
@@ -52,8 +52,12 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
 
   const transport: StdioTransport = {
     start: () => {
-      readLines(input, messageBytes, { onLine: receive, onTooLong: refuseLong, onEnd });
-      // Whoever read our answers is gone; there is nobody left to tell.
+      readLines(input, messageBytes, {
+        onLine: receive,
+        onTooLong: (ends) => refuseLine(tooLong, findIdAtEnds(ends)),
+        onEnd,
+      });
+      // The client reads no more, and so no error can be sent to it.
       output.on("error", onEnd);
       return Promise.resolve();
     },
@@ -77,17 +81,17 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
     try {
       given = JSON.parse(line);
     } catch {
-      return refuse(notJson);
+      return refuseLine(notJson);
     }
     const message = readMessage(given);
-    if (message === undefined) return refuse(notRpc, findId(given));
-    note(message);
+    if (message === undefined) return refuseLine(notRpc, findId(given));
+    trackRequest(message);
     transport.onmessage?.(message);
   }
 
-  function note(message: JSONRPCMessage): void {
+  function trackRequest(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
-    // A subscription has no answer before the end, so that waiting for it would be in vain.
+    // A subscription is not answered before it ends, so that it is not waited for.
     if ("id" in message && message.method !== "subscriptions/listen") running.begin(message.id);
     if (message.method === "notifications/cancelled") {
       const { requestId } = message.params ?? {};
@@ -95,11 +99,7 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
     }
   }
 
-  function refuseLong(ends: LineEnds): void {
-    refuse(tooLong, findIdAtEnds(ends));
-  }
-
-  function refuse({ code, message }: Refusal, id: Id | null = null): void {
+  function refuseLine({ code, message }: Refusal, id: Id | null = null): void {
     onRefused(message);
     void write({ jsonrpc: "2.0", id, error: { code, message } });
   }
@@ -119,8 +119,8 @@ function readMessage(given: unknown): JSONRPCMessage | undefined {
 }
 
 /**
- * Whoever waits for an answer is told by its id. JSON-RPC 2.0 wants null where there is none, and
- * what has no method may be an answer to us, whose id means another request of theirs.
+ * The id of the refused request; JSON-RPC 2.0 wants null where there is none. A message without a
+ * method may be an answer to us, whose id also names another request, one of the client's.
  */
 function findId(given: unknown): Id | null {
   if (typeof given !== "object" || given === null) return null;

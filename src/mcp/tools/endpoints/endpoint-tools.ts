@@ -5,15 +5,9 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, nameResult, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Mode } from "../../approval/mode.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
-import {
-  buildInput,
-  listFields,
-  buildBothSchemas,
-  type Fields,
-} from "../../schemas/input-schema.ts";
+import { buildBothSchemas, buildInput, listFields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import { buildOutputSchema, buildPageSchema } from "../../schemas/output-schema.ts";
-import { isOfTemplate } from "../templates/preview-publication.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
@@ -29,8 +23,14 @@ export function deriveTools(mode: Mode): readonly Tool[] {
 function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const { tool: name, title, effect } = endpoint;
   const kind = findKind(endpoint);
-  const fields = once(() => listOwnFields(endpoint, kind, mode));
+  const fieldOptions = {
+    idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
+    takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
+    takesQr: endpoint === contract.links.show,
+  };
+  const fields = once(() => listFields(endpoint, fieldOptions));
   const schema = once(() => buildInput(fields()));
+  const run = chooseRun(endpoint);
   const ownFields = Object.keys(endpoint.body?.shape ?? {});
   return {
     name,
@@ -40,40 +40,28 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     group: kind.group,
     effect,
     annotations: annotate(endpoint),
-    like: findFieldTexts(endpoint),
+    like: findDescribedFields(endpoint),
     inputSchema: buildBothSchemas(fields, ownFields),
-    outputSchema: once(() => publishResult(endpoint, kind)),
+    outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, ownFields),
-    run: (args, call) => chooseRun(endpoint)(endpoint, args, call),
+    run: (args, call) => run(endpoint, args, call),
     view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
   };
 }
 
 function chooseRun(endpoint: Endpoint): typeof runEndpoint {
-  if (isOfTemplate(endpoint)) return runTemplate;
-  return takesQr(endpoint) ? runGetLink : runEndpoint;
-}
-
-function takesQr(endpoint: Endpoint): boolean {
-  return endpoint === contract.links.show;
+  if (endpoint.feature === "page_templates") return runTemplate;
+  return endpoint === contract.links.show ? runGetLink : runEndpoint;
 }
 
 /** Fields are explained once, by the first tool that takes them. */
-function findFieldTexts({ tool, body }: Endpoint): Likeness | undefined {
+function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
   const first = listEndpoints().find((endpoint) => body !== undefined && endpoint.body === body);
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-function listOwnFields(endpoint: Endpoint, kind: ResourceKind, mode: Mode): Fields {
-  return listFields(endpoint, {
-    idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
-    takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
-    takesQr: takesQr(endpoint),
-  });
-}
-
-function publishResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
+function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   const { response, list, method } = endpoint;
   if (method === "DELETE") return buildOutputSchema({ deleted });
   if (response === null) return buildOutputSchema({});

@@ -11,12 +11,12 @@ import { readRows } from "../../results/present-body.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
-/** How many are offered where none was meant exactly. */
+/** So many are offered where none fits exactly. */
 const mostCandidates = 5;
 
 /**
- * The UUID that an `id` argument means: itself, or whatever is looked up by path, bundle id or
- * package name. Not exactly one match is none.
+ * The UUID that an `id` argument means: itself, or that of the one link or app with this path,
+ * bundle id or package name. Where more than one fits, none is taken.
  */
 export async function findTarget(
   kind: ResourceKind,
@@ -25,24 +25,23 @@ export async function findTarget(
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
   const { key } = kind;
-  const read = kind.name === "link" ? (text: string) => readPath(text, keyContext.linkHost) : trim;
+  const read =
+    kind.name === "link"
+      ? (text: string) => readPath(text, keyContext.known.linkHost)
+      : (text: string) => text.trim();
   const value = read(given);
   // A blank filter would be ignored, and everything found.
   if (key === undefined || value.trim() === "") throw notFound(kind, given, []);
   const search = { kind, key, value, ask };
-  // A deployment that ignores filters would have us take the first that comes.
+  // A deployment that ignores filters answers with all, so that the rows are compared here too.
   const found = await list(search, "eq");
   const exact = found.filter((row) => read(readText(row, key)) === value);
   const [only] = exact;
   if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
-  // What was copied from a result has its hidden characters by their numbers.
+  // A text that was copied from a result has its hidden characters written as numbers.
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, { ask, keyContext });
   throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
-}
-
-function trim(text: string): string {
-  return text.trim();
 }
 
 /** A path, or the whole address of one of the project's links. */
@@ -77,7 +76,7 @@ async function list(
     return readRows(index, page as JsonObject);
   } catch (error) {
     if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
-    const next = `This key may not read for a ${label} by its ${key}: call again with the UUID.`;
+    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
     throw new ToolFailure({ ...error.failure, next });
   }
 }
@@ -103,11 +102,10 @@ function notFound(
 }
 
 function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProblem {
-  const said = names
-    .filter((name) => readText(row, name) !== "")
-    .map((name) => `${name} ${quote(readText(row, name))}`);
+  const filled = names.filter((name) => readText(row, name) !== "");
+  const texts = filled.map((name) => `${name} ${quote(readText(row, name))}`);
   const fix = `Use id ${quote(readText(row, "id"))}.`;
-  return { field: "id", message: `near: ${said.join(", ")}`, fix };
+  return { field: "id", message: `near: ${texts.join(", ")}`, fix };
 }
 
 /** A text of a row, or an empty one for what is not set. */

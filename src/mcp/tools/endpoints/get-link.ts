@@ -5,25 +5,28 @@ import { refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
 
-/** As every endpoint's tool, and with `qr` the picture of the link's address beside it. */
+/** As every endpoint's tool; with `qr` there is also a picture of the link's address. */
 export async function runGetLink(
   endpoint: Endpoint,
   { qr, ...args }: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  if (qr === true && call.keyContext.linkHost === undefined) {
-    throw refuse(endpoint, "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN");
+  if (qr === true && call.keyContext.known.linkHost === undefined) {
+    throw refuseQr(
+      endpoint,
+      "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN",
+    );
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // Where the links live is known, so the link has its address.
+  // The link host is known, so the link has its address.
   const { address } = result["link"] as { readonly address: string };
   const picture = await drawPng(address);
-  if (picture === undefined) throw refuse(endpoint, "the address is too long for a picture");
+  if (picture === undefined) throw refuseQr(endpoint, "the address is too long for a picture");
   call.attachPicture({ data: picture, mimeType: "image/png" });
   return result;
 }
 
-function refuse({ tool }: Endpoint, message: string) {
+function refuseQr({ tool }: Endpoint, message: string) {
   return refuseArguments(tool, [{ field: "qr", message }]);
 }

@@ -8,11 +8,11 @@ import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 
-/** What a person reads before they approve: the target, and what else hangs on it. */
+/** What a person reads before they approve: the target, and what else is touched. */
 
 type Asking = Pick<Call, "ask" | "keyContext">;
 
-/** An act's target: its kind, its UUID, and its record as far as the key may read it. */
+/** A request's target: its kind, its UUID, and its record as far as the key may read it. */
 export type Subject = {
   readonly kind: ResourceKind;
   readonly id: string;
@@ -20,14 +20,14 @@ export type Subject = {
 };
 
 const shownLinks = 3;
-/** Whatever the API takes as an address, a domain or an identifier is shown to its end. */
+/** As long as any address, domain or identifier that the API takes: each is shown whole. */
 const mostCharacters = 2100;
 
 export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
   const { kind } = subject;
   return {
     title: `Delete the ${kind.label} ${nameSubject(subject)} for ever`,
-    facts: [...describe(subject, call), ...(await touch(subject, call))],
+    facts: [...describe(subject, call), ...(await listTouched(subject, call))],
   };
 }
 
@@ -41,14 +41,10 @@ export async function previewChange(
     const before = Object.hasOwn(record, name) ? `${show(record[name])} ` : "";
     return { name, text: `${before}becomes ${show(value)}` };
   });
+  const rest = describe(subject, call).filter(({ name }) => !Object.hasOwn(changes, name));
   return {
     title: `Change the ${kind.label} ${nameSubject(subject)}`,
-    facts: [
-      ...changed,
-      // What changes was told with its old value.
-      ...describe(subject, call).filter(({ name }) => !Object.hasOwn(changes, name)),
-      ...(await touch(subject, call)),
-    ],
+    facts: [...changed, ...rest, ...(await listTouched(subject, call))],
   };
 }
 
@@ -62,18 +58,17 @@ function describe({ kind, id, record }: Subject, { keyContext }: Asking): readon
     return [{ name: "details", text: "this API key may act on it, but not read it" }, last];
   }
   const shown = kind.name === "link" ? ["path", "url", "clicks"] : kind.names;
-  const facts = shown.flatMap((name) => {
-    return isBlank(record[name]) ? [] : [{ name, text: show(record[name]) }];
-  });
-  const { linkHost } = keyContext;
+  const filled = shown.filter((name) => !isBlank(record[name]));
+  const facts = filled.map((name) => ({ name, text: show(record[name]) }));
+  const { linkHost } = keyContext.known;
   const path = record["path"];
   const isAddressed = kind.name === "link" && linkHost !== undefined && isFilled(path);
   const address = isAddressed ? [{ name: "address", text: writeAddress(linkHost, path) }] : [];
   return [...address, ...facts, last];
 }
 
-/** What else an act on this target touches. */
-async function touch(subject: Subject, call: Asking): Promise<readonly Fact[]> {
+/** What else changes with this target. */
+async function listTouched(subject: Subject, call: Asking): Promise<readonly Fact[]> {
   const { kind, record } = subject;
   if (kind.name === "project") {
     const all = { name: "concerns", text: "everything in the project: its links, apps and keys" };
@@ -104,7 +99,7 @@ async function countLinks(field: string, value: string, { ask }: Asking): Promis
     });
     return `${meta.count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
   } catch {
-    // A key may lack the list of links, and a person decides all the same.
+    // The key may not list links; a person can decide without the number.
     return "could not be counted";
   }
 }

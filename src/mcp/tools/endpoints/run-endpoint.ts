@@ -45,7 +45,7 @@ export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boo
 async function send(endpoint: Endpoint, input: JsonObject, call: Call): Promise<JsonObject> {
   const body: unknown = await call.ask(endpoint, input);
   // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
-  return presentBody(endpoint, body as JsonObject, call.keyContext.linkHost);
+  return presentBody(endpoint, body as JsonObject, call.keyContext.known.linkHost);
 }
 
 type Target = {
@@ -54,7 +54,7 @@ type Target = {
   readonly state: JsonObject | null;
 };
 
-/** The target as it is. A key that may not read it acts all the same, and shows less. */
+/** The target as it is. A key that may not read it may change it, and the person is shown less. */
 async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
   const body: unknown = await readIfAllowed(() => ask(show, { id }));
   if (body === undefined) return { record: {}, state: null };

@@ -1,4 +1,3 @@
-import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { WholeTemplateVersion } from "../../../contract/page-template.ts";
@@ -8,12 +7,12 @@ import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
-/** What a person reads before all links' pages change, or the draft is lost. */
+/** What a person reads before the page of all links changes, or the draft is replaced. */
 
 export type TemplateText = { readonly body: string; readonly css: string };
 
-/** The template as it is, as far as the key may know. */
-export type Known = {
+/** The template as it is, as far as the key may read it. */
+export type TemplateState = {
   /** Null where links show their default page, undefined where the key may not read. */
   readonly live: WholeTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
@@ -22,11 +21,10 @@ export type Known = {
 type Asking = Pick<Call, "ask" | "keyContext">;
 
 const { pageTemplate, links } = contract;
-const nothing: TemplateText = { body: "", css: "" };
-/** Where more places change than anybody compares, the new text is shown as a whole. */
+/** Where more places change than a person compares, the new text is shown as a whole. */
 const mostPlaces = 100;
 
-export async function readKnown(call: Asking, needsDraft: boolean): Promise<Known> {
+export async function readState(call: Asking, needsDraft: boolean): Promise<TemplateState> {
   const { ask } = call;
   const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
   if (found === undefined) return { live: undefined, draft: undefined };
@@ -36,9 +34,9 @@ export async function readKnown(call: Asking, needsDraft: boolean): Promise<Know
 }
 
 /**
- * The API shows the draft to those alone who save it, and to save nothing changes nothing. It is
- * only asked for where there is a template: else that would be its first save. Nobody's wish
- * depends on it, so that whatever keeps it from being read only leaves it unknown.
+ * The API shows the draft only in the answer to a save, and to save nothing changes nothing. It is
+ * only asked for where there is a template: else that would be its first save. A draft that cannot
+ * be read is left unknown, as no call depends on it.
  */
 async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
@@ -53,21 +51,20 @@ async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | un
 
 export async function previewPublication(
   given: JsonObject,
-  { live, draft }: Known,
+  { live, draft }: TemplateState,
   call: Asking,
 ): Promise<Preview> {
-  const fresh = { ...draft, ...pickText(given) };
+  const changes = describeChanges(live, { ...draft, ...pickText(given) });
   return {
     title: "Show this page on all links of the project",
-    facts: [
-      await countLinks(call),
-      { name: "live now", text: describeLive(live) },
-      ...describeChanges(live, fresh),
-    ],
+    facts: [await countLinks(call), { name: "live now", text: describeLive(live) }, ...changes],
   };
 }
 
-export async function previewUnpublication({ live }: Known, call: Asking): Promise<Preview> {
+export async function previewUnpublication(
+  { live }: TemplateState,
+  call: Asking,
+): Promise<Preview> {
   return {
     title: "Take the project's page down: all links show their default page",
     facts: [await countLinks(call), { name: "live now", text: describeLive(live) }],
@@ -76,7 +73,7 @@ export async function previewUnpublication({ live }: Known, call: Asking): Promi
 
 export async function previewRestoration(
   id: string,
-  { draft }: Known,
+  { draft }: TemplateState,
   { ask }: Asking,
 ): Promise<Preview> {
   const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
@@ -90,15 +87,14 @@ export async function previewRestoration(
   };
 }
 
-/** As `readKnown`, where the first template is about to be made. */
-export function readKnownOrNone(call: Asking, needsDraft: boolean): Promise<Known> {
-  return readKnown(call, needsDraft).catch(describeNone);
-}
-
-/** A project without any template has no versions to be listed. */
-function describeNone(error: unknown): Known {
-  if (!(error instanceof ToolFailure) || error.failure.code !== "not_found") throw error;
-  return { live: null, draft: nothing };
+/** As `readState`, for a project that may have no template yet: then its versions are not found. */
+export async function readStateOrNone(call: Asking, needsDraft: boolean): Promise<TemplateState> {
+  try {
+    return await readState(call, needsDraft);
+  } catch (error) {
+    if (!(error instanceof ToolFailure) || error.failure.code !== "not_found") throw error;
+    return { live: null, draft: { body: "", css: "" } };
+  }
 }
 
 export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
@@ -108,7 +104,7 @@ export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
   };
 }
 
-function describeLive(live: Known["live"]): string {
+function describeLive(live: TemplateState["live"]): string {
   if (live === undefined) return "this API key may not read it";
   if (live === null) return "nothing: links show their default page";
   return `version ${quote(live.id)} of ${quote(live.published_at)}`;
@@ -146,7 +142,7 @@ function groupLines(changes: readonly Change[]): readonly (readonly Change[])[] 
   return places;
 }
 
-/** Every line is in quotes: whatever is written in it is nothing that we say. */
+/** Every line is in quotes, so that nothing in it reads like a sentence of Waypost. */
 function describePlace(field: string, place: readonly Change[]): Fact {
   const lines = place.map(({ kind, text }) => {
     return `${kind === "added" ? "+" : "−"} ${quote(text, text.length)}`;
@@ -158,9 +154,4 @@ async function countLinks({ ask }: Asking): Promise<Fact> {
   const page = await readIfAllowed(() => ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "all; they could not be counted";
   return { name: "links that change", text: String(count) };
-}
-
-/** Whether an endpoint is one of the page template's. */
-export function isOfTemplate({ feature }: Endpoint): boolean {
-  return feature === "page_templates";
 }

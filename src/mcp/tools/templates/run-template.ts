@@ -7,17 +7,17 @@ import type { Preview } from "../../approval/approval-request.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { attachTemplateView } from "./attach-view.ts";
 import {
   pickText,
   previewPublication,
   previewRestoration,
   previewUnpublication,
-  readKnown,
-  readKnownOrNone,
-  type Known,
+  readState,
+  readStateOrNone,
+  type TemplateState,
   type TemplateText,
 } from "./preview-publication.ts";
-import { showTemplate } from "./show-view.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
@@ -32,7 +32,7 @@ export async function runTemplate(
   if (endpoint.effect === "destroy") await approve(endpoint, given, call);
   const body: unknown = await call.ask(endpoint, given);
   const result = presentBody(endpoint, body as JsonObject, undefined);
-  if (endpoint === preview) await showTemplate(given, result, call);
+  if (endpoint === preview) await attachTemplateView(given, result, call);
   return result;
 }
 
@@ -40,21 +40,21 @@ async function approve(endpoint: Endpoint, given: JsonObject, call: Call): Promi
   const text = pickText(given);
   const hasBody = endpoint === publish && text.body !== undefined;
   const replaces = hasBody && text.css !== undefined;
-  const read = hasBody ? readKnownOrNone : readKnown;
-  const known = await read(call, endpoint !== unpublish && !replaces);
-  if (endpoint === publish) await refuseUnsound({ ...known.draft, ...text }, call);
+  const read = hasBody ? readStateOrNone : readState;
+  const state = await read(call, endpoint !== unpublish && !replaces);
+  if (endpoint === publish) await refuseUnpublishable({ ...state.draft, ...text }, call);
   await call.approve({
     tool: endpoint.tool,
     args: given,
     target: readId(given) ?? "page_template",
-    // Another version or another draft by then would be another act.
-    state: known,
-    preview: await describe(endpoint, given, known, call),
+    // Approved with this version and this draft; for others there has to be another approval.
+    state,
+    preview: await describe(endpoint, given, state, call),
   });
 }
 
-/** What would be refused afterwards is refused before a person is asked. */
-async function refuseUnsound(
+/** What the API would refuse afterwards is refused before a person is asked. */
+async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { ask, keyContext }: Call,
 ): Promise<void> {
@@ -66,7 +66,7 @@ async function refuseUnsound(
   try {
     await ask(preview, text);
   } catch (error) {
-    // Whatever else keeps the page from being tried out, its publication may still succeed.
+    // If the preview fails for another reason, the publication may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
     throw error;
   }
@@ -75,16 +75,16 @@ async function refuseUnsound(
 function describe(
   endpoint: Endpoint,
   given: JsonObject,
-  known: Known,
+  state: TemplateState,
   call: Call,
 ): Promise<Preview> {
   switch (endpoint) {
     case publish:
-      return previewPublication(given, known, call);
+      return previewPublication(given, state, call);
     case restore:
-      return previewRestoration(readId(given) ?? "", known, call);
+      return previewRestoration(readId(given) ?? "", state, call);
     default:
-      return previewUnpublication(known, call);
+      return previewUnpublication(state, call);
   }
 }
 

@@ -8,4 +8,5 @@ export const templateView = {
   name: "page_template_view",
   title: "The links' page",
   description: "Shows a page template on iOS, Android and a desktop.",
+  mimeType: viewType,
 } as const;

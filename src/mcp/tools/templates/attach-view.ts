@@ -3,13 +3,13 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { Fact } from "../../approval/approval-request.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { describeChanges, pickText, readKnownOrNone } from "./preview-publication.ts";
+import { describeChanges, pickText, readStateOrNone } from "./preview-publication.ts";
 
-/** What a client that has room for a view is given beside the page of `preview_template`. */
+/** What a client that shows views is given beside the page of `preview_template`. */
 
 const { preview } = contract.pageTemplate;
 
-/** The page is made for whoever asks, so that it is asked for in the name of each. */
+/** The API makes the page for one user agent, so that it is asked for with each of these. */
 const agents = {
   android:
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) " +
@@ -19,19 +19,19 @@ const agents = {
     "Chrome/141.0.0.0 Safari/537.36",
 } as const;
 
-/** The view waits no longer for what comes beside the page that was asked for. */
-const patience_ms = 5000;
+/** The result waits no longer for what the view shows beside the page that was asked for. */
+const viewTimeout_ms = 5000;
 
-export async function showTemplate(
+export async function attachTemplateView(
   given: JsonObject,
   { html }: JsonObject,
   call: Call,
 ): Promise<void> {
   if (!call.showsViews) return;
   const [android, desktop, changes] = await Promise.all([
-    tryWithin(call.ask(preview, { ...given, user_agent: agents.android })),
-    tryWithin(call.ask(preview, { ...given, user_agent: agents.desktop })),
-    tryWithin(compareWithLive(given, call)),
+    readInTime(call.ask(preview, { ...given, user_agent: agents.android })),
+    readInTime(call.ask(preview, { ...given, user_agent: agents.desktop })),
+    readInTime(compareWithLive(given, call)),
   ]);
   call.attachView({ pages: { ios: html, android, desktop }, changes });
 }
@@ -39,15 +39,15 @@ export async function showTemplate(
 async function compareWithLive(given: JsonObject, call: Call): Promise<readonly Fact[]> {
   const text = pickText(given);
   const needsDraft = text.body === undefined || text.css === undefined;
-  const { live, draft } = await readKnownOrNone(call, needsDraft);
+  const { live, draft } = await readStateOrNone(call, needsDraft);
   return describeChanges(live, { ...draft, ...text });
 }
 
-/** Undefined for what does not come: the page is there, and the rest is beside it. */
-async function tryWithin<Value>(coming: Promise<Value>): Promise<Value | undefined> {
+/** Undefined for what does not come in time, or fails: the page can be shown without it. */
+async function readInTime<Value>(coming: Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), patience_ms);
+    timer = setTimeout(() => resolve(undefined), viewTimeout_ms);
   });
   try {
     return await Promise.race([coming, late]);

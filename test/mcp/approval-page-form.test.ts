@@ -203,7 +203,7 @@ describe("a page that is over", () => {
   });
 });
 
-test("who keeps the door open is told once that it was decided, and not before", async () => {
+test("the caller is told once that it was decided, and not before", async () => {
   const decided: string[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),

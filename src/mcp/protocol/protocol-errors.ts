@@ -19,3 +19,7 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
       }
     };
 }
+
+export function refuseParams(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}

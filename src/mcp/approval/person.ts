@@ -2,13 +2,14 @@
 export type Person = {
   /** Whether the client says that it can show a form. */
   readonly canAnswer: boolean;
-  /** What came back with a repeated call: our sealed state, and the person's answer. */
+  /** What came back with a repeated call: the approval token, and the person's answer. */
   readonly answer: Answer | undefined;
-  /** The sealed approval that the assistant itself passes on, in two-step mode. */
+  /** The approval token that the assistant itself passes on, in two-step mode. */
   readonly token: string | undefined;
 };
 
 export type Answer = {
+  /** The approval token of the question, as a text. */
   readonly state: string | undefined;
   /** True for a yes; anything else that came back is a no. */
   readonly isYes: boolean;
@@ -19,6 +20,7 @@ export type Answer = {
 /** Thrown to leave a tool before anything was done: the client is to ask its person first. */
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
+  /** The approval token, as a text. */
   readonly state: string;
   /** A number that the person has to type, beside the yes. */
   readonly count: number | undefined;

@@ -6,21 +6,21 @@ import { contract, listEndpoints } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Access } from "./key-access.ts";
 
-type Probing = {
+type ProbeOptions = {
   readonly client: Client;
   readonly access: Access;
-  /** What no tool of this configuration does is not worth asking. */
+  /** An endpoint without a tool in this configuration is not worth asking. */
   readonly isOffered: (endpoint: Endpoint) => boolean;
 };
 
 /**
  * Finds out what a key of a remote deployment may do, by calls that cannot change anything: lists
- * of one, a look at an id that nobody has, and writes of apps without their wrapper, which are
- * refused for that after the key was judged. Nothing else is ever tried.
+ * of one, a read of an id that does not exist, and writes of apps without their wrapper, which the
+ * deployment refuses for that after it has checked the key. Nothing else is ever tried.
  */
-export async function probe({ client, access, isOffered }: Probing): Promise<void> {
+export async function probeAccess({ client, access, isOffered }: ProbeOptions): Promise<void> {
   const { projects, links } = contract;
-  // What kind of key it is settles half of the questions.
+  // These two tell what kind of key it is, which answers half of the questions.
   const first: readonly Endpoint[] = [projects.index, links.index];
   for (const endpoint of [...first, ...listEndpoints()]) {
     const isWanted = isHarmless(endpoint) && isOffered(endpoint);
@@ -40,19 +40,19 @@ async function probeOne(endpoint: Endpoint, client: Client, access: Access): Pro
     await client.call<Endpoint>(bare, input);
     access.noteGranted(endpoint);
   } catch (error) {
-    if (error instanceof Problem) return learn(endpoint, error, access);
-    // Where it answers something else, or breaks down, the other endpoints may still do better.
-    const isTheirs =
+    if (error instanceof Problem) return learnFromProblem(endpoint, error, access);
+    // Where one endpoint's answer cannot be read, or is 503, the other endpoints may still answer.
+    const isOfEndpoint =
       error instanceof CallFailure && ["bad_response", "overloaded"].includes(error.code);
-    if (!isTheirs) throw error;
+    if (!isOfEndpoint) throw error;
   }
 }
 
-function learn(endpoint: Endpoint, { status, message }: Problem, access: Access): void {
+function learnFromProblem(endpoint: Endpoint, { status, message }: Problem, access: Access): void {
   if (status === 401) return access.noteRefused(endpoint, message);
-  // It went past the key to the request itself; a list, which wants nothing, is just not there.
-  const isPastKey = [400, 404, 422].includes(status) && endpoint.list === undefined;
-  if (isPastKey) access.noteGranted(endpoint);
+  // The key was accepted, and the request refused; a list takes nothing, so it does not exist.
+  const isKeyAccepted = [400, 404, 422].includes(status) && endpoint.list === undefined;
+  if (isKeyAccepted) access.noteGranted(endpoint);
 }
 
 function isHarmless({ method, path, auth }: Endpoint): boolean {

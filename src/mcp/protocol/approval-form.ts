@@ -1,0 +1,65 @@
+import {
+  inputRequired,
+  type ElicitRequestFormParams,
+  type InputRequiredResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import * as z from "zod";
+import type { Answer, PersonAsked } from "../approval/person.ts";
+
+/** The form by which a client asks its person for an approval, in either era's way. */
+
+/** By then the question's approval has expired. */
+const answerTimeout_ms = 5 * 60_000;
+const answerName = "approval";
+
+export function readAnswer({ mcpReq }: ServerContext): Answer | undefined {
+  if (mcpReq.inputResponses === undefined) return undefined;
+  const state = mcpReq.requestState();
+  return toAnswer(typeof state === "string" ? state : undefined, mcpReq.inputResponses[answerName]);
+}
+
+/** Only an accepted form with the one box ticked is a yes. */
+function toAnswer(state: string | undefined, form: unknown): Answer {
+  const isYes = tickedForm.safeParse(form).success;
+  return { state, isYes, count: typedCount.safeParse(form).data?.content.count };
+}
+
+const tickedForm = z.object({
+  action: z.literal("accept"),
+  content: z.object({ approve: z.literal(true) }),
+});
+const typedCount = z.object({ content: z.object({ count: z.int() }) });
+
+export function askModern(asked: PersonAsked): InputRequiredResult {
+  return inputRequired({
+    inputRequests: { [answerName]: inputRequired.elicit(buildForm(asked)) },
+    requestState: asked.state,
+  });
+}
+
+/** A client that is gone, that breaks the form or that stays silent says no. */
+export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<Answer> {
+  const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
+  try {
+    return toAnswer(asked.state, await mcpReq.elicitInput(buildForm(asked), options));
+  } catch {
+    return { state: asked.state, isYes: false };
+  }
+}
+
+function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
+  const description = "Type the number that the message begins with.";
+  return {
+    mode: "form",
+    message,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        approve: { type: "boolean", title: "Approve", description: "Tick to let this happen." },
+        ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
+      },
+      required: ["approve", ...(count === undefined ? [] : ["count"])],
+    },
+  };
+}

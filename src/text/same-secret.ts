@@ -1,0 +1,11 @@
+import { timingSafeEqual } from "node:crypto";
+
+/** Compares in a time that does not tell how much of a guess was right, only how long it may be. */
+export function isSameSecret(given: string | Uint8Array, expected: string | Uint8Array): boolean {
+  const [one, other] = [toBytes(given), toBytes(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function toBytes(secret: string | Uint8Array): Uint8Array {
+  return typeof secret === "string" ? Buffer.from(secret) : secret;
+}
