@@ -6,7 +6,7 @@ import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
 import { PersonAsked, type Person } from "../approval/person.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
-import { advise } from "../results/advice.ts";
+import { advise } from "../results/codes.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
