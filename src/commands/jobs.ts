@@ -1,13 +1,13 @@
+import { presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
-import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/journal.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { showLine } from "./bulk/describe-plan.ts";
 import { followJob } from "./bulk/follow-job.ts";
-import { describeJob, presentOne, reportJob } from "./bulk/report-job.ts";
+import { describeJob, isResumable, presentOwn, reportJob } from "./bulk/report-job.ts";
 import {
   refuseReadOnly,
   withKnownBulk,
@@ -99,8 +99,7 @@ function readJobOptions(
 async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptions): Promise<void> {
   const { jobs, meta } = await bulk.listJobs(owner, page);
   if (isJson) {
-    const shown = await Promise.all(jobs.map((job) => presentOne(job, bulk)));
-    return printJson({ jobs: shown, meta });
+    return printJson({ jobs: jobs.map(presentOwn), meta });
   }
   if (meta.count === 0) return say("This key has no jobs; waypost import makes one.");
   const heads = ["ID", "OPERATION", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "NEXT"];
@@ -108,16 +107,19 @@ async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptio
   sayPage(meta, "jobs");
 }
 
-function writeJob({ id, operation, state, counts, created_at }: Job): readonly string[] {
+function writeJob(job: Job): readonly string[] {
+  const { id, operation, state, counts, created_at } = job;
   const { done, rejected, unknown, left } = counts;
   const numbers = [done, rejected, unknown, left].map(String);
   const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
-  return [id, operation, state, ...numbers, age, isOver(state) ? "" : `waypost jobs resume ${id}`];
-}
-
-/** Nothing is left to go on with, or somebody is at it. */
-function isOver(state: Job["state"]): boolean {
-  return state === "done" || state === "running";
+  return [
+    id,
+    operation,
+    state,
+    ...numbers,
+    age,
+    isResumable(job) ? `waypost jobs resume ${id}` : "",
+  ];
 }
 
 async function showJob(
@@ -134,13 +136,13 @@ async function showJob(
   const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
   if (isJson) {
     const rows = receipts.map(presentReceipt);
-    return printJson({ job: { ...(await presentOne(job, bulk)), receipts: rows }, meta });
+    return printJson({ job: { ...presentOwn(job), receipts: rows }, meta });
   }
   print(describeJob(job));
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
   sayPage(meta, "rows");
   if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
-  if (!isOver(job.state)) say(`waypost jobs resume ${job.id} goes on with it.`);
+  if (isResumable(job)) say(`waypost jobs resume ${job.id} goes on with it.`);
 }
 
 function writeReceipt({ planned, status, link_id, message }: Receipt): readonly string[] {
@@ -167,7 +169,7 @@ async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions)
 
 async function cancelJob({ bulk }: BulkSession, job: Job, { isJson }: JobOptions): Promise<void> {
   const cancelled = await bulk.cancel(job);
-  if (isJson) return printJson({ job: await presentOne(cancelled, bulk) });
+  if (isJson) return printJson({ job: presentOwn(cancelled) });
   print(describeJob(cancelled));
   if (cancelled.state === "done") say("It was done already; waypost jobs undo takes it back.");
 }

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import { findCountToType, presentPlan } from "../../bulk/present.ts";
 import { UsageFault } from "../../config.ts";
-import { presentPlan, previewPlan } from "../../mcp/tools/bulk/show-job.ts";
 import { countActs, isFaulty, type Plan } from "../../state/plans.ts";
 import { askToGoOn } from "../terminal/ask-to-go-on.ts";
 import { openScreen, print, printJson, say } from "../terminal/output.ts";
@@ -65,7 +65,7 @@ async function confirm(
     const advice = "--yes answers beforehand; nothing was changed";
     throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
   }
-  const { count } = await previewPlan(plan, session.bulk);
+  const count = findCountToType(plan, countActs(plan.counts));
   const { signal } = session;
   const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
   if (signal.aborted) throw new Interrupted("stopped before anything was changed");

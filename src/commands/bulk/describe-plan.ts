@@ -1,8 +1,8 @@
 import { estimateSeconds } from "../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import { listChanges } from "../../bulk/present.ts";
 import { isBlank } from "../../contract/text.ts";
-import { listChanges } from "../../mcp/tools/bulk/show-job.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.ts";
 import { quote, showHidden } from "../../text/show-hidden.ts";
 import { describeSeconds } from "../terminal/describe-time.ts";

@@ -1,15 +1,12 @@
-import type { Plan } from "../../state/plans.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
-import { presentRow } from "../tools/bulk/show-job.ts";
-import { readBulkUri, writePlanUri } from "../tools/bulk/uris.ts";
+import { showPlanPage } from "../tools/bulk/show-plan.ts";
+import { readBulkUri } from "../tools/bulk/uris.ts";
 import { listVisible } from "../tools/toolbox.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What is too long for the result of a call: the rows of plans, and files of links. */
 
 type Page = { readonly uri: string; readonly mimeType: string; readonly text: string };
-
-const rowsPerPage = 100;
 
 /** Those of them that this configuration and this key have a tool for. */
 export function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
@@ -45,17 +42,10 @@ export async function readBulkPage(uri: string, options: ServerOptions): Promise
   if (kind === "plans") {
     const plan = await bulk.findPlan(id, owner);
     if (plan === undefined) return undefined;
-    return { uri, mimeType: "application/json", text: await writeRows(plan, page, options) };
+    const text = JSON.stringify(showHiddenIn(await showPlanPage(plan, bulk, page)));
+    return { uri, mimeType: "application/json", text };
   }
   // A file is data, and is read exactly as it was written.
   const found = await bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
-}
-
-async function writeRows(plan: Plan, page: number, { keyContext }: ServerOptions): Promise<string> {
-  const from = (page - 1) * rowsPerPage;
-  const rows = await keyContext.bulk.listRows(plan, { from, limit: rowsPerPage });
-  const isLast = rows.length < rowsPerPage;
-  const next = isLast ? {} : { next: writePlanUri(plan.id, page + 1) };
-  return JSON.stringify(showHiddenIn({ rows: rows.map(presentRow), ...next }));
 }

@@ -8,7 +8,7 @@ import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
 import { describeTask } from "../results/job-task.ts";
 import { toCallResult } from "../results/tool-result.ts";
-import { presentJobPage } from "../tools/bulk/show-job.ts";
+import { showJobPage } from "../tools/bulk/show-job.ts";
 import type { HideErrors } from "./hide-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -30,7 +30,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     const task = describeTask(job);
     if (task.status !== "completed") return task;
     // What the call would have answered, had it waited.
-    const shown = { job: await presentJobPage(job, bulk) };
+    const shown = { job: await showJobPage(job, bulk) };
     return { ...task, result: toCallResult(shown) };
   };
   const cancelTask = async ({ taskId }: z.output<typeof params>): Promise<Result> => {

@@ -8,7 +8,8 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
-import { jobSchema, presentJob, presentJobPage, previewPlan } from "./show-job.ts";
+import { previewPlan } from "./preview-plan.ts";
+import { jobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
 
@@ -101,7 +102,7 @@ async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObjec
     call.tellProgress(describeProgress(job, now));
   });
   if (ended.state === "running") call.answerWithTask(describeTask(ended));
-  return showJob(ended, call);
+  return answerJob(ended, call);
 }
 
 /** From where the call found it to where it is now. */
@@ -116,8 +117,8 @@ function describeProgress(first: Job, now: Job): Progress {
   return { progress, total, message };
 }
 
-async function showJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
-  return { job: await presentJobPage(job, keyContext.bulk, page) };
+async function answerJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
+  return { job: await showJobPage(job, keyContext.bulk, page) };
 }
 
 function createGetJob(): Tool {
@@ -128,7 +129,7 @@ function createGetJob(): Tool {
     effect: "read",
     fields: () => ({ job_id: z.string(), page }),
     result: { job: jobSchema },
-    run: async (args, call) => showJob(await requireJob(args, call), call, readPage(args)),
+    run: async (args, call) => answerJob(await requireJob(args, call), call, readPage(args)),
   });
 }
 
@@ -147,7 +148,7 @@ function createListJobs(): Tool {
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const { jobs, meta } = await bulk.listJobs(call.keyContext, readPage(args) ?? 1);
-      return { jobs: await Promise.all(jobs.map((job) => presentJob(job, bulk))), meta };
+      return { jobs: jobs.map(showJob), meta };
     },
   });
 }
@@ -163,9 +164,8 @@ function createCancelJob(): Tool {
     fields: () => ({ job_id: z.string() }),
     result: { job: jobSchema },
     run: async (args, call) => {
-      const { bulk } = call.keyContext;
-      const job = await bulk.cancel(await requireJob(args, call));
-      return showJob(job, call);
+      const job = await requireJob(args, call);
+      return answerJob(await call.keyContext.bulk.cancel(job), call);
     },
   });
 }

@@ -5,11 +5,11 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
-import { countActs, isFaulty, type Plan, type PlanOperation } from "../../../state/plans.ts";
+import type { PlanOperation } from "../../../state/plans.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
 import { makeBulkTool, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
-import { planSchema, presentPlan } from "./show-job.ts";
+import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
 
@@ -37,14 +37,11 @@ export function createPlanLinks(): Tool {
       const { bulk } = call.keyContext;
       const wanted = await readWanted(args, call);
       const { plan, unmapped, format } = await bulk.plan(wanted, call.keyContext, call.signal);
-      return {
-        plan: {
-          ...(await presentPlan(plan, bulk)),
-          ...(format !== undefined && { format }),
-          ...(unmapped.length > 0 && { unmapped }),
-          next: describeNext(plan),
-        },
+      const findings = {
+        ...(format !== undefined && { format }),
+        ...(unmapped.length > 0 && { unmapped }),
       };
+      return { plan: await showPlan(plan, bulk, findings) };
     },
   });
 }
@@ -63,15 +60,6 @@ function listSources(isTerse: boolean): Fields {
     changes: object.optional().describe("With filters and update: link fields to set"),
     undo: z.string().optional().describe("Alone: id of the job to undo"),
   };
-}
-
-function describeNext(plan: Plan): string {
-  if (isFaulty(plan)) {
-    return "None of it can be applied: mend what problems name with the user, and plan again.";
-  }
-  if (countActs(plan.counts) === 0) return "There is nothing to apply.";
-  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
-  return `Show it to the user; apply_plan with its id does it${rest}.`;
 }
 
 /** The arguments were checked by the schema that names these types. */
