@@ -35,10 +35,7 @@ type JobPage = {
   readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
 };
 
-type ExportWanted = {
-  readonly filters: readonly FilterInput[];
-  readonly format: ExportFormat;
-};
+type ExportWanted = { readonly filters: readonly FilterInput[]; readonly format: ExportFormat };
 
 const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;

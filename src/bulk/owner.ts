@@ -9,10 +9,7 @@ export type Owner = {
 };
 
 /** How something is asked for an owner, until nobody wants it any more. */
-export type Asking = {
-  readonly call: Client["call"];
-  readonly signal: AbortSignal;
-};
+export type Asking = { readonly call: Client["call"]; readonly signal: AbortSignal };
 
 /** Another key is told nothing, not even that there is something. */
 export function onlyOwn<Kept extends { readonly key_print: string }>(

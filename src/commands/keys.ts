@@ -36,10 +36,7 @@ export async function runKeys(
 }
 
 async function createKey(config: Config, flags: KeyFlags): Promise<void> {
-  const wanted = {
-    scopes: readScopes(flags.scopes),
-    role: readRole(flags.role),
-  };
+  const wanted = { scopes: readScopes(flags.scopes), role: readRole(flags.role) };
   if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
     throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
   }

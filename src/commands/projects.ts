@@ -126,12 +126,8 @@ function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
   return {
     ...(plan !== undefined && { plan: readPlan(plan) }),
     ...(links !== undefined && { max_links: readCount(links) }),
-    ...(templates !== undefined && {
-      templates_enabled: readSwitch("templates", templates),
-    }),
-    ...(referrer !== undefined && {
-      link_in_referrer: readSwitch("link-in-referrer", referrer),
-    }),
+    ...(templates !== undefined && { templates_enabled: readSwitch("templates", templates) }),
+    ...(referrer !== undefined && { link_in_referrer: readSwitch("link-in-referrer", referrer) }),
     ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
     ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
   };

@@ -10,11 +10,7 @@ import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
-type ToolsOptions = {
-  readonly config: Config;
-  readonly version: string;
-  readonly json: boolean;
-};
+type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
 
 type Row = {
   readonly tool: string;

@@ -50,12 +50,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   return {
     createKeyContext: ({ key, known }, onChange) =>
       createKeyContext({
-        client: openClient(deployment, {
-          key,
-          life: life.signal,
-          openState: state.open,
-          report,
-        }),
+        client: openClient(deployment, { key, life: life.signal, openState: state.open, report }),
         bulk,
         origin: deployment.origin,
         key,

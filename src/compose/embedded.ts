@@ -27,10 +27,7 @@ export type Embedded = {
 /** "WAYP" in the file's header. */
 const applicationId = 0x57415950;
 
-export const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-};
+export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 export const setAlarm: SetAlarm = (milliseconds, ring) => {
   const timer = setTimeout(ring, milliseconds).unref();
   return () => clearTimeout(timer);
@@ -89,16 +86,8 @@ async function prepareFirstStart(store: Store, folder: string): Promise<boolean>
     // Another process may have been first since we looked.
     if (!(await isUntouched(db))) return false;
     const maker = { clock, random };
-    const project = await makeProject(db, maker, {
-      name: "Default",
-      subdomain: "default",
-    });
-    await issueKey(db, maker, {
-      project_id: project.id,
-      scopes: [],
-      role: "owner",
-      token,
-    });
+    const project = await makeProject(db, maker, { name: "Default", subdomain: "default" });
+    await issueKey(db, maker, { project_id: project.id, scopes: [], role: "owner", token });
     return true;
   });
 }

@@ -76,9 +76,7 @@ function createFront({ api, mcp, approvals, links, hostnames, isHealthy }: Front
 
   async function answerHealth(response: ServerResponse): Promise<void> {
     const isWell = await isHealthy();
-    respond(response, isWell ? 200 : 503, {
-      status: isWell ? "ok" : "store unavailable",
-    });
+    respond(response, isWell ? 200 : 503, { status: isWell ? "ok" : "store unavailable" });
   }
 }
 
@@ -89,9 +87,6 @@ function readHostname({ headers }: IncomingMessage): string {
 
 function respond(response: ServerResponse, status: number, body: object): void {
   response
-    .writeHead(status, {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-    })
+    .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
     .end(JSON.stringify(body));
 }

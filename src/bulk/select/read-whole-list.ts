@@ -4,11 +4,7 @@ import { paging } from "../../contract/policy.ts";
 
 /** A whole list, read page by page while others may write. */
 
-export type PageAsked = {
-  readonly page: number;
-  readonly limit: number;
-  readonly sort: Sort;
-};
+export type PageAsked = { readonly page: number; readonly limit: number; readonly sort: Sort };
 
 type PageRead<Row> = { readonly rows: readonly Row[]; readonly meta: Meta };
 
