@@ -1,10 +1,10 @@
 import { CallFailure } from "../client/call-failure.ts";
 import { createClient } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
-import { chooseTools, prepareState } from "../compose/assistant.ts";
+import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
-import { inspectTools } from "../compose/inspect-tools.ts";
+import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
 import { readApiKey, readGivenToken } from "../compose/secrets.ts";
@@ -111,7 +111,7 @@ async function describeAccess(
   key: string | undefined,
   deployment: Deployment,
 ): Promise<Finding> {
-  const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
+  const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
   const states = toolbox.tools.map((tool) => tool.readAccess(keyContext.access).state);
   const counts = (["granted", "denied", "unknown"] as const).map((state) => {
     return `${states.filter((each) => each === state).length} ${state}`;
@@ -121,7 +121,7 @@ async function describeAccess(
 }
 
 async function tryState(config: Config, note: Note): Promise<void> {
-  const state = prepareState(config);
+  const state = createLazyState(config);
   try {
     await state.open();
     note({ about: "approvals", said: "can be kept" });

@@ -15,7 +15,7 @@ import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { readFilters } from "./bulk/read-filters.ts";
-import { withKnownBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
+import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 
 export const exportFlags = {

@@ -3,7 +3,7 @@ import { UsageFault } from "../config.ts";
 import type { PlanOperation } from "../state/plans.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
-import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
+import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { say } from "./terminal/output.ts";
 
 export const importFlags = {

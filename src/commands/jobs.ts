@@ -13,7 +13,7 @@ import {
   withKnownBulk,
   type BulkSession,
   type BulkSessionOptions,
-} from "./bulk/with-bulk.ts";
+} from "./bulk/bulk-session.ts";
 import { describeSeconds } from "./terminal/describe-time.ts";
 import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";

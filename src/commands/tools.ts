@@ -1,8 +1,7 @@
-import { describeLinkOrigin } from "../compose/addresses.ts";
-import { openDeployment } from "../compose/deployment.ts";
-import { inspectTools } from "../compose/inspect-tools.ts";
+import { inspectTools } from "../compose/assistant.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
+import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import type { Reading } from "../mcp/access/key-access.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
@@ -35,19 +34,15 @@ export async function showTools({ config, version, json }: ToolsOptions): Promis
 
 async function readTools(config: Config, version: string): Promise<readonly Row[]> {
   const report = createReport(createLog(config));
-  const linkOrigin = describeLinkOrigin(config, config.port);
-  const deployment = await openDeployment({ config, linkOrigin, report });
-  try {
+  return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
-    const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
+    const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
     return describeTools(listVisible(toolbox, keyContext)).map((shown) => ({
       tool: shown.name,
       ...readState(toolbox, shown.name, keyContext),
       tokens: countTokens(shown),
     }));
-  } finally {
-    await deployment.close();
-  }
+  });
 }
 
 function readState({ find }: Toolbox, name: string, { access }: KeyContext): Reading {

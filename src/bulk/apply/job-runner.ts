@@ -24,8 +24,8 @@ export type Runner = {
   /** Resolves when the job rests, or the time is over, and tells meanwhile how far it is. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
-  /** Learns whose jobs earlier processes have left behind. */
-  readonly recall: () => Promise<void>;
+  /** Reads which keys have jobs that earlier processes left unfinished. */
+  readonly loadUnfinished: () => Promise<void>;
   /** Whether jobs of the key wait for somebody to go on with them, as far as is known here. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   /** Begins nothing more, and gives the rows that are on the way a moment. */
@@ -87,7 +87,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     },
     wait: (job, milliseconds, onProgress) => wait(works, job, milliseconds, onProgress),
     cancel: (job) => cancel(works, job),
-    recall: () => recall(works),
+    loadUnfinished: () => loadUnfinished(works),
     hasUnfinished: (keyPrint) => works.unfinished.has(keyPrint),
     close: async () => {
       stopped.abort();
@@ -179,7 +179,7 @@ async function start(works: Works, state: State, job: Job, owner: Owner): Promis
   } catch (error) {
     await jobs.release(run, "interrupted", explain(works, error));
   }
-  await recall(works);
+  await loadUnfinished(works);
 }
 
 function explain({ report }: Works, error: unknown): string {
@@ -217,10 +217,10 @@ async function cancel(works: Works, job: Job): Promise<Job> {
   await jobs.cancel(job.id);
   // The rows on the way are not called back, and their ends should be told.
   if (works.running.has(job.id)) await rest(works, job.id, settle_ms);
-  await recall(works);
+  await loadUnfinished(works);
   return (await jobs.find(job.id)) ?? job;
 }
 
-async function recall(works: Works): Promise<void> {
+async function loadUnfinished(works: Works): Promise<void> {
   works.unfinished = new Set(await (await works.openState()).jobs.listUnfinished());
 }

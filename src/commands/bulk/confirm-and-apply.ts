@@ -8,7 +8,7 @@ import { openScreen, print, printJson, say } from "../terminal/output.ts";
 import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
 import { reportJob } from "./report-job.ts";
-import { Interrupted, type BulkSession } from "./with-bulk.ts";
+import { Interrupted, type BulkSession } from "./bulk-session.ts";
 
 /** From a plan to its receipt: shown, confirmed at the prompt, applied. */
 

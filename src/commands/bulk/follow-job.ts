@@ -2,7 +2,7 @@ import { clock } from "../../compose/embedded.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import { startProgress, type Screen } from "../terminal/progress-bar.ts";
-import type { BulkSession } from "./with-bulk.ts";
+import type { BulkSession } from "./bulk-session.ts";
 
 /** Longer than any job; whoever wants to stop says so. */
 const patience_ms = 24 * 60 * 60_000;

@@ -6,7 +6,7 @@ import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";
 import { showLine, type Unit } from "./describe-plan.ts";
-import { Interrupted, type BulkSession } from "./with-bulk.ts";
+import { Interrupted, type BulkSession } from "./bulk-session.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
 
