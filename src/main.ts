@@ -9,6 +9,7 @@ import { keyFlags, runKeys } from "./commands/keys.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
+import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
@@ -47,9 +48,12 @@ async function run(words: readonly string[]): Promise<boolean | void> {
 
 type Command = (words: readonly string[]) => Promise<boolean | void>;
 
-/** All of them are imported here: the build splits the bundle, so that each loads its own part. */
+/** All are imported at once: the build defers what only some of them need. */
 const commands: Readonly<Record<string, Command>> = {
-  stdio: (words) => runStdio({ ...readAlone("stdio", words, {}), version, ...findPerson() }),
+  stdio: (words) => {
+    const { config } = readAlone("stdio", words, {});
+    return runStdio({ config, version, ...openTerminal() });
+  },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
     return serve({ config, version, json: values.json === true, stopped: waitForStop() });
@@ -69,7 +73,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   import: (words) => {
     const { config, values, positionals } = read(words, importFlags);
-    return runImport({ config, ...findPerson() }, positionals, values);
+    return runImport({ config, ...openTerminal() }, positionals, values);
   },
   export: (words) => {
     const { config, values } = readAlone("export", words, exportFlags);
@@ -77,12 +81,12 @@ const commands: Readonly<Record<string, Command>> = {
   },
   jobs: (words) => {
     const { config, values, positionals } = read(words, jobFlags);
-    return runJobs({ config, ...findPerson() }, positionals, values);
+    return runJobs({ config, ...openTerminal() }, positionals, values);
   },
 };
 
 /** Where the person answers, and how they stop what they have asked for. */
-function findPerson() {
+function openTerminal() {
   return { input: process.stdin, stopped: waitForStop() };
 }
 
@@ -100,21 +104,11 @@ function readAlone<Known extends Flags>(
   return given;
 }
 
-type Flag = { readonly type: "string" | "boolean"; readonly multiple?: true };
-type Flags = Readonly<Record<string, Flag>>;
-
 type Read<Known extends Flags> = {
   readonly config: Config;
-  readonly values: { readonly [Name in keyof Known]?: Value<Known[Name]> };
+  readonly values: FlagValues<Known>;
   readonly positionals: readonly string[];
 };
-
-/** A flag that may be there more than once has all its texts. */
-type Value<Known extends Flag> = Known["type"] extends "boolean"
-  ? boolean
-  : Known extends { readonly multiple: true }
-    ? readonly string[]
-    : string;
 
 /** Flags and environment of a command; what it does not know is refused. */
 function read<Known extends Flags>(words: readonly string[], known: Known): Read<Known> {
@@ -130,7 +124,7 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
     // parseArgs gives a text for every flag of type string, and settings are all of that type.
     const given = Object.fromEntries(settings) as Record<string, string | undefined>;
     const config = readConfig(process.env, given);
-    return { config, values: values as Read<Known>["values"], positionals };
+    return { config, values: values as FlagValues<Known>, positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const [sentence] = error.message.split(/\. |\.?\n/);

@@ -30,7 +30,7 @@ export type Bulk = Runner & {
   readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
 };
 
-type JobPage = {
+export type JobPage = {
   readonly jobs: readonly Job[];
   readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
 };

@@ -16,6 +16,7 @@ import type { Link } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { readFilters } from "./bulk/read-filters.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 
 export const exportFlags = {
@@ -26,13 +27,7 @@ export const exportFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ExportFlags = {
-  readonly format?: string | undefined;
-  readonly filter?: readonly string[] | undefined;
-  readonly output?: string | undefined;
-  readonly force?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type ExportFlags = FlagValues<typeof exportFlags>;
 
 /** `waypost export`: every link, or those that filters name, as one file. */
 export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {

@@ -4,6 +4,7 @@ import type { PlanOperation } from "../state/plans.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
 import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
 
 export const importFlags = {
@@ -12,18 +13,12 @@ export const importFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ImportFlags = {
-  readonly operation?: string | undefined;
-  readonly yes?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
-
-/** stdin: the file itself, or where the person answers. */
-type Input = { readonly input: NodeJS.ReadStream };
+type ImportFlags = FlagValues<typeof importFlags>;
 
 /** `waypost import FILE`. False where not everything in the file is done. */
 export async function runImport(
-  options: BulkSessionOptions & Input,
+  /** stdin is the file itself, or where the person answers. */
+  options: BulkSessionOptions & { readonly input: NodeJS.ReadStream },
   [file, ...rest]: readonly string[],
   flags: ImportFlags,
 ): Promise<boolean> {
@@ -41,14 +36,10 @@ export async function runImport(
       unit,
       isJson: flags.json === true,
       isSure: flags.yes === true,
-      input: findPerson(input, file),
+      // Where stdin is the file, no answer can come from it.
+      input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
-}
-
-/** Who has typed the file itself has nothing left to answer with. */
-function findPerson(input: NodeJS.ReadStream, file: string): NodeJS.ReadStream | undefined {
-  return file !== "-" && input.isTTY ? input : undefined;
 }
 
 function readOperation(text = "upsert"): PlanOperation {

@@ -1,3 +1,4 @@
+import type { JobPage } from "../bulk/bulk.ts";
 import { presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
@@ -15,6 +16,7 @@ import {
   type BulkSessionOptions,
 } from "./bulk/bulk-session.ts";
 import { describeSeconds } from "./terminal/describe-time.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";
 
@@ -25,30 +27,23 @@ export const jobFlags = {
   json: { type: "boolean" },
 } as const;
 
-type JobFlags = {
-  readonly page?: string | undefined;
-  readonly failed?: boolean | undefined;
-  readonly yes?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type JobFlags = FlagValues<typeof jobFlags>;
 
-type JobsRun = BulkSessionOptions & { readonly input: NodeJS.ReadStream };
+type Input = { readonly input: NodeJS.ReadStream };
 
-/** What is asked of one job. */
-type JobOptions = {
-  readonly input: NodeJS.ReadStream;
+/** What was asked for, once its flags are read. */
+type JobOptions = Input & {
   readonly page: number;
   readonly isFailed: boolean;
   readonly isSure: boolean;
   readonly isJson: boolean;
 };
 
-/** As many as somebody scrolls through. */
 const rowsPerPage = 100;
 
-type Act = (session: BulkSession, job: Job, options: JobOptions) => Promise<boolean | void>;
+type RunOnJob = (session: BulkSession, job: Job, options: JobOptions) => Promise<boolean | void>;
 
-const acts: Readonly<Record<string, Act>> = {
+const subcommands: Readonly<Record<string, RunOnJob>> = {
   show: showJob,
   resume: resumeJob,
   cancel: cancelJob,
@@ -59,41 +54,33 @@ const changing: ReadonlySet<string> = new Set(["resume", "undo"]);
 
 /** `waypost jobs list|show|resume|cancel|undo`. False where a job is not done as a whole. */
 export async function runJobs(
-  options: JobsRun,
+  options: BulkSessionOptions & Input,
   [name = "list", id, ...rest]: readonly string[],
   flags: JobFlags,
 ): Promise<boolean | void> {
-  const wish = readJobOptions(options, flags);
+  const jobOptions = readJobOptions(options, flags);
   if (name === "list" && id === undefined) {
-    return withKnownBulk(options, (session) => listJobs(session, wish));
+    return withKnownBulk(options, (session) => listJobs(session, jobOptions));
   }
-  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
-  if (act === undefined || id === undefined || rest.length > 0) {
-    const known = Object.keys(acts).map((each) => `jobs ${each} ID`);
+  const runOnJob = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
+  if (runOnJob === undefined || id === undefined || rest.length > 0) {
+    const known = Object.keys(subcommands).map((each) => `jobs ${each} ID`);
     throw new UsageFault(`use jobs list, ${known.join(", ")} (waypost --help)`);
   }
   if (changing.has(name)) refuseReadOnly(options.config, `jobs ${name}`);
   return withKnownBulk(options, async (session) => {
     const job = await session.bulk.findJob(id, session.owner);
-    if (job !== undefined) return act(session, job, wish);
+    if (job !== undefined) return runOnJob(session, job, jobOptions);
     throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists those it has`);
   });
 }
 
-function readJobOptions(
-  { input }: JobsRun,
-  { page = "1", failed, yes, json }: JobFlags,
-): JobOptions {
+function readJobOptions({ input }: Input, flags: JobFlags): JobOptions {
+  const { page = "1", failed = false, yes = false, json = false } = flags;
   if (!/^[1-9]\d{0,8}$/.test(page)) {
     throw new UsageFault("--page must be a whole number from 1 on");
   }
-  return {
-    input,
-    page: Number(page),
-    isFailed: failed === true,
-    isSure: yes === true,
-    isJson: json === true,
-  };
+  return { input, page: Number(page), isFailed: failed, isSure: yes, isJson: json };
 }
 
 async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptions): Promise<void> {
@@ -129,14 +116,15 @@ async function showJob(
 ): Promise<void> {
   const { counts, message } = job;
   const limit = rowsPerPage;
-  const offset = (page - 1) * limit;
-  const only = isFailed ? ({ only: "failed" } as const) : {};
-  const receipts = await bulk.listReceipts(job, { offset, limit, ...only });
+  const wanted = { offset: (page - 1) * limit, limit };
+  const receipts = await bulk.listReceipts(job, isFailed ? { ...wanted, only: "failed" } : wanted);
   const count = isFailed ? counts.rejected + counts.unknown : sumUp(counts).total;
   const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
   if (isJson) {
-    const rows = receipts.map(presentReceipt);
-    return printJson({ job: { ...presentOwn(job), receipts: rows }, meta });
+    return printJson({
+      job: { ...presentOwn(job), receipts: receipts.map(presentReceipt) },
+      meta,
+    });
   }
   print(describeJob(job));
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
@@ -151,13 +139,11 @@ function writeReceipt({ planned, status, link_id, message }: Receipt): readonly 
   return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
 }
 
-type Paging = { readonly page: number; readonly count: number; readonly last: number };
-
-function sayPage({ page, count, last }: Paging, what: string): void {
+function sayPage({ page, count, last }: JobPage["meta"], what: string): void {
   if (last > 1) say(`Page ${page} of ${last}, ${count} ${what} in all; --page N shows another.`);
 }
 
-/** What was approved of once needs no second yes. */
+/** A plan that was confirmed once needs no second yes. */
 async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions): Promise<boolean> {
   const reporting = { unit: "row", isJson } as const;
   if (job.state === "done") return reportJob(session, job, reporting);

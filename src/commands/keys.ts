@@ -5,6 +5,7 @@ import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 export const keyFlags = {
@@ -15,13 +16,7 @@ export const keyFlags = {
   json: { type: "boolean" },
 } as const;
 
-type KeyFlags = {
-  readonly project?: string | undefined;
-  readonly scopes?: string | undefined;
-  readonly role?: string | undefined;
-  readonly master?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type KeyFlags = FlagValues<typeof keyFlags>;
 
 /** `waypost keys create|list|revoke`. */
 export async function runKeys(

@@ -7,6 +7,7 @@ import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 export const projectFlags = {
@@ -22,10 +23,7 @@ export const projectFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ProjectFlags = {
-  readonly [Name in keyof typeof projectFlags]?:
-    ((typeof projectFlags)[Name]["type"] extends "boolean" ? boolean : string) | undefined;
-};
+type ProjectFlags = FlagValues<typeof projectFlags>;
 
 /** `waypost projects create|list|update`. */
 export async function runProjects(
