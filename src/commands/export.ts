@@ -72,7 +72,7 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
   const isShown = "isTTY" in output && output.isTTY === true;
   const pieces = writeWhole(isShown ? showEach(parts) : parts, format);
   try {
-    await pour(pieces, output, signal, false);
+    await writePieces(pieces, output, signal, false);
   } catch (error) {
     // Whoever reads has seen enough.
     if (readCode(error) === "EPIPE") return;
@@ -108,9 +108,9 @@ async function writeFile(
 ): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
-    await pour(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
+    await writePieces(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
     if (isForced) await rename(draft, file);
-    else await appear(draft, file);
+    else await placeNew(draft, file);
   } catch (error) {
     // What could not be read is told of as such.
     if (!isDiskFault(error)) throw error;
@@ -126,7 +126,7 @@ function isDiskFault(error: unknown): boolean {
 }
 
 /** Somebody may have made the file meanwhile. */
-async function appear(draft: string, file: string): Promise<void> {
+async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
@@ -136,7 +136,7 @@ async function appear(draft: string, file: string): Promise<void> {
   }
 }
 
-function pour(
+function writePieces(
   pieces: AsyncIterable<string>,
   output: Writable,
   signal: AbortSignal,

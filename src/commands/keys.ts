@@ -21,12 +21,13 @@ type KeyFlags = FlagValues<typeof keyFlags>;
 /** `waypost keys create|list|revoke`. */
 export async function runKeys(
   config: Config,
-  [act, id, ...rest]: readonly string[],
+  [subcommand, id, ...rest]: readonly string[],
   flags: KeyFlags,
 ): Promise<void> {
-  if (act === "create" && id === undefined) return createKey(config, flags);
-  if (act === "list" && id === undefined) return showKeys(config, flags);
-  if (act === "revoke" && id !== undefined && rest.length === 0) return revokeKey(config, id);
+  if (subcommand === "create" && id === undefined) return createKey(config, flags);
+  if (subcommand === "list" && id === undefined) return showKeys(config, flags);
+  if (subcommand === "revoke" && id !== undefined && rest.length === 0)
+    return revokeKey(config, id);
   throw new UsageFault("use keys create, keys list or keys revoke ID (waypost --help)");
 }
 

@@ -28,19 +28,19 @@ type ProjectFlags = FlagValues<typeof projectFlags>;
 /** `waypost projects create|list|update`. */
 export async function runProjects(
   config: Config,
-  [act, name, ...rest]: readonly string[],
+  [subcommand, name, ...rest]: readonly string[],
   flags: ProjectFlags,
 ): Promise<void> {
   const fields = readFields(flags);
   const settings = readSettings(flags);
-  if (act === "list" && name === undefined) return showProjects(config, flags);
-  if (act === "create" && name === undefined) {
+  if (subcommand === "list" && name === undefined) return showProjects(config, flags);
+  if (subcommand === "create" && name === undefined) {
     requireDomain(settings, fields.custom_domain);
     return writeProject(config, flags, (db) =>
       makeProject(db, { clock, random }, fields, settings),
     );
   }
-  if (act === "update" && name !== undefined && rest.length === 0) {
+  if (subcommand === "update" && name !== undefined && rest.length === 0) {
     return writeProject(config, flags, async (db) => {
       const before = await requireProject(db, name);
       requireDomain(settings, fields.custom_domain ?? before.custom_domain);
@@ -63,9 +63,9 @@ function requireDomain(
 async function writeProject(
   config: Config,
   flags: ProjectFlags,
-  act: (db: Db) => Promise<StoredProject>,
+  write: (db: Db) => Promise<StoredProject>,
 ): Promise<void> {
-  const project = await withEmbedded(config, (store) => store.write(act));
+  const project = await withEmbedded(config, (store) => store.write(write));
   if (flags.json === true) return print(JSON.stringify(project));
   print(project.id);
   say(`Project ${project.subdomain} (${describe(project)}).`);

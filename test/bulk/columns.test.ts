@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  defuse,
+  escapeFormula,
   listExportColumns,
   readCells,
-  readDefused,
+  unescapeFormula,
   readHeader,
   writeLink,
 } from "../../src/bulk/files/columns.ts";
@@ -77,21 +77,21 @@ describe("an apostrophe", () => {
     ["a=b", "a=b"],
     ["", ""],
   ])("of %j: written as %j, and read as it was", (text, cell) => {
-    expect(defuse(text)).toBe(cell);
-    expect(readDefused(cell)).toBe(text);
+    expect(escapeFormula(text)).toBe(cell);
+    expect(unescapeFormula(cell)).toBe(text);
   });
 
   test("is put and taken so that no two texts are written alike", () => {
     const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, (given) => {
-        expect(readDefused(defuse(given))).toBe(given);
+        expect(unescapeFormula(escapeFormula(given))).toBe(given);
       }),
     );
   });
 
   test("that nobody put there is left alone: a formula typed by hand is text as it stands", () => {
-    expect(readDefused("-5 % on all")).toBe("-5 % on all");
+    expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
 

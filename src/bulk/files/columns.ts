@@ -94,7 +94,7 @@ export function readCells(
   const problems: FieldProblem[] = [];
   let id = "";
   for (const [index, column] of columns.entries()) {
-    const cell = readDefused(cells[index] ?? "");
+    const cell = unescapeFormula(cells[index] ?? "");
     if (column === undefined || column.role === "known") continue;
     if (column.role === "id") {
       id = cell.trim();
@@ -104,7 +104,7 @@ export function readCells(
     if (value === undefined) problems.push(explainFlag(column.name, cell));
     else place(fields, column, value);
   }
-  for (const app of Object.values(appIds)) settleApp(fields, app);
+  for (const app of Object.values(appIds)) completeApp(fields, app);
   return { ...(id !== "" && { id }), fields, problems };
 }
 
@@ -122,7 +122,7 @@ export function pickExported(link: Link): JsonObject {
 export function writeLink(link: Link): readonly string[] {
   return Object.values(pickExported(link)).map((value) => {
     if (value === null) return "";
-    return defuse(typeof value === "string" ? value : JSON.stringify(value));
+    return escapeFormula(typeof value === "string" ? value : JSON.stringify(value));
   });
 }
 
@@ -208,7 +208,7 @@ function place(fields: Record<string, unknown>, { place }: Column, value: unknow
  * Of an app, empty cells say nothing beside one that is filled; where all are empty and one of
  * them could have named an app, the link is to have none.
  */
-function settleApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
+function completeApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
   const given = fields[app];
   if (typeof given !== "object" || given === null) return;
   const filled = Object.entries(given).filter(
@@ -230,10 +230,10 @@ const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
 const runs = new RegExp(`^'*${beginning}`);
 const defused = new RegExp(`^'+${beginning}`);
 
-export function defuse(text: string): string {
+export function escapeFormula(text: string): string {
   return runs.test(text) ? `'${text}` : text;
 }
 
-export function readDefused(cell: string): string {
+export function unescapeFormula(cell: string): string {
   return defused.test(cell) ? cell.slice(1) : cell;
 }

@@ -16,7 +16,7 @@ type KnownKind = { readonly idsByName: ReadonlyMap<string, string> } | undefined
 export const noApps: KnownApps = { ios: undefined, android: undefined };
 
 /** Asks for each kind of app once, as soon as a row names one. */
-export function startApps(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
+export function createAppReader(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
   let ios: Promise<KnownKind> | undefined;
   let android: Promise<KnownKind> | undefined;
   return async ({ ios_app, android_app }) => {

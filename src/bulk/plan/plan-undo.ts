@@ -8,7 +8,7 @@ import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { findAtPath, findById } from "../select/find-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
-import { startApps, type KnownApps } from "./known-apps.ts";
+import { createAppReader, type KnownApps } from "./known-apps.ts";
 
 /** The plan that puts back what a job replaced, as far as that can be. */
 
@@ -24,19 +24,19 @@ const plainFields = Object.keys(links.update.body.shape).filter(
 
 /** The last row first: a path that was moved twice is free again in that order alone. */
 export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlanRow> {
-  const readApps = startApps(undoing);
+  const readApps = createAppReader(undoing);
   /** What the rows behind have done to these is put back before. */
-  const passed = new Set<string>();
+  const later = new Set<string>();
   let position = 0;
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await undoing.jobs.listReceipts(job, { before, limit: mostAtOnce });
-    for (const { link_id } of page) passed.add(link_id ?? "");
+    for (const { link_id } of page) later.add(link_id ?? "");
     const rows = await Promise.all(
       page
         .filter(({ status }) => status === "done" || isDoubtful(status))
         .map(async (receipt) => {
           const apps = await readApps(receipt.planned.fields ?? {});
-          return undoRow(undoing, receipt, { apps, passed });
+          return undoRow(undoing, receipt, { apps, later });
         }),
     );
     for (const row of rows) {
@@ -57,9 +57,9 @@ function isDoubtful(status: Receipt["status"]): boolean {
 
 type Drafted = Omit<PlanRow, "position">;
 
-type Around = { readonly apps: KnownApps; readonly passed: ReadonlySet<string> };
+type Context = { readonly apps: KnownApps; readonly later: ReadonlySet<string> };
 
-async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promise<Drafted> {
+async function undoRow(asking: Asking, receipt: Receipt, context: Context): Promise<Drafted> {
   const { planned, link_id, status } = receipt;
   const { row, action, path } = planned;
   const now = link_id === null ? undefined : await findById(asking, link_id);
@@ -68,9 +68,9 @@ async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promis
   if (isDoubtful(status)) {
     return refuse("It is not known whether this was done; go on with the job to find out");
   }
-  if (action === "delete") return undoDeletion(asking, receipt, { ...around, now });
+  if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
   if (now === undefined) return refuse("The link is gone");
-  const edits = listLaterEdits(now, receipt, around.apps);
+  const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
   if (action === "create") return { ...base, action: "delete" };
   const fields = restore(planned.before ?? {}, Object.keys(planned.fields ?? {}));
@@ -80,7 +80,7 @@ async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promis
 async function undoDeletion(
   asking: Asking,
   { planned, link_id }: Receipt,
-  { now, passed }: Around & { readonly now: Link | undefined },
+  { now, later }: Context & { readonly now: Link | undefined },
 ): Promise<Drafted> {
   const { row, path } = planned;
   const before = planned.before ?? {};
@@ -89,7 +89,7 @@ async function undoDeletion(
     return { ...base, before: now, action: "conflict", message: "The link is there after all" };
   }
   const other = path === null ? undefined : await findAtPath(asking, path);
-  if (other !== undefined && !passed.has(other.id)) {
+  if (other !== undefined && !later.has(other.id)) {
     return { ...base, action: "conflict", message: "Its path is another link's by now" };
   }
   const isShortened = typeof before["shortened_path"] === "string";

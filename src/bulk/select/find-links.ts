@@ -23,7 +23,7 @@ const nameBytes = 32;
 /** An id is asked for by a call of its own; so many are under way at once. */
 const mostAtOnce = 8;
 
-export async function* gatherRows(
+export async function* batchRows(
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<readonly CheckedRow[]> {
   let batch: CheckedRow[] = [];

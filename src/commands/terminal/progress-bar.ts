@@ -25,7 +25,7 @@ const usualColumns = 80;
 /** A terminal that tells of fewer does not know how wide it is. */
 const fewestColumns = 20;
 
-export function startProgress(
+export function createProgress(
   screen: Screen,
   begun: JobCounts,
   { monotonic }: Pick<Clock, "monotonic">,

@@ -38,7 +38,7 @@ export function simplifyName(name: string): string {
 }
 
 /** Hands out what a link has, and knows in the end what nobody asked for. */
-export type Taker = {
+export type LinkReader = {
   readonly has: (...keys: readonly string[]) => boolean;
   /** The first value under one of these keys, the first key first; it counts as mapped. */
   readonly take: (...keys: readonly string[]) => string | undefined;
@@ -50,9 +50,9 @@ export type Taker = {
   readonly rest: () => readonly ForeignValue[];
 };
 
-export function createTaker(link: ForeignLink): Taker {
+export function createLinkReader(link: ForeignLink): LinkReader {
   let left = link;
-  const takeAs: Taker["takeAs"] = (read, ...keys) => {
+  const takeAs: LinkReader["takeAs"] = (read, ...keys) => {
     for (const key of keys) {
       for (const { key: name, text } of left) {
         const value = name === key ? read(text) : undefined;
@@ -73,8 +73,8 @@ export function createTaker(link: ForeignLink): Taker {
 }
 
 /** Takes the addresses that say a path once more. */
-export function takeEchoes(
-  { takeAs }: Taker,
+export function takeRepeated(
+  { takeAs }: LinkReader,
   path: string | undefined,
   keys: readonly string[],
 ): void {
@@ -83,7 +83,7 @@ export function takeEchoes(
 }
 
 /** Takes the flags that say nothing, for they are off. */
-export function takeOff({ takeAs }: Taker, ...keys: readonly string[]): void {
+export function takeUnsetFlags({ takeAs }: LinkReader, ...keys: readonly string[]): void {
   for (const key of keys) takeAs((text) => readFlag(text) === false || undefined, key);
 }
 
