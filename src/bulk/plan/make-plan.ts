@@ -5,8 +5,7 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import type { Owner } from "../owner.ts";
-import { readRows, type RowSource } from "../rows/read-rows.ts";
-import type { Findings } from "../rows/reading-notes.ts";
+import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { planFilters, planRows, type Planning } from "./plan-rows.ts";
 import { planUndo } from "./plan-undo.ts";
 
