@@ -10,7 +10,10 @@ import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import { findAppFault, noApps, createAppReader, type KnownApps } from "./known-apps.ts";
 
-/** What a bulk act would do, row by row: everything is read, and nothing is written. */
+/** What many rows or filters would do, row by row: everything is read, and nothing is written. */
+
+/** Of a plan; the plan numbers it. */
+export type UnnumberedRow = Omit<PlanRow, "position">;
 
 export type Planning = Asking & {
   readonly operation: PlanOperation;
@@ -21,14 +24,13 @@ export type Planning = Asking & {
 export async function* planRows(
   planning: Planning,
   rows: AsyncIterable<CheckedRow>,
-): AsyncGenerator<PlanRow> {
-  const number = createNumbering();
+): AsyncGenerator<UnnumberedRow> {
   const readApps = planning.operation === "delete" ? () => noApps : createAppReader(planning);
   const earlier: Earlier = { rowsById: new Map(), left: new Set() };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const row of batch) {
-      yield number(planRow(planning, row, { known, apps: await readApps(row.fields), earlier }));
+      yield planRow(planning, row, { known, apps: await readApps(row.fields), earlier });
     }
   }
 }
@@ -37,8 +39,7 @@ export async function* planFilters(
   planning: Planning,
   filters: readonly FilterInput[],
   changes: LinkFields,
-): AsyncGenerator<PlanRow> {
-  const number = createNumbering();
+): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
   const problems = isDeletion ? [] : checkChanges(changes);
   if (problems.length > 0) throw refuseChanges(problems);
@@ -48,12 +49,12 @@ export async function* planFilters(
   const wanted = { fields: changes, values: checkLink(changes, "update").values };
   for await (const links of selectParts(planning, filters)) {
     for (const link of links) {
-      yield number(isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps));
+      yield isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps);
     }
   }
 }
 
-/** Nobody is asked about them, and so their fields need not be read out of a sentence. */
+/** With each problem's place, so that it need not be read out of the sentence. */
 function refuseChanges(problems: readonly FieldProblem[]): Problem {
   const message = toSentence(problems.map((problem) => problem.message));
   const placed = problems.map(({ field, ...rest }) => {
@@ -62,18 +63,7 @@ function refuseChanges(problems: readonly FieldProblem[]): Problem {
   return new Problem(422, message, { problems: placed });
 }
 
-type Drafted = Omit<PlanRow, "position">;
-
-function createNumbering(): (row: Drafted) => PlanRow {
-  let position = 0;
-  return (row) => {
-    const numbered = { position, ...row };
-    position += 1;
-    return numbered;
-  };
-}
-
-/** What the rows before did. */
+/** What earlier rows of the same plan do. */
 type Earlier = {
   readonly rowsById: Map<string, number>;
   /** Paths that their links have moved away from. */
@@ -82,7 +72,7 @@ type Earlier = {
 
 type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
 
-function planRow(planning: Planning, row: CheckedRow, context: Context): Drafted {
+function planRow(planning: Planning, row: CheckedRow, context: Context): UnnumberedRow {
   if (row.problems.length > 0) {
     const message = row.problems.map((problem) => problem.message).join("; ");
     return planRefusal("invalid", row, message);
@@ -102,7 +92,11 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Drafted
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
 }
 
-function planUpsert({ createPath }: Planning, row: CheckedRow, { known, apps }: Context): Drafted {
+function planUpsert(
+  { createPath }: Planning,
+  row: CheckedRow,
+  { known, apps }: Context,
+): UnnumberedRow {
   const { id, path = createPath(), fields } = row;
   const named = known.byId.get(id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
@@ -124,7 +118,7 @@ const mismatch =
   "No link has both this id and this path; to rename the link, use the operation update; " +
   "to write by the path alone, take the id away";
 
-function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Context): Drafted {
+function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Context): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
@@ -145,7 +139,7 @@ function findMeant({ id, path, fields }: CheckedRow, known: Known): Link | undef
   return id === undefined || atPath?.id === id ? atPath : known.byId.get(id);
 }
 
-function planCreation(row: number | null, path: string, fields: LinkFields): Drafted {
+function planCreation(row: number | null, path: string, fields: LinkFields): UnnumberedRow {
   const sent = { ...fields, path };
   return {
     row,
@@ -158,7 +152,12 @@ function planCreation(row: number | null, path: string, fields: LinkFields): Dra
   };
 }
 
-function planChange(row: number | null, link: Link, wanted: Wanted, apps: KnownApps): Drafted {
+function planChange(
+  row: number | null,
+  link: Link,
+  wanted: Wanted,
+  apps: KnownApps,
+): UnnumberedRow {
   const fields = pickChanged(wanted.fields, compareLink(link, wanted, apps));
   const isSame = Object.keys(fields).length === 0;
   return {
@@ -173,7 +172,7 @@ function planChange(row: number | null, link: Link, wanted: Wanted, apps: KnownA
   };
 }
 
-function planDeletion(row: number | null, link: Link): Drafted {
+function planDeletion(row: number | null, link: Link): UnnumberedRow {
   const { id: link_id, path } = link;
   return { row, action: "delete", link_id, path, fields: null, before: link, message: null };
 }
@@ -182,7 +181,7 @@ function planRefusal(
   action: PlanAction & ("invalid" | "conflict"),
   { row, id, path }: CheckedRow,
   message: string,
-): Drafted {
+): UnnumberedRow {
   const link_id = id ?? null;
   return { row, action, link_id, path: path ?? null, fields: null, before: null, message };
 }

@@ -1,9 +1,9 @@
 import type { LinkFields } from "../../../contract/links.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
+import { readFlag } from "../columns.ts";
 import {
   createLinkReader,
   keepGiven,
-  readFlag,
   readShortPath,
   simplifyName,
   takeUnsetFlags,

@@ -1,7 +1,8 @@
 import type { LinkFields } from "../../../contract/links.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
+import { readFlag } from "../columns.ts";
 
-/** What the exports of other services have in common, once they are taken apart. */
+/** What converting a link of another service needs, whichever service it is. */
 
 /** One link as another service writes it: every value that is not empty, by its name. */
 export type ForeignLink = readonly ForeignValue[];
@@ -37,7 +38,7 @@ export function simplifyName(name: string): string {
   return last.toLowerCase().replace(/[^a-z0-9$~]/g, "");
 }
 
-/** Hands out what a link has, and knows in the end what nobody asked for. */
+/** Gives out what a link has, and knows in the end what was never asked for. */
 export type LinkReader = {
   readonly has: (...keys: readonly string[]) => boolean;
   /** The first value under one of these keys, the first key first; it counts as mapped. */
@@ -72,7 +73,7 @@ export function createLinkReader(link: ForeignLink): LinkReader {
   };
 }
 
-/** Takes the addresses that say a path once more. */
+/** Takes the addresses that only repeat the path. */
 export function takeRepeated(
   { takeAs }: LinkReader,
   path: string | undefined,
@@ -82,7 +83,7 @@ export function takeRepeated(
   for (const key of keys) takeAs((text) => readShortPath(text) === path || undefined, key);
 }
 
-/** Takes the flags that say nothing, for they are off. */
+/** Takes the flags that are off, which say nothing. */
 export function takeUnsetFlags({ takeAs }: LinkReader, ...keys: readonly string[]): void {
   for (const key of keys) takeAs((text) => readFlag(text) === false || undefined, key);
 }
@@ -92,11 +93,6 @@ export function readShortPath(text: string): string | undefined {
   const address = /^https?:\/\//i.test(text) ? text : `https://${text}`;
   const path = readUrl(address)?.pathname.slice(1);
   return path === "" ? undefined : path;
-}
-
-export function readFlag(text: string): boolean | undefined {
-  if (/^(true|1|yes)$/i.test(text)) return true;
-  return /^(false|0|no)$/i.test(text) ? false : undefined;
 }
 
 /** The fields that have a value. */
