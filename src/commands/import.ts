@@ -1,9 +1,9 @@
 import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
-import type { PlanOperation } from "../state/plans.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
 import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { readChoice } from "./read-choice.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
 
@@ -26,7 +26,7 @@ export async function runImport(
   if (file === undefined || rest.length > 0) {
     throw new UsageFault("import takes one FILE, or - for stdin (waypost --help)");
   }
-  const operation = readOperation(flags.operation);
+  const operation = readChoice("--operation", flags.operation ?? "upsert", operations);
   refuseReadOnly(config, "import");
   return withBulk(options, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
@@ -40,10 +40,4 @@ export async function runImport(
       input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
-}
-
-function readOperation(text = "upsert"): PlanOperation {
-  const found = operations.find((operation) => operation === text);
-  if (found !== undefined) return found;
-  throw new UsageFault(`--operation does not know "${text}"; it takes ${operations.join(", ")}`);
 }

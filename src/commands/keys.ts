@@ -1,10 +1,11 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { roles, scopes, type Role, type Scope } from "../contract/policy.ts";
+import { roles, scopes, type Scope } from "../contract/policy.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
+import { readChoice } from "./read-choice.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
@@ -32,7 +33,10 @@ export async function runKeys(
 }
 
 async function createKey(config: Config, flags: KeyFlags): Promise<void> {
-  const wanted = { scopes: readScopes(flags.scopes), role: readRole(flags.role) };
+  const wanted = {
+    scopes: readScopes(flags.scopes),
+    role: readChoice("--role", flags.role ?? "owner", roles),
+  };
   if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
     throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
   }
@@ -89,15 +93,5 @@ function readScopes(text: string | undefined): readonly Scope[] {
   if (given.length === 0) {
     throw new UsageFault("--scopes names no scope; leave it out for full access");
   }
-  return given.map((name) => pick(scopes, name, "--scopes"));
-}
-
-function readRole(text: string | undefined): Role {
-  return pick(roles, text ?? "owner", "--role");
-}
-
-function pick<Name extends string>(names: readonly Name[], text: string, flag: string): Name {
-  const found = names.find((name) => name === text);
-  if (found !== undefined) return found;
-  throw new UsageFault(`${flag} does not know "${text}"; it takes ${names.join(", ")}`);
+  return given.map((name) => readChoice("--scopes", name, scopes));
 }

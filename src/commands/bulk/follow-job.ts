@@ -4,15 +4,15 @@ import type { Plan } from "../../state/plans.ts";
 import { createProgress, type Screen } from "../terminal/progress-bar.ts";
 import type { BulkSession } from "./bulk-session.ts";
 
-/** Longer than any job; whoever wants to stop says so. */
+/** Longer than any job; a person who wants to stop presses Ctrl-C. */
 const mostWait_ms = 24 * 60 * 60_000;
 
-/** Applies a plan, or goes on with it, and shows how far it is until it rests or is to stop. */
+/** Applies a plan, or goes on with it, and shows how far it is, until it no longer runs or is to stop. */
 export async function followJob(
   { bulk, owner, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
-  /** The job as the person has seen it who wants it to go on. */
+  /** The job as it was when the person chose to go on with it. */
   seen?: Job,
 ): Promise<Job> {
   let job = await bulk.apply(plan, owner, seen);

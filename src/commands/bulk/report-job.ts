@@ -1,11 +1,12 @@
 import { presentJob, presentReceipt } from "../../bulk/present.ts";
+import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/journal.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";
-import { showLine, type Unit } from "./describe-plan.ts";
+import { showLine } from "./describe-plan.ts";
 import { Interrupted, type BulkSession } from "./bulk-session.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
