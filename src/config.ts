@@ -55,7 +55,7 @@ const settings = {
 /** Part of the public interface, but not built yet: silence would be taken for obedience. */
 const planned = [{ variable: "WAYPOST_DATABASE_URL", flag: "database-url" }] as const;
 
-/** Every setting's flag, for whoever parses the command line. */
+/** Every setting's flag, for parsing the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
   Object.fromEntries(
     [...Object.values(settings), ...planned].map(({ flag }) => [flag, { type: "string" }]),

@@ -17,7 +17,7 @@ type ImportFlags = FlagValues<typeof importFlags>;
 
 /** `waypost import FILE`. False where not everything in the file is done. */
 export async function runImport(
-  /** stdin is the file itself, or where the person answers. */
+  /** `input` is the file itself, or where the person answers. */
   options: BulkSessionOptions & { readonly input: NodeJS.ReadStream },
   [file, ...rest]: readonly string[],
   flags: ImportFlags,

@@ -83,7 +83,7 @@ async function prepareFirstStart(store: Store, folder: string): Promise<boolean>
   if (!(await isUntouched(store.db))) return false;
   const token = keepToken(findOwnerKeyFile(folder), createToken(random));
   return store.write(async (db) => {
-    // Another process may have been first since we looked.
+    // Another process may have been first meanwhile.
     if (!(await isUntouched(db))) return false;
     const maker = { clock, random };
     const project = await makeProject(db, maker, { name: "Default", subdomain: "default" });

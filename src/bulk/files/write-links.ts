@@ -51,7 +51,7 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
-/** The same parts, while somebody counts the links in them. */
+/** The same parts, while the links in them are counted. */
 export async function* countEach(
   parts: AsyncIterable<readonly Link[]>,
   add: (more: number) => unknown,

@@ -138,7 +138,7 @@ function checkKeys(
   ];
 }
 
-/** The API would make a link of it, at an address that nobody meant. */
+/** The API would make a link of it, at an address that was not meant. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
   if (!/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path ?? "")) return [];
   const message = "Path is a whole address; give only what follows the host, such as spring";

@@ -10,7 +10,7 @@ type PageRead<Row> = { readonly rows: readonly Row[]; readonly meta: Meta };
 
 type Read<Row> = (asked: PageAsked) => Promise<PageRead<Row>>;
 
-/** What was read would not hold still. */
+/** The list changed each time while it was read. */
 export class ListChanging extends Error {
   override readonly name = "ListChanging";
 }

@@ -4,7 +4,7 @@ import { links, type Link } from "../../contract/links.ts";
 import type { Asking } from "../owner.ts";
 import { createMatcher } from "./match-filter.ts";
 
-/** A deployment answers a filter that it does not know with everything: nobody's word is taken. */
+/** A deployment answers a filter that it does not know with everything, so answers are checked. */
 
 /** Throws where links came that the filters do not name. */
 export type FilterCheck = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;

@@ -10,7 +10,7 @@ import { UsageFault, type Config } from "../../config.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
 
-/** What bulk work at a terminal stands on: the deployment, the configured key, plans and jobs. */
+/** What a command for many links needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
@@ -24,7 +24,7 @@ export type BulkSessionOptions = {
   readonly stopped: Promise<unknown>;
 };
 
-/** Stopped by the person: not done, but nobody's fault. */
+/** Stopped by the person: not done, and not an error. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
@@ -80,7 +80,7 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
     return await work();
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    // Whatever failed, failed because it was told to stop.
+    // After a stop, every failure is due to the stop.
     if (signal.aborted) throw new Interrupted("stopped before anything was changed");
     const sentence = explainFailure(error);
     if (sentence !== undefined) throw new UsageFault(sentence, { cause: error });

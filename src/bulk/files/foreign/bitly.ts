@@ -19,7 +19,7 @@ export const bitly: Format = {
 };
 
 const longKeys = ["longurl", "destinationurl"];
-/** A back-half that somebody chose goes before the one that was drawn. */
+/** A back-half that was chosen goes before the generated one. */
 const customKeys = ["custombitlinks", "custombitlink", "customlink", "customurl"];
 const shortKeys = ["bitlink", "link", "shortlink", "shorturl", "id"];
 

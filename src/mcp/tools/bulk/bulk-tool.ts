@@ -59,7 +59,7 @@ function readWriting(access: Access): Reading {
   return find("granted") ? reading : (find("unknown") ?? find("denied") ?? reading);
 }
 
-/** What ends below is told as every other call's end. */
+/** Failures of bulk work become failures of the tool, as every other call's do. */
 async function explain(tool: string, work: () => Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await work();
@@ -84,11 +84,11 @@ function fail(
   return new ToolFailure({ code, message, effect: "none", retry, next });
 }
 
-export function refuse(tool: string, field: string, message: string): ToolFailure {
+export function refuseArgument(tool: string, field: string, message: string): ToolFailure {
   return refuseArguments(tool, [{ field, message }]);
 }
 
-/** Whoever knows already that the key will be refused says so before anybody plans or approves. */
+/** A key that is known to lack a right is refused before a plan is made or approved. */
 export function requireAccess(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
   const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);

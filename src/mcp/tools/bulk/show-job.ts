@@ -36,7 +36,7 @@ export async function showJobPage(job: Job, bulk: Bulk, wanted?: number): Promis
     : await bulk.listReceipts(job, { offset: (page - 1) * limit, limit });
   return {
     ...describeRest(job, page, last),
-    // They may be anywhere among the rows, and are what matters.
+    // They may be on any page of the rows, and matter most.
     ...(failed.length > 0 && { failures: failed.map(presentReceipt) }),
     ...showJob(job),
     ...(receipts && { receipts: receipts.map(presentReceipt) }),
