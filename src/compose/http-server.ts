@@ -12,8 +12,8 @@ const serverLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
-  // Longer than the minute for which most proxies keep theirs: the proxy must be the one that closes
-  // a connection, or its request may meet one that is just being closed.
+  // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
+  // closes a connection, or its request may meet one that is just being closed.
   keepAliveTimeout: 65_000,
 } as const;
 

@@ -7,7 +7,7 @@ import type { BulkSession } from "./bulk-session.ts";
 /** Longer than any job; a person who wants to stop presses Ctrl-C. */
 const mostWait_ms = 24 * 60 * 60_000;
 
-/** Applies a plan, or goes on with it, and shows how far it is, until it no longer runs or is to stop. */
+/** Applies a plan, or goes on with it, and shows how far it is, until it ends or is to stop. */
 export async function followJob(
   { bulk, owner, signal }: BulkSession,
   plan: Plan,

@@ -9,7 +9,7 @@ import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice.ts";
 import type { Code } from "../../results/codes.ts";
-import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
@@ -82,10 +82,6 @@ function fail(
 ): ToolFailure {
   const retry = code === "overloaded" ? "later" : "never";
   return new ToolFailure({ code, message, effect: "none", retry, next });
-}
-
-export function refuseArgument(tool: string, field: string, message: string): ToolFailure {
-  return refuseArguments(tool, [{ field, message }]);
 }
 
 /** A key that is known to lack a right is refused before a plan is made or approved. */

@@ -6,9 +6,10 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import type { PlanOperation } from "../../../state/plans.ts";
+import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, refuseArgument, requireAccess, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, requireAccess, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
@@ -78,24 +79,20 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   const { operation, undo, filters } = given;
   if (undo !== undefined) {
     if (Object.keys(given).length > 1) {
-      throw refuseArgument(name, "undo", "undo stands alone; leave the other arguments out");
+      throw refuseField("undo", "undo stands alone; leave the other arguments out");
     }
     const job = await requireJob({ job_id: undo }, call);
     if (!job.isHeld) return { undo: job };
-    throw refuseArgument(
-      name,
-      "undo",
-      "the job is running; wait for its end, or cancel_job it first",
-    );
+    throw refuseField("undo", "the job is running; wait for its end, or cancel_job it first");
   }
   if (operation === undefined) {
-    throw refuseArgument(name, "operation", "operation is required, but with undo");
+    throw refuseField("operation", "operation is required, but with undo");
   }
   // Each link is read again by its id before it is written.
   for (const needed of [links.show, endpoints[operation]]) requireAccess(name, needed, call);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
-    throw refuseArgument(name, "rows", `${name} takes one of rows, csv and filters, and just one`);
+    throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
   }
   return filters === undefined
     ? readRowSource(operation, given)
@@ -109,7 +106,7 @@ function readRowSource(
   { rows, csv, changes }: PlanArguments,
 ): PlanWanted {
   if (changes !== undefined) {
-    throw refuseArgument(name, "changes", "changes go with filters; a row has its own fields");
+    throw refuseField("changes", "changes go with filters; a row has its own fields");
   }
   return { operation, source: csv === undefined ? { rows } : { csv } };
 }
@@ -120,22 +117,18 @@ function readFilterSource(
   { changes }: PlanArguments,
 ): PlanWanted {
   if (filters.length === 0) {
-    throw refuseArgument(
-      name,
-      "filters",
-      "an empty list would mean every link; give at least one filter",
-    );
+    throw refuseField("filters", "an empty list would mean every link; give at least one filter");
   }
   if (operation === "upsert") {
-    throw refuseArgument(
-      name,
-      "operation",
-      "filters go with update or delete; upsert takes rows or csv",
-    );
+    throw refuseField("operation", "filters go with update or delete; upsert takes rows or csv");
   }
   const isEmpty = changes === undefined || Object.keys(changes).length === 0;
   if (isEmpty !== (operation === "delete")) {
-    throw refuseArgument(name, "changes", "update by filters needs changes, and delete takes none");
+    throw refuseField("changes", "update by filters needs changes, and delete takes none");
   }
   return { operation, filters, changes: changes ?? {} };
+}
+
+function refuseField(field: string, message: string): ToolFailure {
+  return refuseArguments(name, [{ field, message }]);
 }
