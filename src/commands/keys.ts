@@ -3,7 +3,6 @@ import { UsageFault, type Config } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/policy.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
-import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
 import { readChoice } from "./read-choice.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -53,12 +52,11 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
 }
 
 async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
-  const find = async (db: Db) => {
-    const project =
-      flags.project === undefined ? undefined : await requireProject(db, flags.project);
+  const { project: name } = flags;
+  const keys = await withKnownEmbedded(config, async ({ db }) => {
+    const project = name === undefined ? undefined : await requireProject(db, name);
     return listKeys(db, project?.id);
-  };
-  const keys = await withKnownEmbedded(config, (store) => find(store.db));
+  });
   if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
   const rows = keys.map((key) => [
     key.id,
@@ -87,8 +85,7 @@ function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string
 
 function readScopes(text: string | undefined): readonly Scope[] {
   if (text === undefined) return [];
-  const names = text.split(",").map((name) => name.trim());
-  const given = names.filter((name) => name !== "");
+  const given = text.split(",").flatMap((name) => name.trim() || []);
   // An empty list means full access in the store; an empty variable must not mean it here.
   if (given.length === 0) {
     throw new UsageFault("--scopes names no scope; leave it out for full access");

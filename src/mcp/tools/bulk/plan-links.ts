@@ -94,22 +94,15 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (sources.length !== 1) {
     throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
   }
-  return filters === undefined
-    ? readRowSource(operation, given)
-    : readFilterSource(operation, filters, given);
+  if (filters !== undefined) return readFilterSource(operation, filters, given);
+  if (given.changes !== undefined) {
+    throw refuseField("changes", "changes go with filters; a row has its own fields");
+  }
+  const { rows, csv } = given;
+  return { operation, source: csv === undefined ? { rows } : { csv } };
 }
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;
-
-function readRowSource(
-  operation: PlanOperation,
-  { rows, csv, changes }: PlanArguments,
-): PlanWanted {
-  if (changes !== undefined) {
-    throw refuseField("changes", "changes go with filters; a row has its own fields");
-  }
-  return { operation, source: csv === undefined ? { rows } : { csv } };
-}
 
 function readFilterSource(
   operation: PlanOperation,
