@@ -145,8 +145,9 @@ function refuseSecondOrigin(
   base_url: string | undefined,
 ): void {
   if (second === undefined) return;
+  const flag = "--second-origin (WAYPOST_SECOND_ORIGIN)";
   const refuse = (fault: string): never => {
-    throw new UsageFault(`--second-origin (WAYPOST_SECOND_ORIGIN) ${fault}`);
+    throw new UsageFault(`${flag} ${fault}`);
   };
   if (base_url !== undefined) refuse("is for links of our own, not of a base address");
   if (!isLinkOrigin(second)) refuse("must be an origin with {subdomain} in its host name");

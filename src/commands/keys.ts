@@ -26,8 +26,9 @@ export async function runKeys(
 ): Promise<void> {
   if (subcommand === "create" && id === undefined) return createKey(config, flags);
   if (subcommand === "list" && id === undefined) return showKeys(config, flags);
-  if (subcommand === "revoke" && id !== undefined && rest.length === 0)
+  if (subcommand === "revoke" && id !== undefined && rest.length === 0) {
     return revokeKey(config, id);
+  }
   throw new UsageFault("use keys create, keys list or keys revoke ID (waypost --help)");
 }
 

@@ -101,16 +101,17 @@ type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"
 export async function inspectTools({ key, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
-  // No tool is called here, so that nothing is ever approved or reported.
-  const refuse = () => {
-    throw new Error("no tool is called here");
-  };
   const state = createLazyState(config);
   const parts = { ...options, toolbox, state, openPage: refuse, report: refuse };
   const known = await readKnownKey(config, deployment, key);
   const keyContext = createAssistant(parts).createKeyContext({ key, known }, () => {});
   await keyContext.explore();
   return { toolbox, keyContext };
+}
+
+/** To look at tools calls none, so that nothing is ever approved or reported. */
+function refuse(): never {
+  throw new Error("no tool is called here");
 }
 
 /** What is known of the configured key, or of any that a caller shows. */
