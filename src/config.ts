@@ -27,15 +27,7 @@ export type Config = {
   readonly log: (typeof logLevels)[number];
 };
 
-/** What has no flag, for a flag would show it to every other process. */
-type Secrets = {
-  readonly api_key: string | undefined;
-  readonly api_key_file: string | undefined;
-  readonly http_token: string | undefined;
-  readonly http_token_file: string | undefined;
-  readonly approval_pin_file: string | undefined;
-};
-
+type Secrets = ReturnType<typeof readSecrets>;
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** The caller's fault: one line that says what is wrong, and exit code 2. */
@@ -63,7 +55,7 @@ const settings = {
 /** Part of the public interface, but not built yet: silence would be taken for obedience. */
 const planned = [{ variable: "WAYPOST_DATABASE_URL", flag: "database-url" }] as const;
 
-/** Every setting's flag, for whoever parses the command line. */
+/** Every setting's flag, for parsing the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
   Object.fromEntries(
     [...Object.values(settings), ...planned].map(({ flag }) => [flag, { type: "string" }]),
@@ -135,12 +127,14 @@ export function readConfig(environment: Values, flags: Values): Config {
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
 function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | undefined): void {
   if (linkOrigin === undefined) return;
-  const isFit = baseUrl === undefined ? isLinkOrigin(linkOrigin) : isOrigin(linkOrigin);
-  if (isFit) return;
-  const wanted =
+  const [isFit, wanted] =
     baseUrl === undefined
-      ? "must be an origin with {subdomain} in its host name"
-      : "must be the origin of the project's links, such as https://go.example.com";
+      ? [isLinkOrigin(linkOrigin), "must be an origin with {subdomain} in its host name"]
+      : [
+          isOrigin(linkOrigin),
+          "must be the origin of the project's links, such as https://go.example.com",
+        ];
+  if (isFit) return;
   throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
 }
 
@@ -151,19 +145,14 @@ function refuseSecondOrigin(
   base_url: string | undefined,
 ): void {
   if (second === undefined) return;
-  const fault = findSecondFault(second, first, base_url);
-  if (fault !== undefined) throw new UsageFault(`--second-origin (WAYPOST_SECOND_ORIGIN) ${fault}`);
-}
-
-function findSecondFault(
-  second: string,
-  first: string,
-  base_url: string | undefined,
-): string | undefined {
-  if (base_url !== undefined) return "is for links of our own, not of a base address";
-  if (!isLinkOrigin(second)) return "must be an origin with {subdomain} in its host name";
-  if (!haveCommonHosts(first, second)) return undefined;
-  return `must have host names that ${first} can't have, such as {subdomain}.open.example.com`;
+  const flag = "--second-origin (WAYPOST_SECOND_ORIGIN)";
+  const refuse = (fault: string): never => {
+    throw new UsageFault(`${flag} ${fault}`);
+  };
+  if (base_url !== undefined) refuse("is for links of our own, not of a base address");
+  if (!isLinkOrigin(second)) refuse("must be an origin with {subdomain} in its host name");
+  if (!haveCommonHosts(first, second)) return;
+  refuse(`must have host names that ${first} can't have, such as {subdomain}.open.example.com`);
 }
 
 /** An operator who sets a PIN counts on being asked for it. */
@@ -182,7 +171,8 @@ function isOrigin(text: string): boolean {
   return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
 }
 
-function readSecrets(environment: Values): Secrets {
+/** They have no flag, for a flag would show them to every other process. */
+function readSecrets(environment: Values) {
   const read = (variable: string) => {
     const value = environment[variable]?.trim();
     return isSet(value) ? value : undefined;

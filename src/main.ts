@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { Interrupted } from "./commands/bulk/with-bulk.ts";
+import { Interrupted } from "./commands/bulk/bulk-session.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
 import { help } from "./commands/help.ts";
@@ -9,6 +9,7 @@ import { keyFlags, runKeys } from "./commands/keys.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
+import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
@@ -40,84 +41,52 @@ async function run(words: readonly string[]): Promise<boolean | void> {
   // A client that starts `waypost` alone wants to speak MCP.
   const isBare = words[0] === undefined || words[0].startsWith("-");
   const [command = "", ...rest] = isBare ? ["stdio", ...words] : words;
-  const start = commands.get(command);
-  if (start === undefined) {
-    throw new UsageFault(`there is no command ${command}; waypost --help shows them`);
-  }
-  return start(rest);
+  const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (start !== undefined) return start(rest);
+  throw new UsageFault(`there is no command ${command}; waypost --help shows them`);
 }
 
 type Command = (words: readonly string[]) => Promise<boolean | void>;
 
-/** All of them are in one scope: the build sees to it that nobody loads what others need. */
-const commands = new Map<string, Command>([
-  [
-    "stdio",
-    async (words) => {
-      const { config } = readAlone("stdio", words, {});
-      return runStdio({ config, version, input: process.stdin, stopped: waitForStop() });
-    },
-  ],
-  [
-    "serve",
-    async (words) => {
-      const { config, values } = readAlone("serve", words, jsonFlag);
-      return serve({ config, version, json: values.json === true, stopped: waitForStop() });
-    },
-  ],
-  [
-    "tools",
-    async (words) => {
-      const { config, values } = readAlone("tools", words, jsonFlag);
-      return showTools({ config, version, json: values.json === true });
-    },
-  ],
-  [
-    "doctor",
-    async (words) => {
-      const { config } = readAlone("doctor", words, {});
-      return runDoctor(config, version);
-    },
-  ],
-  [
-    "keys",
-    async (words) => {
-      const { config, values, positionals } = read(words, keyFlags);
-      return runKeys(config, positionals, values);
-    },
-  ],
-  [
-    "projects",
-    async (words) => {
-      const { config, values, positionals } = read(words, projectFlags);
-      return runProjects(config, positionals, values);
-    },
-  ],
-  [
-    "import",
-    async (words) => {
-      const { config, values, positionals } = read(words, importFlags);
-      return runImport({ config, ...person() }, positionals, values);
-    },
-  ],
-  [
-    "export",
-    async (words) => {
-      const { config, values } = readAlone("export", words, exportFlags);
-      return runExport({ config, stopped: waitForStop() }, values);
-    },
-  ],
-  [
-    "jobs",
-    async (words) => {
-      const { config, values, positionals } = read(words, jobFlags);
-      return runJobs({ config, ...person() }, positionals, values);
-    },
-  ],
-]);
+/** All are imported at once: the build defers what only some of them need. */
+const commands: Readonly<Record<string, Command>> = {
+  stdio: (words) => {
+    const { config } = readAlone("stdio", words, {});
+    return runStdio({ config, version, ...openTerminal() });
+  },
+  serve: (words) => {
+    const { config, values } = readAlone("serve", words, jsonFlag);
+    return serve({ config, version, json: values.json === true, stopped: waitForStop() });
+  },
+  tools: (words) => {
+    const { config, values } = readAlone("tools", words, jsonFlag);
+    return showTools({ config, version, json: values.json === true });
+  },
+  doctor: (words) => runDoctor(readAlone("doctor", words, {}).config, version),
+  keys: (words) => {
+    const { config, values, positionals } = read(words, keyFlags);
+    return runKeys(config, positionals, values);
+  },
+  projects: (words) => {
+    const { config, values, positionals } = read(words, projectFlags);
+    return runProjects(config, positionals, values);
+  },
+  import: (words) => {
+    const { config, values, positionals } = read(words, importFlags);
+    return runImport({ config, ...openTerminal() }, positionals, values);
+  },
+  export: (words) => {
+    const { config, values } = readAlone("export", words, exportFlags);
+    return runExport({ config, stopped: waitForStop() }, values);
+  },
+  jobs: (words) => {
+    const { config, values, positionals } = read(words, jobFlags);
+    return runJobs({ config, ...openTerminal() }, positionals, values);
+  },
+};
 
-/** Who is asked, and may stop what they have asked for. */
-function person() {
+/** Where the person answers, and how they stop what they have asked for. */
+function openTerminal() {
   return { input: process.stdin, stopped: waitForStop() };
 }
 
@@ -135,21 +104,11 @@ function readAlone<Known extends Flags>(
   return given;
 }
 
-type Flag = { readonly type: "string" | "boolean"; readonly multiple?: true };
-type Flags = Readonly<Record<string, Flag>>;
-
 type Read<Known extends Flags> = {
   readonly config: Config;
-  readonly values: { readonly [Name in keyof Known]?: Value<Known[Name]> };
+  readonly values: FlagValues<Known>;
   readonly positionals: readonly string[];
 };
-
-/** A flag that may be there more than once has all its texts. */
-type Value<Known extends Flag> = Known["type"] extends "boolean"
-  ? boolean
-  : Known extends { readonly multiple: true }
-    ? readonly string[]
-    : string;
 
 /** Flags and environment of a command; what it does not know is refused. */
 function read<Known extends Flags>(words: readonly string[], known: Known): Read<Known> {
@@ -165,12 +124,11 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
     // parseArgs gives a text for every flag of type string, and settings are all of that type.
     const given = Object.fromEntries(settings) as Record<string, string | undefined>;
     const config = readConfig(process.env, given);
-    return { config, values: values as Read<Known>["values"], positionals };
+    return { config, values: values as FlagValues<Known>, positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageFault(`${error.message.split(/\. |\.?\n/)[0]} (waypost --help)`, {
-      cause: error,
-    });
+    const [sentence] = error.message.split(/\. |\.?\n/);
+    throw new UsageFault(`${sentence} (waypost --help)`, { cause: error });
   }
 }
 
@@ -187,21 +145,20 @@ function waitForStop(): Promise<void> {
 
 /** One line for the person, and the exit code. */
 function explain(error: unknown): number {
-  const known = [UsageFault, StoreUnusable, NoEngine, Problem];
-  if (error instanceof Error && known.some((kind) => error instanceof kind)) {
-    say(`waypost: ${error.message}`);
-    return 2;
-  }
+  const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Interrupted) {
-    say(`waypost: ${error.message}`);
+    say(`waypost: ${message}`);
     return interrupted;
   }
   if (error instanceof StoreBusy) {
     say("waypost: another process holds the data folder for too long; try again");
     return 2;
   }
-  say(`waypost: unexpected error: ${error instanceof Error ? error.message : String(error)}`);
-  return 1;
+  const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(
+    (kind) => error instanceof kind,
+  );
+  say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
+  return isKnown ? 2 : 1;
 }
 
 process.exitCode = await main(process.argv.slice(2));

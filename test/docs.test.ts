@@ -132,8 +132,10 @@ describe("the README", () => {
 
   test("and the help text name every command and every group of tools", () => {
     const main = readFileSync("src/main.ts", "utf8");
-    const names = [...main.matchAll(/^ {4}"([a-z]+)",$/gm)].map(([, name]) => name ?? "");
-    expect(names).toEqual(expect.arrayContaining(["serve", "import", "export", "jobs"]));
+    const [table = ""] = main.match(/^const commands[^]*?^};/m) ?? [];
+    const names = [...table.matchAll(/^ {2}([a-z]+): \(words\)/gm)].map(([, name]) => name ?? "");
+    const known = ["stdio", "serve", "tools", "doctor", "keys", "projects"];
+    expect(names).toEqual([...known, "import", "export", "jobs"]);
     for (const name of names.filter((other) => other !== "stdio")) {
       expect(help).toContain(`waypost ${name}`);
       expect(readme).toMatch(new RegExp(`^\\| \`waypost ${name}[ \`]`, "m"));

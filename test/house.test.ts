@@ -70,11 +70,11 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   "commands/terminal": ["contract", "state"],
   "commands/bulk": [
     ...[...contract, "config", "text", "client", "state", "compose", "commands/terminal"],
-    ...[...bulk, "mcp/access", "mcp/schemas", "mcp/tools/bulk"],
+    ...[...bulk, "mcp/access", "mcp/schemas"],
   ],
   commands: [
     ...[...composed, "host", "compose", "commands/terminal", "commands/bulk", ...bulk],
-    ...["mcp/access", "mcp/approval", "mcp/protocol", "mcp/tools", "mcp/tools/bulk"],
+    ...["mcp/access", "mcp/approval", "mcp/protocol", "mcp/tools"],
     ...["mcp/tools/tool", "mcp/transport"],
   ],
   main: ["config", "commands", "commands/bulk", "commands/terminal", "contract", "sql"],

@@ -3,12 +3,12 @@ export class OtherProject extends Error {
   override readonly name = "OtherProject";
 }
 
-/** What the plan was made of is too long ago. */
+/** The plan is too old: the links that it was compared with may have changed. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
 
-/** A row that cannot be done is mended first: a part of what somebody meant is something else. */
+/** A plan with faulty rows is not applied in part: the part may not be what was meant. */
 export class FaultyPlan extends Error {
   override readonly name = "FaultyPlan";
 }

@@ -11,7 +11,7 @@ import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
 import { selectParts } from "./select/select-links.ts";
 
-/** Many calls as one act: planned, approved of, applied at the budget's pace, and resumed. */
+/** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 
 export type Bulk = Runner & {
   readonly plan: (wanted: PlanWanted, owner: Owner, signal?: AbortSignal) => Promise<MadePlan>;
@@ -30,15 +30,12 @@ export type Bulk = Runner & {
   readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
 };
 
-type JobPage = {
+export type JobPage = {
   readonly jobs: readonly Job[];
   readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
 };
 
-type ExportWanted = {
-  readonly filters: readonly FilterInput[];
-  readonly format: ExportFormat;
-};
+type ExportWanted = { readonly filters: readonly FilterInput[]; readonly format: ExportFormat };
 
 const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
@@ -46,7 +43,7 @@ const pageBytes = 4 * 1024 * 1024;
 export function createBulk(options: RunnerOptions): Bulk {
   const { openState, random } = options;
   const life = new AbortController();
-  /** Until the process ends, or nobody wants it any more. */
+  /** Until the process ends, or the caller's signal is aborted. */
   const limit = (signal: AbortSignal | undefined) =>
     signal === undefined ? life.signal : AbortSignal.any([life.signal, signal]);
   return {
@@ -70,7 +67,7 @@ export function createBulk(options: RunnerOptions): Bulk {
     exportLinks: async ({ filters, format }, { key_print, call }, signal) => {
       let count = 0;
       const parts = selectParts({ call, signal: limit(signal) }, filters);
-      // Whoever may not read them is told so before anything is kept.
+      // A key that may not read links is refused before anything is saved.
       const counted = await readAhead(countEach(parts, (more) => (count += more)));
       const type = format === "csv" ? "text/csv" : "application/json";
       const { exports } = await openState();

@@ -1,6 +1,6 @@
 import type { Client } from "../client/client.ts";
 
-/** Whose plans and jobs these are, and how calls are made for them. */
+/** The key that plans and jobs belong to, and how calls are made with it. */
 export type Owner = {
   readonly key_print: string;
   /** The deployment's address. */
@@ -8,16 +8,13 @@ export type Owner = {
   readonly call: Client["call"];
 };
 
-/** How something is asked for an owner, until nobody wants it any more. */
-export type Asking = {
-  readonly call: Client["call"];
-  readonly signal: AbortSignal;
-};
+/** How the deployment is asked for an owner, until the signal is aborted. */
+export type Asking = { readonly call: Client["call"]; readonly signal: AbortSignal };
 
-/** Another key is told nothing, not even that there is something. */
-export function onlyOwn<Kept extends { readonly key_print: string }>(
-  kept: Kept | undefined,
+/** Another key does not even learn that the plan or job exists. */
+export function onlyOwn<Saved extends { readonly key_print: string }>(
+  saved: Saved | undefined,
   { key_print }: Owner,
-): Kept | undefined {
-  return kept?.key_print === key_print ? kept : undefined;
+): Saved | undefined {
+  return saved?.key_print === key_print ? saved : undefined;
 }

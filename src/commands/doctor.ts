@@ -1,10 +1,10 @@
 import { CallFailure } from "../client/call-failure.ts";
 import { createClient } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
-import { chooseTools, prepareState } from "../compose/assistant.ts";
+import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
-import { inspectTools } from "../compose/inspect-tools.ts";
+import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
 import { readApiKey, readGivenToken } from "../compose/secrets.ts";
@@ -16,7 +16,7 @@ import { print } from "./terminal/output.ts";
 
 /** Looks at everything that has to be right, says a line about each, and what to do about it. */
 
-type Finding = { readonly about: string; readonly fault?: string; readonly said: string };
+type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
 
 /** False when something has to be set right. */
 export async function runDoctor(config: Config, version: string): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
   const note = (finding: Finding) => {
     findings.push(finding);
     const { about, fault, said } = finding;
-    print(`${fault === undefined ? "ok   " : "FAULT"} ${about.padEnd(13)} ${fault ?? said}`);
+    print(`${fault === undefined ? "ok   " : "FAULT"} ${about.padEnd(13)} ${fault ?? said ?? ""}`);
   };
   note(describeConfiguration(config, version));
   if (!trySettings(config, note)) return false;
@@ -59,17 +59,20 @@ function trySettings(config: Config, note: Note): boolean {
     pin: () => approval_pin_file !== undefined && checkPinFile(approval_pin_file),
     token: () => readGivenToken(config),
   };
-  const faults = Object.entries(checks).map(([about, check]) => {
+  const faults = Object.entries(checks).flatMap(([about, check]) => {
     try {
       check();
-      return false;
+      return [];
     } catch (error) {
-      if (!(error instanceof UsageFault)) throw error;
-      note({ about, fault: error.message, said: "" });
-      return true;
+      return [noteUsageFault(about, error, note)];
     }
   });
-  return !faults.includes(true);
+  return faults.length === 0;
+}
+
+function noteUsageFault(about: string, error: unknown, note: Note): void {
+  if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
+  note({ about, fault: error.message });
 }
 
 function isPlainElsewhere(url: string): boolean {
@@ -86,8 +89,7 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
     if (config.base_url === undefined) note({ about, said: "opens, and is well" });
     return deployment;
   } catch (error) {
-    if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
-    note({ about, fault: error.message, said: "" });
+    noteUsageFault(about, error, note);
     return undefined;
   }
 }
@@ -98,55 +100,50 @@ async function examine(
   deployment: Deployment,
   note: Note,
 ): Promise<void> {
-  const key = await tryKey(config, note);
+  const key = tryKey(config, note);
   if (await askDeployment(deployment, key, note)) {
-    note(await describeAccess(config, version, key, deployment));
+    const inspected = await inspectTools({ config, version, key, deployment });
+    note({ about: "access", said: describeAccess(inspected) });
   }
   await tryState(config, note);
 }
 
-async function describeAccess(
-  config: Config,
-  version: string,
-  key: string | undefined,
-  deployment: Deployment,
-): Promise<Finding> {
-  const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
-  const states = toolbox.tools.map((tool) => tool.readAccess(keyContext.access).state);
+function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {
+  const states = toolbox.tools.map((tool) => tool.readAccess(access).state);
   const counts = (["granted", "denied", "unknown"] as const).map((state) => {
     return `${states.filter((each) => each === state).length} ${state}`;
   });
-  const said = `${keyContext.access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
-  return { about: "access", said };
+  return `${access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
 }
 
+type Inspected = Awaited<ReturnType<typeof inspectTools>>;
+
 async function tryState(config: Config, note: Note): Promise<void> {
-  const state = prepareState(config);
+  const state = createLazyState(config);
   try {
     await state.open();
     note({ about: "approvals", said: "can be kept" });
   } catch (error) {
-    note({ about: "approvals", fault: error instanceof Error ? error.message : "", said: "" });
+    note({ about: "approvals", fault: error instanceof Error ? error.message : "" });
   } finally {
     await state.close();
   }
 }
 
-async function tryKey(config: Config, note: Note): Promise<string | undefined> {
+function tryKey(config: Config, note: Note): string | undefined {
+  const about = "key";
   try {
     const key = readApiKey(config);
     if (key !== undefined) return key;
-    const fault = "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE";
-    note({ about: "key", fault, said: "" });
+    note({ about, fault: "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
   } catch (error) {
-    if (!(error instanceof UsageFault)) throw error;
-    note({ about: "key", fault: error.message, said: "" });
+    noteUsageFault(about, error, note);
   }
   return undefined;
 }
 
 /**
- * One harmless question: whether anybody answers, and what they think of the key. False where
+ * One harmless request: whether the deployment answers, and what it says of the key. False where
  * there is no use in going on.
  */
 async function askDeployment(
@@ -154,6 +151,7 @@ async function askDeployment(
   key: string | undefined,
   note: Note,
 ): Promise<boolean> {
+  // A person waits for the answer, so that a second try follows at once.
   const client = createClient({ target: { origin, key }, send, clock, random, sleep: skip });
   try {
     await client.call(contract.links.index, { limit: 1 });
@@ -162,7 +160,7 @@ async function askDeployment(
     return true;
   } catch (error) {
     if (error instanceof CallFailure) {
-      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)`, said: "" });
+      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)` });
       return false;
     }
     if (!(error instanceof Problem)) throw error;
@@ -175,7 +173,6 @@ async function askDeployment(
   }
 }
 
-/** Whoever looks does not want to wait for a second try. */
 function skip(): Promise<void> {
   return Promise.resolve();
 }

@@ -15,7 +15,9 @@ import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { readFilters } from "./bulk/read-filters.ts";
-import { withKnownBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
+import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { readChoice } from "./read-choice.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 
 export const exportFlags = {
@@ -26,13 +28,7 @@ export const exportFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ExportFlags = {
-  readonly format?: string | undefined;
-  readonly filter?: readonly string[] | undefined;
-  readonly output?: string | undefined;
-  readonly force?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type ExportFlags = FlagValues<typeof exportFlags>;
 
 /** `waypost export`: every link, or those that filters name, as one file. */
 export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {
@@ -65,9 +61,7 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
 
 function readFormat({ format, output = "" }: ExportFlags): ExportFormat {
   if (format === undefined) return /\.json$/i.test(output) ? "json" : "csv";
-  const found = exportFormats.find((known) => known === format);
-  if (found !== undefined) return found;
-  throw new UsageFault(`--format does not know "${format}"; it takes ${exportFormats.join(", ")}`);
+  return readChoice("--format", format, exportFormats);
 }
 
 type Parts = AsyncIterable<readonly Link[]>;
@@ -77,22 +71,22 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
   const isShown = "isTTY" in output && output.isTTY === true;
   const pieces = writeWhole(isShown ? showEach(parts) : parts, format);
   try {
-    await pour(pieces, output, signal, false);
+    await writePieces(pieces, output, signal, false);
   } catch (error) {
-    // Whoever reads has seen enough.
+    // The reader of the pipe has gone, and wants no more.
     if (readCode(error) === "EPIPE") return;
     if (!isDiskFault(error)) throw error;
     throw new UsageFault(`stdout cannot be written (${readCode(error)})`, { cause: error });
   }
 }
 
-/** A terminal would obey what strangers have written into their links. */
+/** A terminal would obey control characters in the texts of links. */
 async function* showEach(parts: Parts): Parts {
   // Texts are all that changes in a link.
   for await (const links of parts) yield links.map((link) => showHiddenIn(link) as Link);
 }
 
-/** Refused before anything is read; and what is no file is never put out of its place. */
+/** Refused before anything is read; and nothing but a file is ever replaced. */
 async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
@@ -113,11 +107,11 @@ async function writeFile(
 ): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
-    await pour(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
+    await writePieces(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
     if (isForced) await rename(draft, file);
-    else await appear(draft, file);
+    else await placeNew(draft, file);
   } catch (error) {
-    // What could not be read is told of as such.
+    // A failure to read the links keeps its own message.
     if (!isDiskFault(error)) throw error;
     const fault = `${quote(file, 200)} cannot be written (${readCode(error)})`;
     throw new UsageFault(fault, { cause: error });
@@ -130,8 +124,8 @@ function isDiskFault(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }
 
-/** Somebody may have made the file meanwhile. */
-async function appear(draft: string, file: string): Promise<void> {
+/** Another process may have made the file meanwhile, which is left alone then. */
+async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
@@ -141,7 +135,7 @@ async function appear(draft: string, file: string): Promise<void> {
   }
 }
 
-function pour(
+function writePieces(
   pieces: AsyncIterable<string>,
   output: Writable,
   signal: AbortSignal,

@@ -1,9 +1,10 @@
 import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
-import type { PlanOperation } from "../state/plans.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
-import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/with-bulk.ts";
+import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
+import { readChoice } from "./read-choice.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
 
 export const importFlags = {
@@ -12,18 +13,12 @@ export const importFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ImportFlags = {
-  readonly operation?: string | undefined;
-  readonly yes?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
-
-/** stdin: the file itself, or where the person answers. */
-type Input = { readonly input: NodeJS.ReadStream };
+type ImportFlags = FlagValues<typeof importFlags>;
 
 /** `waypost import FILE`. False where not everything in the file is done. */
 export async function runImport(
-  options: BulkSessionOptions & Input,
+  /** `input` is the file itself, or where the person answers. */
+  options: BulkSessionOptions & { readonly input: NodeJS.ReadStream },
   [file, ...rest]: readonly string[],
   flags: ImportFlags,
 ): Promise<boolean> {
@@ -31,7 +26,7 @@ export async function runImport(
   if (file === undefined || rest.length > 0) {
     throw new UsageFault("import takes one FILE, or - for stdin (waypost --help)");
   }
-  const operation = readOperation(flags.operation);
+  const operation = readChoice("--operation", flags.operation ?? "upsert", operations);
   refuseReadOnly(config, "import");
   return withBulk(options, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
@@ -41,18 +36,8 @@ export async function runImport(
       unit,
       isJson: flags.json === true,
       isSure: flags.yes === true,
-      input: findPerson(input, file),
+      // Where stdin is the file, no answer can come from it.
+      input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
-}
-
-/** Who has typed the file itself has nothing left to answer with. */
-function findPerson(input: NodeJS.ReadStream, file: string): NodeJS.ReadStream | undefined {
-  return file !== "-" && input.isTTY ? input : undefined;
-}
-
-function readOperation(text = "upsert"): PlanOperation {
-  const found = operations.find((operation) => operation === text);
-  if (found !== undefined) return found;
-  throw new UsageFault(`--operation does not know "${text}"; it takes ${operations.join(", ")}`);
 }

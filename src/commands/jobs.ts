@@ -1,20 +1,22 @@
+import type { JobPage } from "../bulk/bulk.ts";
+import { presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
-import { presentReceipt } from "../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-journal.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { showLine } from "./bulk/describe-plan.ts";
 import { followJob } from "./bulk/follow-job.ts";
-import { describeJob, presentOne, reportJob } from "./bulk/report-job.ts";
+import { describeJob, isResumable, presentOwn, reportJob } from "./bulk/report-job.ts";
 import {
   refuseReadOnly,
   withKnownBulk,
   type BulkSession,
   type BulkSessionOptions,
-} from "./bulk/with-bulk.ts";
+} from "./bulk/bulk-session.ts";
 import { describeSeconds } from "./terminal/describe-time.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";
 
@@ -25,30 +27,23 @@ export const jobFlags = {
   json: { type: "boolean" },
 } as const;
 
-type JobFlags = {
-  readonly page?: string | undefined;
-  readonly failed?: boolean | undefined;
-  readonly yes?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type JobFlags = FlagValues<typeof jobFlags>;
 
-type JobsRun = BulkSessionOptions & { readonly input: NodeJS.ReadStream };
+type Input = { readonly input: NodeJS.ReadStream };
 
-/** What is asked of one job. */
-type JobOptions = {
-  readonly input: NodeJS.ReadStream;
+/** What was asked for, once its flags are read. */
+type JobOptions = Input & {
   readonly page: number;
   readonly isFailed: boolean;
   readonly isSure: boolean;
   readonly isJson: boolean;
 };
 
-/** As many as somebody scrolls through. */
 const rowsPerPage = 100;
 
-type Act = (session: BulkSession, job: Job, options: JobOptions) => Promise<boolean | void>;
+type RunOnJob = (session: BulkSession, job: Job, options: JobOptions) => Promise<boolean | void>;
 
-const acts: Readonly<Record<string, Act>> = {
+const subcommands: Readonly<Record<string, RunOnJob>> = {
   show: showJob,
   resume: resumeJob,
   cancel: cancelJob,
@@ -59,48 +54,39 @@ const changing: ReadonlySet<string> = new Set(["resume", "undo"]);
 
 /** `waypost jobs list|show|resume|cancel|undo`. False where a job is not done as a whole. */
 export async function runJobs(
-  options: JobsRun,
+  options: BulkSessionOptions & Input,
   [name = "list", id, ...rest]: readonly string[],
   flags: JobFlags,
 ): Promise<boolean | void> {
-  const wish = readJobOptions(options, flags);
+  const jobOptions = readJobOptions(options, flags);
   if (name === "list" && id === undefined) {
-    return withKnownBulk(options, (session) => listJobs(session, wish));
+    return withKnownBulk(options, (session) => listJobs(session, jobOptions));
   }
-  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
-  if (act === undefined || id === undefined || rest.length > 0) {
-    const known = Object.keys(acts).map((each) => `jobs ${each} ID`);
+  const runOnJob = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
+  if (runOnJob === undefined || id === undefined || rest.length > 0) {
+    const known = Object.keys(subcommands).map((each) => `jobs ${each} ID`);
     throw new UsageFault(`use jobs list, ${known.join(", ")} (waypost --help)`);
   }
   if (changing.has(name)) refuseReadOnly(options.config, `jobs ${name}`);
   return withKnownBulk(options, async (session) => {
     const job = await session.bulk.findJob(id, session.owner);
-    if (job !== undefined) return act(session, job, wish);
+    if (job !== undefined) return runOnJob(session, job, jobOptions);
     throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists those it has`);
   });
 }
 
-function readJobOptions(
-  { input }: JobsRun,
-  { page = "1", failed, yes, json }: JobFlags,
-): JobOptions {
+function readJobOptions({ input }: Input, flags: JobFlags): JobOptions {
+  const { page = "1", failed = false, yes = false, json = false } = flags;
   if (!/^[1-9]\d{0,8}$/.test(page)) {
     throw new UsageFault("--page must be a whole number from 1 on");
   }
-  return {
-    input,
-    page: Number(page),
-    isFailed: failed === true,
-    isSure: yes === true,
-    isJson: json === true,
-  };
+  return { input, page: Number(page), isFailed: failed, isSure: yes, isJson: json };
 }
 
 async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptions): Promise<void> {
   const { jobs, meta } = await bulk.listJobs(owner, page);
   if (isJson) {
-    const shown = await Promise.all(jobs.map((job) => presentOne(job, bulk)));
-    return printJson({ jobs: shown, meta });
+    return printJson({ jobs: jobs.map(presentOwn), meta });
   }
   if (meta.count === 0) return say("This key has no jobs; waypost import makes one.");
   const heads = ["ID", "OPERATION", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "NEXT"];
@@ -108,16 +94,19 @@ async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptio
   sayPage(meta, "jobs");
 }
 
-function writeJob({ id, operation, state, counts, created_at }: Job): readonly string[] {
+function writeJob(job: Job): readonly string[] {
+  const { id, operation, state, counts, created_at } = job;
   const { done, rejected, unknown, left } = counts;
   const numbers = [done, rejected, unknown, left].map(String);
   const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
-  return [id, operation, state, ...numbers, age, isOver(state) ? "" : `waypost jobs resume ${id}`];
-}
-
-/** Nothing is left to go on with, or somebody is at it. */
-function isOver(state: Job["state"]): boolean {
-  return state === "done" || state === "running";
+  return [
+    id,
+    operation,
+    state,
+    ...numbers,
+    age,
+    isResumable(job) ? `waypost jobs resume ${id}` : "",
+  ];
 }
 
 async function showJob(
@@ -127,20 +116,21 @@ async function showJob(
 ): Promise<void> {
   const { counts, message } = job;
   const limit = rowsPerPage;
-  const offset = (page - 1) * limit;
-  const only = isFailed ? ({ only: "failed" } as const) : {};
-  const receipts = await bulk.listReceipts(job, { offset, limit, ...only });
+  const wanted = { offset: (page - 1) * limit, limit };
+  const receipts = await bulk.listReceipts(job, isFailed ? { ...wanted, only: "failed" } : wanted);
   const count = isFailed ? counts.rejected + counts.unknown : sumUp(counts).total;
   const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
   if (isJson) {
-    const rows = receipts.map(presentReceipt);
-    return printJson({ job: { ...(await presentOne(job, bulk)), receipts: rows }, meta });
+    return printJson({
+      job: { ...presentOwn(job), receipts: receipts.map(presentReceipt) },
+      meta,
+    });
   }
   print(describeJob(job));
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
   sayPage(meta, "rows");
   if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
-  if (!isOver(job.state)) say(`waypost jobs resume ${job.id} goes on with it.`);
+  if (isResumable(job)) say(`waypost jobs resume ${job.id} goes on with it.`);
 }
 
 function writeReceipt({ planned, status, link_id, message }: Receipt): readonly string[] {
@@ -149,13 +139,11 @@ function writeReceipt({ planned, status, link_id, message }: Receipt): readonly 
   return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
 }
 
-type Paging = { readonly page: number; readonly count: number; readonly last: number };
-
-function sayPage({ page, count, last }: Paging, what: string): void {
+function sayPage({ page, count, last }: JobPage["meta"], what: string): void {
   if (last > 1) say(`Page ${page} of ${last}, ${count} ${what} in all; --page N shows another.`);
 }
 
-/** What was approved of once needs no second yes. */
+/** A plan that was confirmed once needs no second yes. */
 async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions): Promise<boolean> {
   const reporting = { unit: "row", isJson } as const;
   if (job.state === "done") return reportJob(session, job, reporting);
@@ -167,7 +155,7 @@ async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions)
 
 async function cancelJob({ bulk }: BulkSession, job: Job, { isJson }: JobOptions): Promise<void> {
   const cancelled = await bulk.cancel(job);
-  if (isJson) return printJson({ job: await presentOne(cancelled, bulk) });
+  if (isJson) return printJson({ job: presentOwn(cancelled) });
   print(describeJob(cancelled));
   if (cancelled.state === "done") say("It was done already; waypost jobs undo takes it back.");
 }

@@ -1,10 +1,11 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { roles, scopes, type Role, type Scope } from "../contract/policy.ts";
+import { roles, scopes, type Scope } from "../contract/policy.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
-import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
+import { readChoice } from "./read-choice.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 export const keyFlags = {
@@ -15,30 +16,26 @@ export const keyFlags = {
   json: { type: "boolean" },
 } as const;
 
-type KeyFlags = {
-  readonly project?: string | undefined;
-  readonly scopes?: string | undefined;
-  readonly role?: string | undefined;
-  readonly master?: boolean | undefined;
-  readonly json?: boolean | undefined;
-};
+type KeyFlags = FlagValues<typeof keyFlags>;
 
 /** `waypost keys create|list|revoke`. */
 export async function runKeys(
   config: Config,
-  [act, id, ...rest]: readonly string[],
+  [subcommand, id, ...rest]: readonly string[],
   flags: KeyFlags,
 ): Promise<void> {
-  if (act === "create" && id === undefined) return createKey(config, flags);
-  if (act === "list" && id === undefined) return showKeys(config, flags);
-  if (act === "revoke" && id !== undefined && rest.length === 0) return revokeKey(config, id);
+  if (subcommand === "create" && id === undefined) return createKey(config, flags);
+  if (subcommand === "list" && id === undefined) return showKeys(config, flags);
+  if (subcommand === "revoke" && id !== undefined && rest.length === 0) {
+    return revokeKey(config, id);
+  }
   throw new UsageFault("use keys create, keys list or keys revoke ID (waypost --help)");
 }
 
 async function createKey(config: Config, flags: KeyFlags): Promise<void> {
   const wanted = {
     scopes: readScopes(flags.scopes),
-    role: readRole(flags.role),
+    role: readChoice("--role", flags.role ?? "owner", roles),
   };
   if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
     throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
@@ -56,12 +53,11 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
 }
 
 async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
-  const find = async (db: Db) => {
-    const project =
-      flags.project === undefined ? undefined : await requireProject(db, flags.project);
+  const { project: name } = flags;
+  const keys = await withKnownEmbedded(config, async ({ db }) => {
+    const project = name === undefined ? undefined : await requireProject(db, name);
     return listKeys(db, project?.id);
-  };
-  const keys = await withKnownEmbedded(config, (store) => find(store.db));
+  });
   if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
   const rows = keys.map((key) => [
     key.id,
@@ -90,21 +86,10 @@ function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string
 
 function readScopes(text: string | undefined): readonly Scope[] {
   if (text === undefined) return [];
-  const names = text.split(",").map((name) => name.trim());
-  const given = names.filter((name) => name !== "");
+  const given = text.split(",").flatMap((name) => name.trim() || []);
   // An empty list means full access in the store; an empty variable must not mean it here.
   if (given.length === 0) {
     throw new UsageFault("--scopes names no scope; leave it out for full access");
   }
-  return given.map((name) => pick(scopes, name, "--scopes"));
-}
-
-function readRole(text: string | undefined): Role {
-  return pick(roles, text ?? "owner", "--role");
-}
-
-function pick<Name extends string>(names: readonly Name[], text: string, flag: string): Name {
-  const found = names.find((name) => name === text);
-  if (found !== undefined) return found;
-  throw new UsageFault(`${flag} does not know "${text}"; it takes ${names.join(", ")}`);
+  return given.map((name) => readChoice("--scopes", name, scopes));
 }

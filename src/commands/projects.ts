@@ -7,6 +7,7 @@ import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
 import { requireProject } from "./find-project.ts";
+import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 export const projectFlags = {
@@ -22,27 +23,24 @@ export const projectFlags = {
   json: { type: "boolean" },
 } as const;
 
-type ProjectFlags = {
-  readonly [Name in keyof typeof projectFlags]?:
-    ((typeof projectFlags)[Name]["type"] extends "boolean" ? boolean : string) | undefined;
-};
+type ProjectFlags = FlagValues<typeof projectFlags>;
 
 /** `waypost projects create|list|update`. */
 export async function runProjects(
   config: Config,
-  [act, name, ...rest]: readonly string[],
+  [subcommand, name, ...rest]: readonly string[],
   flags: ProjectFlags,
 ): Promise<void> {
   const fields = readFields(flags);
   const settings = readSettings(flags);
-  if (act === "list" && name === undefined) return showProjects(config, flags);
-  if (act === "create" && name === undefined) {
+  if (subcommand === "list" && name === undefined) return showProjects(config, flags);
+  if (subcommand === "create" && name === undefined) {
     requireDomain(settings, fields.custom_domain);
     return writeProject(config, flags, (db) =>
       makeProject(db, { clock, random }, fields, settings),
     );
   }
-  if (act === "update" && name !== undefined && rest.length === 0) {
+  if (subcommand === "update" && name !== undefined && rest.length === 0) {
     return writeProject(config, flags, async (db) => {
       const before = await requireProject(db, name);
       requireDomain(settings, fields.custom_domain ?? before.custom_domain);
@@ -65,9 +63,9 @@ function requireDomain(
 async function writeProject(
   config: Config,
   flags: ProjectFlags,
-  act: (db: Db) => Promise<StoredProject>,
+  write: (db: Db) => Promise<StoredProject>,
 ): Promise<void> {
-  const project = await withEmbedded(config, (store) => store.write(act));
+  const project = await withEmbedded(config, (store) => store.write(write));
   if (flags.json === true) return print(JSON.stringify(project));
   print(project.id);
   say(`Project ${project.subdomain} (${describe(project)}).`);
@@ -126,12 +124,8 @@ function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
   return {
     ...(plan !== undefined && { plan: readPlan(plan) }),
     ...(links !== undefined && { max_links: readCount(links) }),
-    ...(templates !== undefined && {
-      templates_enabled: readSwitch("templates", templates),
-    }),
-    ...(referrer !== undefined && {
-      link_in_referrer: readSwitch("link-in-referrer", referrer),
-    }),
+    ...(templates !== undefined && { templates_enabled: readSwitch("templates", templates) }),
+    ...(referrer !== undefined && { link_in_referrer: readSwitch("link-in-referrer", referrer) }),
     ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
     ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
   };

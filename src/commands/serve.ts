@@ -2,24 +2,18 @@ import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
-import {
-  chooseTools,
-  createAssistant,
-  learnKey,
-  prepareState,
-  type Assistant,
-  type LazyState,
-} from "../compose/assistant.ts";
+import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
 import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
-import { openDeployment, type Deployment } from "../compose/deployment.ts";
+import type { Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
-import { attachFront, createHttpServer } from "../compose/http-front.ts";
+import { createHttpServer, setRequestHandlers } from "../compose/http-server.ts";
+import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import { openPin } from "../compose/pin-file.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
+import { withDeployment } from "../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
-import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import { approvalPath } from "../mcp/approval/page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { Caller } from "../mcp/transport/key-connections.ts";
@@ -28,10 +22,10 @@ import { isSameSecret } from "../text/same-secret.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
-const patience_ms = 1500;
-const sweepEvery_ms = 20;
+const finish_ms = 1500;
+const closeIdleEvery_ms = 20;
 
-export type ServeOptions = {
+type ServeOptions = {
   readonly config: Config;
   readonly version: string;
   readonly json: boolean;
@@ -41,7 +35,7 @@ export type ServeOptions = {
 
 /** Serves until it is asked to stop, then finishes what runs. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { config, version } = options;
+  const { config } = options;
   claimStdout();
   const toolbox = chooseTools(config);
   const server = createHttpServer();
@@ -49,65 +43,56 @@ export async function serve(options: ServeOptions): Promise<void> {
   const addresses = describeAddresses(config, await listen(server, config));
   const log = createLog(config);
   const report = createReport(log);
-  const serving: Serving = { config, version, toolbox, addresses, log, report };
   try {
-    const linkOrigin = addresses.links ?? "";
-    const deployment = await openDeployment({ config, linkOrigin, report });
-    try {
-      await run(server, serving, deployment, options);
-    } finally {
-      await deployment.close();
-    }
+    await withDeployment({ config, linkOrigin: addresses.links ?? "", report }, (deployment) =>
+      serveDeployment(server, { ...options, toolbox, addresses, log, report, deployment }),
+    );
   } finally {
     server.close();
-    // Where the start failed, those who were told to wait are not waited for.
+    // Where the start failed, clients that were told to come back are not waited for.
     server.closeAllConnections();
   }
 }
 
-type Serving = {
-  readonly config: Config;
-  readonly version: string;
+type Serving = ServeOptions & {
   readonly toolbox: Toolbox;
   readonly addresses: Addresses;
   readonly log: Log;
   readonly report: (error: unknown) => string;
+  readonly deployment: Deployment;
 };
 
-async function run(
-  server: Server,
-  serving: Serving,
-  deployment: Deployment,
-  { json, stopped }: ServeOptions,
-): Promise<void> {
-  const { addresses } = serving;
-  const state = prepareState(serving.config);
+async function serveDeployment(server: Server, serving: Serving): Promise<void> {
+  const { config, addresses, log, report, deployment } = serving;
+  const { own } = deployment;
+  const state = createLazyState(config);
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
-  const assistant = createAssistant({ ...serving, deployment, state, openPage });
-  await assistant.recall();
-  const mcp = await openMcp(serving, deployment, assistant);
-  await attach(server, serving, deployment, { mcp, state });
-  announce(serving, deployment, json);
-  await stopped;
-  await drain(server, mcp);
-  await assistant.close();
-}
-
-async function openMcp(
-  { config, toolbox, addresses, log, report }: Serving,
-  deployment: Deployment,
-  { createKeyContext, createServer }: Assistant,
-): Promise<McpHttp> {
-  return createMcpHttp({
-    toolbox,
-    identify: await createIdentify(config, deployment),
-    createKeyContext,
-    createServer,
-    hostnames: listHostnames(config, addresses),
+  const assistant = createAssistant({ ...serving, state, openPage });
+  await assistant.loadUnfinished();
+  const hostnames = listHostnames(config, addresses);
+  const mcp = createMcpHttp({
+    ...serving,
+    ...assistant,
+    hostnames,
     clock,
+    identify: await createIdentify(config, deployment),
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
-    report,
   });
+  const approvals = await assistant.openPages({ hostnames, onDecided: () => {} });
+  const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
+  setRequestHandlers(server, {
+    api: own?.fetch,
+    mcp: mcp.fetch,
+    approvals: approvals.fetch,
+    links: own && createHost({ ...own, ...origins, clock, random, report }),
+    hostnames,
+    isHealthy: async () => own === undefined || own.store.isReadable(),
+  });
+  own?.store.watchChores(report);
+  announce(serving);
+  await serving.stopped;
+  await closeServer(server, mcp);
+  await assistant.close();
 }
 
 /**
@@ -127,35 +112,8 @@ async function createIdentify(
   prepareDataFolder(config.data);
   const expected = readHttpToken(config, () => createToken(random));
   const key = readApiKey(config);
-  const known = await learnKey(config, deployment, key);
+  const known = await readKnownKey(config, deployment, key);
   return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
-}
-
-async function attach(
-  server: Server,
-  { config, addresses, report }: Serving,
-  { own }: Deployment,
-  { mcp, state }: { readonly mcp: McpHttp; readonly state: LazyState },
-): Promise<void> {
-  const { approval_pin_file } = config.secrets;
-  const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
-  const approvals = createApprovalPages({
-    openState: state.open,
-    hostnames: listHostnames(config, addresses),
-    checkPin,
-    onDecided: () => {},
-    report,
-  });
-  const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
-  attachFront(server, {
-    api: own?.fetch,
-    mcp: mcp.fetch,
-    approvals: approvals.fetch,
-    links: own && createHost({ ...own, ...origins, clock, random, report }),
-    hostnames: listHostnames(config, addresses),
-    isHealthy: async () => own === undefined || own.store.isReadable(),
-  });
-  own?.store.watchChores(report);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<number> {
@@ -177,19 +135,19 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
  * Idle connections end at once, busy ones when their answer is out or the time is up. So do those
  * that never asked for anything: browsers open some in advance.
  */
-async function drain(server: Server, mcp: McpHttp): Promise<void> {
+async function closeServer(server: Server, mcp: McpHttp): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A connection becomes idle when its last answer is out, and Node looks only once.
-  const sweep = setInterval(() => server.closeIdleConnections(), sweepEvery_ms);
-  const timer = setTimeout(() => server.closeAllConnections(), patience_ms);
-  // A client that listens is never done by itself.
-  await mcp.close(patience_ms);
+  const closing = setInterval(() => server.closeIdleConnections(), closeIdleEvery_ms);
+  const timer = setTimeout(() => server.closeAllConnections(), finish_ms);
+  // A client that listens to the server's notifications never ends its request by itself.
+  await mcp.close(finish_ms);
   await closed;
-  clearInterval(sweep);
+  clearInterval(closing);
   clearTimeout(timer);
 }
 
-function announce({ config, addresses }: Serving, { own }: Deployment, json: boolean): void {
+function announce({ config, addresses, deployment: { own }, json }: Serving): void {
   if (own === undefined) return announceGateway(config, addresses, json);
   const { keyFile, isFirstStart } = own;
   if (json) print(JSON.stringify({ ...addresses, key_file: keyFile }));

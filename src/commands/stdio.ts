@@ -1,20 +1,14 @@
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
-import { describeLinkOrigin } from "../compose/addresses.ts";
-import {
-  chooseTools,
-  createAssistant,
-  learnKey,
-  prepareState,
-  type LazyState,
-} from "../compose/assistant.ts";
-import { openDeployment, type Deployment } from "../compose/deployment.ts";
+import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
+import type { Deployment } from "../compose/deployment.ts";
+import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import { openPin } from "../compose/pin-file.ts";
 import { readApiKey } from "../compose/secrets.ts";
+import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
-import { createPageServer, type PageServer } from "../mcp/approval/page-server.ts";
-import { approvalPath, createApprovalPages } from "../mcp/approval/page.ts";
+import { createPageServer } from "../mcp/approval/page-server.ts";
+import { approvalPath } from "../mcp/approval/page.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
 import { claimStdout } from "./terminal/output.ts";
@@ -34,66 +28,47 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
-  const linkOrigin = describeLinkOrigin(config, config.port);
-  const deployment = await openDeployment({ config, linkOrigin, report });
-  try {
-    await serve(options, deployment, { output, toolbox, log, report });
-  } finally {
-    await deployment.close();
-  }
+  await withDeployment({ config, report }, (deployment) =>
+    serve({ ...options, deployment, output, toolbox, log, report }),
+  );
 }
 
-type Ways = {
+type Serving = StdioOptions & {
+  readonly deployment: Deployment;
   readonly output: Writable;
   readonly toolbox: Toolbox;
   readonly log: Log;
   readonly report: (error: unknown) => string;
 };
 
-async function serve(
-  { config, version, input, stopped }: StdioOptions,
-  deployment: Deployment,
-  { output, toolbox, log, report }: Ways,
-): Promise<void> {
-  const state = prepareState(config);
-  const listener = await openPages(config, state, report);
-  const openPage = (id: string) => listener.open(approvalPath, id);
-  const parts = { config, toolbox, deployment, version, state, openPage, report };
-  const assistant = createAssistant(parts);
-  const onError = (error: unknown) => log.debug({ error: String(error) }, "protocol error");
-  await assistant.recall();
+async function serve(serving: Serving): Promise<void> {
+  const { config, deployment, toolbox, log } = serving;
+  const pageServer = createPageServer((request) => pages.fetch(request));
+  const assistant = createAssistant({
+    ...serving,
+    state: createLazyState(config),
+    openPage: (id) => pageServer.open(approvalPath, id),
+  });
+  const hostnames = ["127.0.0.1", "localhost"];
+  const pages = await assistant.openPages({ hostnames, onDecided: pageServer.release });
+  await assistant.loadUnfinished();
   const key = readApiKey(config);
-  const known = await learnKey(config, deployment, key);
+  const known = await readKnownKey(config, deployment, key);
   let connected: Server | undefined;
   const keyContext = assistant.createKeyContext({ key, known }, () => onChange());
   const onChange = watchVisible(toolbox, keyContext, () => {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });
-  const createServer = () => (connected = assistant.createServer(keyContext));
-  const onRefused = (reason: string) => log.warn({ reason }, "a line was refused");
   try {
-    await serveOverStdio({ input, output, stopped, createServer, onRefused, onError });
+    await serveOverStdio({
+      ...serving,
+      createServer: () => (connected = assistant.createServer(keyContext)),
+      onRefused: (reason) => log.warn({ reason }, "a line was refused"),
+      onError: (error) => log.debug({ error: String(error) }, "protocol error"),
+    });
   } finally {
-    listener.close();
+    pageServer.close();
     await assistant.close();
   }
-}
-
-async function openPages(
-  config: Config,
-  { open }: LazyState,
-  report: (error: unknown) => string,
-): Promise<PageServer> {
-  const { approval_pin_file } = config.secrets;
-  const checkPin = approval_pin_file === undefined ? undefined : await openPin(approval_pin_file);
-  const listener = createPageServer((request) => pages.fetch(request));
-  const pages = createApprovalPages({
-    openState: open,
-    hostnames: ["127.0.0.1", "localhost"],
-    checkPin,
-    onDecided: listener.release,
-    report,
-  });
-  return listener;
 }

@@ -1,20 +1,13 @@
-import { describeLinkOrigin } from "../compose/addresses.ts";
-import { openDeployment } from "../compose/deployment.ts";
-import { inspectTools } from "../compose/inspect-tools.ts";
+import { inspectTools } from "../compose/assistant.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
+import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
-import type { Reading } from "../mcp/access/key-access.ts";
-import type { KeyContext } from "../mcp/access/key-context.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
-import { listVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { listVisible } from "../mcp/tools/toolbox.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
-type ToolsOptions = {
-  readonly config: Config;
-  readonly version: string;
-  readonly json: boolean;
-};
+type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
 
 type Row = {
   readonly tool: string;
@@ -39,24 +32,18 @@ export async function showTools({ config, version, json }: ToolsOptions): Promis
 
 async function readTools(config: Config, version: string): Promise<readonly Row[]> {
   const report = createReport(createLog(config));
-  const linkOrigin = describeLinkOrigin(config, config.port);
-  const deployment = await openDeployment({ config, linkOrigin, report });
-  try {
+  return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
-    const { toolbox, keyContext } = await inspectTools({ config, version, key }, deployment);
+    const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
     return describeTools(listVisible(toolbox, keyContext)).map((shown) => ({
       tool: shown.name,
-      ...readState(toolbox, shown.name, keyContext),
+      ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
       tokens: countTokens(shown),
     }));
-  } finally {
-    await deployment.close();
-  }
+  });
 }
 
-function readState({ find }: Toolbox, name: string, { access }: KeyContext): Reading {
-  return find(name)?.readAccess(access) ?? { state: "unknown" };
-}
+const unknown = { state: "unknown" } as const;
 
 /** What a model is shown of a tool, at the customary four bytes a token. */
 function countTokens({ name, description, inputSchema }: Shown): number {

@@ -1,17 +1,16 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { createKeyContext, type KeyContext } from "../mcp/access/key-context.ts";
+import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
-import { openState, type State } from "../state/state.ts";
-import { prepareDataFolder, stateFile } from "./data-folder.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
+import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { openClient, sleep } from "./open-client.ts";
+import { openPin } from "./pin-file.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
@@ -20,10 +19,15 @@ export type Assistant = {
     onChange: () => void,
   ) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => ReturnType<typeof createServer>;
-  /** Looks what earlier processes left unfinished, before anybody is served. */
-  readonly recall: () => Promise<void>;
+  readonly openPages: (
+    options: Pick<PageOptions, "hostnames" | "onDecided">,
+  ) => Promise<ApprovalPages>;
+  /** Reads which jobs earlier processes left unfinished, before any client is served. */
+  readonly loadUnfinished: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
+
+type Report = (error: unknown) => string;
 
 type AssistantOptions = {
   readonly config: Config;
@@ -33,45 +37,41 @@ type AssistantOptions = {
   readonly state: LazyState;
   /** The address of an approval's page, which is open from now on. */
   readonly openPage: (id: string) => Promise<string>;
-  readonly report: (error: unknown) => string;
+  readonly report: Report;
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
-  const { mode, scopes } = config;
-  const requireApproval = createRequireApproval({
-    mode,
-    hasPin: config.secrets.approval_pin_file !== undefined,
-    openState: state.open,
-    openPage,
-    clock,
-  });
+  const { mode, scopes, secrets } = config;
+  const openState = state.open;
+  const hasPin = secrets.approval_pin_file !== undefined;
+  const requireApproval = createRequireApproval({ mode, hasPin, openState, openPage, clock });
   const life = new AbortController();
-  const bulk = createBulk({ openState: state.open, clock, random, sleep, report });
+  const bulk = createBulk({ openState, clock, random, sleep, report });
   return {
     createKeyContext: ({ key, known }, onChange) =>
       createKeyContext({
-        client: openClient(deployment, {
-          key,
-          life: life.signal,
-          openState: state.open,
-          report,
-        }),
+        client: openClient(deployment, { key, life: life.signal, openState, report }),
         bulk,
         origin: deployment.origin,
         key,
         scopes,
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
-        lookUp: prepareLookUp(deployment, key, report),
+        lookUp: createLookUp(deployment, key, report),
         onChange,
       }),
-    recall: async () => {
-      // Whoever cannot be told of old jobs can be served all the same.
-      if (state.exists()) await bulk.recall().catch(report);
-    },
     createServer: (keyContext) =>
       createServer({ toolbox, keyContext, requireApproval, version, report }),
+    openPages: async (wanted) => {
+      const { approval_pin_file: file } = secrets;
+      const checkPin = file === undefined ? undefined : await openPin(file);
+      return createApprovalPages({ ...wanted, openState, checkPin, report });
+    },
+    loadUnfinished: async () => {
+      // A client that cannot be told of old jobs can be served all the same.
+      if (state.exists()) await bulk.loadUnfinished().catch(report);
+    },
     close: async () => {
       await bulk.close();
       life.abort();
@@ -81,10 +81,10 @@ export function createAssistant(options: AssistantOptions): Assistant {
 }
 
 /** A store that cannot be asked teaches nothing new; the call itself tells what is wrong. */
-function prepareLookUp(
+function createLookUp(
   { followKey }: Deployment,
   key: string | undefined,
-  report: (error: unknown) => string,
+  report: Report,
 ): () => Promise<KnownKey | undefined> {
   if (key === undefined) return () => Promise.resolve(undefined);
   const look = followKey(key);
@@ -95,14 +95,35 @@ function prepareLookUp(
     });
 }
 
+type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"> & {
+  readonly key: string | undefined;
+};
+
+/** What an assistant would be shown with this configuration, for commands that only tell of it. */
+export async function inspectTools({ key, ...options }: InspectOptions) {
+  const { config, deployment } = options;
+  const toolbox = chooseTools(config);
+  const state = createLazyState(config);
+  const parts = { ...options, toolbox, state, openPage: refuse, report: refuse };
+  const known = await readKnownKey(config, deployment, key);
+  const keyContext = createAssistant(parts).createKeyContext({ key, known }, () => {});
+  await keyContext.explore();
+  return { toolbox, keyContext };
+}
+
+/** To look at tools calls none, so that nothing is ever approved or reported. */
+function refuse(): never {
+  throw new Error("no tool is called here");
+}
+
 /** What is known of the configured key, or of any that a caller shows. */
-export async function learnKey(
+export async function readKnownKey(
   { base_url, link_origin }: Config,
   { followKey }: Deployment,
   key: string | undefined,
 ): Promise<KnownKey> {
   const known = key === undefined ? undefined : await followKey(key)();
-  // A deployment elsewhere tells nobody where its links live, so the operator may.
+  // A deployment elsewhere does not tell where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
   return known ?? { facts: undefined, linkHost, hasSecondHost: false, linkInReferrer: false };
 }
@@ -115,37 +136,4 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
     if (!(error instanceof UnknownTool)) throw error;
     throw new UsageFault(`--tools (WAYPOST_TOOLS): ${error.message}`, { cause: error });
   }
-}
-
-/** Opened by the first who needs it: most sessions destroy nothing, and leave no file behind. */
-export type LazyState = {
-  /** Whether anybody has needed it yet, in this process or an earlier one. */
-  readonly exists: () => boolean;
-  readonly open: () => Promise<State>;
-  readonly close: () => Promise<void>;
-};
-
-export function prepareState({ data }: Pick<Config, "data">): LazyState {
-  const file = join(data, stateFile);
-  let opening: Promise<State> | undefined;
-
-  async function open(): Promise<State> {
-    prepareDataFolder(data);
-    return openState(file, { clock, random });
-  }
-
-  return {
-    exists: () => existsSync(file),
-    open: () => {
-      opening ??= open().catch((error: unknown) => {
-        // The next one who asks tries again.
-        opening = undefined;
-        throw error;
-      });
-      return opening;
-    },
-    close: async () => {
-      await (await opening?.catch(() => undefined))?.close();
-    },
-  };
 }

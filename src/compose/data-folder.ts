@@ -15,7 +15,7 @@ import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { UsageFault } from "../config.ts";
 
-/** The folder that everything lives in: private to its owner. */
+/** The folder that holds everything: private to its owner. */
 
 export const databaseFile = "waypost.db";
 export const stateFile = "state.db";
@@ -26,7 +26,7 @@ export function prepareDataFolder(folder: string): void {
   try {
     makeFolder(resolve(folder));
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    closeToOthers(folder);
+    makePrivate(folder);
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     throw new UsageFault(`the data folder ${folder} cannot be used (${readCode(error)})`);
@@ -84,8 +84,8 @@ function copyWhole(token: string, path: string): void {
   writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** A folder of someone else's things is not ours to close: it is refused instead. */
-function closeToOthers(folder: string): void {
+/** A folder with other files in it is refused: to change its mode is not for us. */
+function makePrivate(folder: string): void {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
   if (!isOpen) return;
   const names = readdirSync(folder);

@@ -27,10 +27,7 @@ export type Embedded = {
 /** "WAYP" in the file's header. */
 const applicationId = 0x57415950;
 
-export const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-};
+export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 export const setAlarm: SetAlarm = (milliseconds, ring) => {
   const timer = setTimeout(ring, milliseconds).unref();
   return () => clearTimeout(timer);
@@ -86,19 +83,11 @@ async function prepareFirstStart(store: Store, folder: string): Promise<boolean>
   if (!(await isUntouched(store.db))) return false;
   const token = keepToken(findOwnerKeyFile(folder), createToken(random));
   return store.write(async (db) => {
-    // Another process may have been first since we looked.
+    // Another process may have been first meanwhile.
     if (!(await isUntouched(db))) return false;
     const maker = { clock, random };
-    const project = await makeProject(db, maker, {
-      name: "Default",
-      subdomain: "default",
-    });
-    await issueKey(db, maker, {
-      project_id: project.id,
-      scopes: [],
-      role: "owner",
-      token,
-    });
+    const project = await makeProject(db, maker, { name: "Default", subdomain: "default" });
+    await issueKey(db, maker, { project_id: project.id, scopes: [], role: "owner", token });
     return true;
   });
 }

@@ -6,11 +6,9 @@ import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { shareBudgets } from "./shared-rate-limit.ts";
 
-/** The way of one key's calls to a deployment. */
-
 type ClientParts = {
   readonly key: string | undefined;
-  /** What nobody in particular has asked for ends with this. */
+  /** Ends the calls that have no signal of their own. */
   readonly life: AbortSignal;
   readonly openState: () => Promise<State>;
   readonly report: (error: unknown) => string;

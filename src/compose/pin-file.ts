@@ -6,7 +6,7 @@ import { isSameSecret } from "../text/same-secret.ts";
 
 /**
  * The PIN of the approval page. The operator writes it into a file; from the first start on the
- * file holds its hash alone, so that whoever reads it later has not read the PIN.
+ * file holds its hash alone, so that reading the file later does not tell the PIN.
  */
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);

@@ -8,9 +8,9 @@ type Sharing = {
 };
 
 /**
- * Every process of this machine that shows the key to a deployment elsewhere spends together. What
- * they share goes by the time of day, which may jump, so each counts for itself besides; and a data
- * folder that cannot be written keeps nobody from their links.
+ * The processes of this machine that show the key to a deployment elsewhere share its budgets. The
+ * shared count goes by the time of day, which may jump, so each counts for itself besides; and
+ * where the data folder cannot be written, calls go on by a process's own count.
  */
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,

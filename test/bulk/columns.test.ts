@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  defuse,
-  listExportColumns,
+  escapeFormula,
+  exportColumns,
   readCells,
-  readDefused,
+  unescapeFormula,
   readHeader,
   writeLink,
 } from "../../src/bulk/files/columns.ts";
@@ -20,7 +20,7 @@ describe("an export", () => {
   test("read again has exactly the fields that each link has", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyLink, { maxLength: 3 }), async (links) => {
-        const file = [listExportColumns(), ...links.map(writeLink)].map(writeRecord).join("");
+        const file = [exportColumns, ...links.map(writeLink)].map(writeRecord).join("");
         const [header, ...records] = await drain(readCsv(file));
         const { columns, problems } = readHeader(cellsOf(header));
         expect(problems).toEqual([]);
@@ -46,8 +46,8 @@ describe("an export", () => {
   });
 
   test("has every field of a link as the API answers it", () => {
-    expect(listExportColumns().toSorted()).toEqual(Object.keys(link).toSorted());
-    expect(listExportColumns().slice(0, 3)).toEqual(["id", "name", "path"]);
+    expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
+    expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
   });
 
   test("holds no cell that a spreadsheet would run", () => {
@@ -77,21 +77,21 @@ describe("an apostrophe", () => {
     ["a=b", "a=b"],
     ["", ""],
   ])("of %j: written as %j, and read as it was", (text, cell) => {
-    expect(defuse(text)).toBe(cell);
-    expect(readDefused(cell)).toBe(text);
+    expect(escapeFormula(text)).toBe(cell);
+    expect(unescapeFormula(cell)).toBe(text);
   });
 
   test("is put and taken so that no two texts are written alike", () => {
     const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, (given) => {
-        expect(readDefused(defuse(given))).toBe(given);
+        expect(unescapeFormula(escapeFormula(given))).toBe(given);
       }),
     );
   });
 
   test("that nobody put there is left alone: a formula typed by hand is text as it stands", () => {
-    expect(readDefused("-5 % on all")).toBe("-5 % on all");
+    expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startApps } from "../../src/bulk/plan/known-apps.ts";
+import { createAppReader } from "../../src/bulk/plan/known-apps.ts";
 import { CallFailure } from "../../src/client/call-failure.ts";
 import type { Client } from "../../src/client/client.ts";
 import { androidApps } from "../../src/contract/apps.ts";
@@ -28,7 +28,7 @@ test("a list of apps that fails beside the other one is told, and strays nowhere
   const onStray = (error: unknown) => strays.push(error);
   process.on("unhandledRejection", onStray);
   const { signal } = new AbortController();
-  const apps = startApps({ call, signal })({
+  const apps = createAppReader({ call, signal })({
     ios_app: { bundle_id: "com.example.one" },
     android_app: { package_name: "org.example.one" },
   });

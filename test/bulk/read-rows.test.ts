@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { listExportColumns, writeLink } from "../../src/bulk/files/columns.ts";
+import { exportColumns, writeLink } from "../../src/bulk/files/columns.ts";
 import { writeRecord } from "../../src/bulk/files/csv.ts";
 import { readRows, type RowSource } from "../../src/bulk/rows/read-rows.ts";
 import { link } from "../contract/sample-link.ts";
@@ -14,7 +14,7 @@ const one = "0192f0c0-0000-7000-8000-000000000001";
 describe("a source", () => {
   test("of ours comes back as it was exported", async () => {
     const saved = { ...link, id: one, ios_app_id: one, android_app_id: null, name: "=1+1" };
-    const csv = [listExportColumns(), writeLink(saved)].map(writeRecord).join("");
+    const csv = [exportColumns, writeLink(saved)].map(writeRecord).join("");
     const table = await readSource({ csv });
     const list = await readSource({ rows: { links: [saved], meta: {} } });
     expect(table.rows[0]).toMatchObject({ row: 2, id: one, path: "spring", problems: [] });

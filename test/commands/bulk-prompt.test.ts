@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { askToGoOn } from "../../src/commands/terminal/ask-to-go-on.ts";
 import { describeSeconds } from "../../src/commands/terminal/describe-time.ts";
-import { startProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
+import { createProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
 
 /** What a terminal shows while links change, and how it asks before they do. */
 
@@ -20,7 +20,7 @@ describe("on a terminal", () => {
   test("one line is drawn again and again, with pace and time left, and ended once", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
-    const progress = startProgress(screen, count(0, 600), { monotonic: () => time });
+    const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
     progress.show(count(0, 600));
     time = 10_000;
     progress.show(count(90, 600, { rejected: 8, unknown: 2 }));
@@ -38,7 +38,7 @@ describe("on a terminal", () => {
   test("a shorter line covers all of the longer one before it", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
-    const progress = startProgress(screen, count(0, 100), { monotonic: () => time });
+    const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
     time = 2000;
     progress.show(count(1, 100));
     time = 3000;
@@ -52,7 +52,7 @@ describe("on a terminal", () => {
   test.each([20, 24, 40, 79, 200])("no line is wider than %d columns", (columns) => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns });
-    const progress = startProgress(screen, count(0, 100_000), { monotonic: () => time });
+    const progress = createProgress(screen, count(0, 100_000), { monotonic: () => time });
     time = 1000;
     progress.show(count(9, 100_000));
     for (const line of screen.written) expect(line.length - 1).toBeLessThan(columns);
@@ -61,7 +61,7 @@ describe("on a terminal", () => {
   test("what went before a job was resumed says nothing about its pace", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 0 });
-    const progress = startProgress(screen, count(500, 600), { monotonic: () => time });
+    const progress = createProgress(screen, count(500, 600), { monotonic: () => time });
     time = 5000;
     progress.show(count(550, 600));
     expect(screen.written.at(-1)).toContain("550/600  10.0 a second  5 s left");
@@ -71,7 +71,7 @@ describe("on a terminal", () => {
 test("elsewhere there is a line for each tenth, or ten seconds, and none is redrawn", () => {
   let time = 0;
   const screen = createScreen();
-  const progress = startProgress(screen, count(0, 1000), { monotonic: () => time });
+  const progress = createProgress(screen, count(0, 1000), { monotonic: () => time });
   for (let done = 0; done <= 1000; done += 5) {
     progress.show(count(done, 1000));
     // The second half is slow.

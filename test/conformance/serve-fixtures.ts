@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { chooseTools, createAssistant, prepareState } from "../../src/compose/assistant.ts";
+import { chooseTools, createAssistant } from "../../src/compose/assistant.ts";
 import { openDeployment } from "../../src/compose/deployment.ts";
 import { clock } from "../../src/compose/embedded.ts";
-import { attachFront, createHttpServer } from "../../src/compose/http-front.ts";
+import { createHttpServer, setRequestHandlers } from "../../src/compose/http-server.ts";
+import { createLazyState } from "../../src/compose/lazy-state.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createFolder } from "../support/command.ts";
@@ -27,7 +28,7 @@ export async function serveFixtures(): Promise<Serving> {
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const linkOrigin = "http://{subdomain}.localhost:8787";
   const deployment = await openDeployment({ config, linkOrigin, report });
-  const state = prepareState(config);
+  const state = createLazyState(config);
   const version = "0.0.0";
   const toolbox = chooseTools(config);
   const parts = { config, toolbox, deployment, version, state, openPage, report };
@@ -55,7 +56,7 @@ export async function serveFixtures(): Promise<Serving> {
   const key = readFileSync(deployment.own?.keyFile ?? "", "utf8").trim();
   // The suite has no way to show a key; nothing else of its requests is touched.
   server.on("request", ({ rawHeaders }) => rawHeaders.push("authorization", `Bearer ${key}`));
-  attachFront(server, {
+  setRequestHandlers(server, {
     api: deployment.own?.fetch,
     mcp: mcp.fetch,
     approvals: () => Promise.resolve(new Response(null, { status: 404 })),

@@ -196,7 +196,7 @@ describe("a job that was stopped half way", () => {
     const [job] = (await call("list_jobs")).jobs;
     expect(job).toMatchObject({ state: "interrupted", next: expect.stringMatching(/apply_plan/) });
     await using next = await createAssistantWorld({ beside: assistant.world });
-    await next.bulk.recall();
+    await next.bulk.loadUnfinished();
     const client = await next.connect({});
     expect(client.readInstructions()).toContain("not finished");
     const { structured } = await client.callTool("apply_plan", { plan_id });

@@ -6,7 +6,7 @@ export const bulk: readonly Mutation[] = [
     id: "E1",
     file: "src/bulk/apply/apply-rows.ts",
     what: "drift of a row tried before is rejected without looking for its own work",
-    find: `return isRepeat ? findEarlierWork(running, planned, end) : end;
+    find: `return isRepeat ? checkEarlierWrite(context, planned, end) : end;
   }`,
     replace: `return end;
   }`,
@@ -69,9 +69,9 @@ export const bulk: readonly Mutation[] = [
     id: "E7",
     file: "src/bulk/apply/apply-rows.ts",
     what: "rows go on behind a moved path of which nobody knows",
-    find: `    if (isAlone && (await lane)?.status === "unknown") break;
+    find: `    if (isAlone && (await applying)?.status === "unknown") break;
 `,
-    replace: `    if (isAlone) await lane;
+    replace: `    if (isAlone) await applying;
 `,
     tests: ["test/bulk/doubt.test.ts"],
   },

@@ -14,119 +14,112 @@ import { findEarlierWrite } from "./find-earlier-write.ts";
 
 /**
  * Applies a plan: what is about to happen is written down before a request leaves, and how it ended
- * after that. Whoever is killed on the way leaves a few rows of which nobody knows, and those are
- * read back before they are touched again.
+ * after that. A process that is killed meanwhile leaves a few rows whose end is unknown, and those
+ * are read back before they are sent again.
  */
 
-export type Running = Asking & {
+export type RunContext = Asking & {
   readonly jobs: Jobs;
-  readonly runner: string;
+  readonly run: Run;
   /** Aborted when no more rows may begin; `signal` ends those that are on the way. */
   readonly stopped: AbortSignal;
   /** Waits until the next row is due: evenly, just under the budget. */
-  readonly takeTurn: (action: PlanRow["action"]) => Promise<void>;
+  readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
 const pageRows = 200;
-/** A far deployment takes longer for a row than the next one's turn is away. */
+/** A distant deployment takes longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
-/** A row of which nobody knows may still be on its way over there. */
-const looks_ms = [2000, 10_000];
+/** A row whose end is unknown may still be on its way to the deployment. */
+const recheckWaits_ms = [2000, 10_000];
 /** Well within a lease. */
-const beat_ms = 3000;
-const patience_ms = [1000, 4000, 16_000];
+const renewEvery_ms = 3000;
+const retryWaits_ms = [1000, 4000, 16_000];
 
 /** Answers the state in which it leaves the job; what throws leaves it interrupted. */
-export async function runJob(running: Running, { id }: Job): Promise<Job["state"]> {
-  const run = { id, runner: running.runner };
-  const heart = new AbortController();
-  const beating = beat(running, run, heart.signal);
+export async function runJob(context: RunContext): Promise<Job["state"]> {
+  const ended = new AbortController();
+  const renewing = renewLease(context, ended.signal);
   try {
-    return await applyPasses(running, run);
+    return await applyPasses(context);
   } finally {
-    heart.abort();
-    await beating;
+    ended.abort();
+    await renewing;
   }
 }
 
 /** A slow row must not look like a dead process. */
-async function beat({ jobs, sleep }: Running, run: Run, ended: AbortSignal): Promise<void> {
+async function renewLease({ jobs, run, sleep }: RunContext, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
-    await sleep(beat_ms, ended).catch(() => undefined);
+    await sleep(renewEvery_ms, ended).catch(() => undefined);
     if (!ended.aborted) await jobs.renew(run).catch(() => false);
   }
 }
 
 /** Ends at once where nothing more is to begin. */
-async function pause({ sleep, stopped }: Running, milliseconds: number): Promise<void> {
+async function pause({ sleep, stopped }: RunContext, milliseconds: number): Promise<void> {
   await sleep(milliseconds, stopped).catch(() => undefined);
 }
 
-/** Once through all rows, and then again through those of which nobody knows. */
-async function applyPasses(running: Running, run: Run): Promise<Job["state"]> {
-  for (const look_ms of [...looks_ms, undefined]) {
-    const { isStopped, unknown } = await applyRows(running, run);
+/** Once through all rows, and then again through those whose end is unknown. */
+async function applyPasses(context: RunContext): Promise<Job["state"]> {
+  for (const wait_ms of [...recheckWaits_ms, undefined]) {
+    const { isStopped, unknown } = await applyRows(context);
     // Where it was cancelled, the job says so by itself.
     if (isStopped) return "interrupted";
     if (unknown === 0) return "done";
-    if (look_ms !== undefined) await pause(running, look_ms);
+    if (wait_ms !== undefined) await pause(context, wait_ms);
   }
   return "interrupted";
 }
 
 type Pass = { readonly isStopped: boolean; readonly unknown: number };
 
-async function applyRows(running: Running, run: Run): Promise<Pass> {
-  const { jobs, stopped } = running;
-  const lanes = new Set<Promise<unknown>>();
-  const mustBeAlone = startAlone();
+async function applyRows(context: RunContext): Promise<Pass> {
+  const { jobs, run, stopped } = context;
+  const inFlight = new Set<Promise<unknown>>();
+  const mustBeAlone = createAloneCheck();
   let unknown = 0;
   let isLost = false;
   let failure: { readonly error: unknown } | undefined;
 
   async function apply(receipt: Receipt): Promise<RowEnd | undefined> {
-    const end = await applyPatiently(running, run, receipt);
+    const end = await applyWithRetries(context, receipt);
     isLost ||= end === undefined;
     if (end?.status === "unknown") unknown += 1;
     if (end !== undefined) await jobs.noteEnd(run, receipt.planned.position, end);
     return end;
   }
 
-  for await (const receipt of listOpen(jobs, run)) {
+  for await (const receipt of listOpen(context)) {
     const isAlone = mustBeAlone(receipt.planned);
-    while (lanes.size >= (isAlone ? 1 : mostAtOnce)) await Promise.race(lanes);
-    await takeTurn(running, receipt.planned);
+    while (inFlight.size >= (isAlone ? 1 : mostAtOnce)) await Promise.race(inFlight);
+    await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
+      // A run that is stopped need not wait.
+      if (!stopped.aborted) throw error;
+    });
     if (failure !== undefined || isLost || stopped.aborted) break;
-    const lane = apply(receipt)
+    const applying = apply(receipt)
       .catch((error: unknown) => {
         failure ??= { error };
         return undefined;
       })
-      .finally(() => lanes.delete(lane));
-    lanes.add(lane);
-    // What comes behind may need what this one leaves, of which nobody knows now.
-    if (isAlone && (await lane)?.status === "unknown") break;
+      .finally(() => inFlight.delete(applying));
+    inFlight.add(applying);
+    // Later rows may need what this one does, and that is unknown now.
+    if (isAlone && (await applying)?.status === "unknown") break;
   }
-  await Promise.all(lanes);
+  await Promise.all(inFlight);
   if (failure !== undefined) throw failure.error;
   return { isStopped: isLost || stopped.aborted, unknown };
 }
 
-async function takeTurn(running: Running, { action }: PlanRow): Promise<void> {
-  try {
-    await running.takeTurn(action);
-  } catch (error) {
-    // Whoever is stopped need not wait.
-    if (!running.stopped.aborted) throw error;
-  }
-}
-
 /**
- * Who moves a path may need the place of a row before, or make one for a row behind; and of two who
- * bring the same new app, only one can register it.
+ * A row that moves a path may need the path of an earlier row, or free one for a later row; and of
+ * two rows that bring the same new app, only one can register it.
  */
-function startAlone(): (row: PlanRow) => boolean {
+function createAloneCheck(): (row: PlanRow) => boolean {
   const brought = new Set<string>();
   return (row) => {
     const { ios_app, android_app } = (row.fields ?? {}) as LinkFields;
@@ -137,7 +130,12 @@ function startAlone(): (row: PlanRow) => boolean {
   };
 }
 
-async function* listOpen(jobs: Jobs, run: Run): AsyncGenerator<Receipt> {
+function movesPath({ action, fields, path }: PlanRow): boolean {
+  const moved = fields?.["path"];
+  return action === "update" && moved !== undefined && moved !== path;
+}
+
+async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
   for (let from = 0; ;) {
     const receipts = await jobs.listReceipts(run, { from, limit: pageRows, only: "open" });
     yield* receipts;
@@ -147,65 +145,53 @@ async function* listOpen(jobs: Jobs, run: Run): AsyncGenerator<Receipt> {
   }
 }
 
-function movesPath({ action, fields, path }: PlanRow): boolean {
-  const moved = fields?.["path"];
-  return action === "update" && moved !== undefined && moved !== path;
-}
-
-/** What passes is waited for; what stays ends the run, and every later row stays as it is. */
-async function applyPatiently(
-  running: Running,
-  run: Run,
+/** A temporary failure is waited for; any other ends the run, and later rows stay as they are. */
+async function applyWithRetries(
+  context: RunContext,
   receipt: Receipt,
 ): Promise<RowEnd | undefined> {
-  for (const wait_ms of patience_ms) {
+  for (const wait_ms of retryWaits_ms) {
     try {
-      return await applyRow(running, run, receipt);
+      return await applyRow(context, receipt);
     } catch (error) {
-      if (!isPassing(error) || running.stopped.aborted) throw error;
-      await pause(running, Math.max(wait_ms, (error.facts.retry_after_s ?? 0) * 1000));
+      const isTemporary = error instanceof CallFailure && error.facts.retry === "later";
+      if (!isTemporary || context.stopped.aborted) throw error;
+      await pause(context, Math.max(wait_ms, (error.facts.retry_after_s ?? 0) * 1000));
     }
   }
-  return applyRow(running, run, receipt);
-}
-
-function isPassing(error: unknown): error is CallFailure {
-  return error instanceof CallFailure && error.facts.retry === "later";
+  return applyRow(context, receipt);
 }
 
 /** Answers undefined where the job is not ours to go on with any more. */
 async function applyRow(
-  running: Running,
-  run: Run,
+  context: RunContext,
   { planned, status }: Receipt,
 ): Promise<RowEnd | undefined> {
-  const { jobs } = running;
+  const { jobs, run } = context;
   const isRepeat = status !== null;
-  const drift = findDrift(planned, await readNow(running, planned));
-  if (drift !== undefined) {
-    const end: RowEnd = { status: "rejected", message: `plan_changed: ${drift}` };
-    return isRepeat ? findEarlierWork(running, planned, end) : end;
+  const change = findChange(planned, await readNow(context, planned));
+  if (change !== undefined) {
+    const end: RowEnd = { status: "rejected", message: `plan_changed: ${change}` };
+    return isRepeat ? checkEarlierWrite(context, planned, end) : end;
   }
   if (!(await jobs.noteSent(run, planned.position))) return undefined;
-  const end = await send(running, planned);
-  return isRepeat && end.status === "rejected" ? findEarlierWork(running, planned, end) : end;
+  const end = await send(context, planned);
+  return isRepeat && end.status === "rejected" ? checkEarlierWrite(context, planned, end) : end;
 }
 
 /**
- * What stands in the way of a row that was tried before may be the work of that try, and what was
- * on the way for long may have come through at any moment: looked for last, it is not missed.
+ * What now rejects a row that was sent before may be the effect of that first request, and a
+ * request that was long on its way may have arrived at any moment: checked last, it is not missed.
  */
-async function findEarlierWork(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
+async function checkEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
   try {
     const found = await findEarlierWrite(asking, planned);
     return found.isDone ? describeDone(planned, found.link) : end;
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
     // The other rows need not wait for a right that this key may never have.
-    return {
-      status: "unknown",
-      message: `It cannot be looked whether it is done: ${error.message}`,
-    };
+    const message = `It cannot be looked whether it is done: ${error.message}`;
+    return { status: "unknown", message };
   }
 }
 
@@ -215,10 +201,7 @@ function readNow(asking: Asking, { action, link_id, path }: PlanRow): Promise<Li
 }
 
 /** What changed since the plan was made, as the end of a sentence. */
-function findDrift(
-  { action, before }: Pick<PlanRow, "action" | "before">,
-  now: Link | undefined,
-): string | undefined {
+function findChange({ action, before }: PlanRow, now: Link | undefined): string | undefined {
   if (action === "create") return now === undefined ? undefined : "the path has a link by now";
   if (now === undefined) return "the link is gone";
   const edits = listEdits(before ?? {}, now);
@@ -229,24 +212,24 @@ async function send(asking: Asking, row: PlanRow): Promise<RowEnd> {
   try {
     return describeDone(row, await write(asking, row));
   } catch (error) {
-    if (error instanceof Problem && isOfRow(error)) {
+    if (error instanceof Problem && concernsRowAlone(error)) {
       return { status: "rejected", message: error.message };
     }
     if (error instanceof CallFailure && error.facts.effect === "unknown") {
       return { status: "unknown", message: error.message };
     }
-    // Neither the key nor the deployment takes what is to come: the row was not done.
+    // The key or the deployment refuses every row that is to come, and this one was not done.
     throw error;
   }
 }
 
+const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
+
 /** Whether the next row may fare better. */
-function isOfRow({ status, message }: Problem): boolean {
-  if (status !== 401) return ofRows.has(status);
+function concernsRowAlone({ status, message }: Problem): boolean {
+  if (status !== 401) return rowStatuses.has(status);
   return ["plan_required", "role_required"].includes(readCause(message));
 }
-
-const ofRows: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
 
 function describeDone({ action, link_id }: PlanRow, link: Link | null): RowEnd {
   const made = action === "create" && link !== null ? link : undefined;

@@ -17,16 +17,16 @@ export type Runner = {
   /** The job that applies the plan; where there is none, the plan must not be too old for one. */
   readonly findJobOf: (plan: Plan, owner: Owner) => Promise<Job | undefined>;
   /**
-   * Applies a plan, or goes on with it; answers its job as soon as that runs. A job that was
-   * cancelled only goes on for whoever has seen it as it is, and means that.
+   * Applies a plan, or goes on with it; answers its job as soon as that runs. A cancelled job only
+   * goes on where the caller hands in the job as it is now, and so knows that it was cancelled.
    */
   readonly apply: (plan: Plan, owner: Owner, seen?: Job) => Promise<Job>;
-  /** Resolves when the job rests, or the time is over, and tells meanwhile how far it is. */
+  /** Resolves when the job no longer runs, or the time is over; tells meanwhile how far it is. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
-  /** Learns whose jobs earlier processes have left behind. */
-  readonly recall: () => Promise<void>;
-  /** Whether jobs of the key wait for somebody to go on with them, as far as is known here. */
+  /** Reads which keys have jobs that earlier processes left unfinished. */
+  readonly loadUnfinished: () => Promise<void>;
+  /** Whether the key has jobs that could be gone on with, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   /** Begins nothing more, and gives the rows that are on the way a moment. */
   readonly close: () => Promise<void>;
@@ -44,8 +44,8 @@ export type RunnerOptions = {
   readonly report: (error: unknown) => string;
 };
 
-/** What the runs of a process have in common. */
-type Works = RunnerOptions & {
+/** What the runs of a process share. */
+type RunnerState = RunnerOptions & {
   /** Tells this process from others. */
   readonly name: string;
   readonly running: Map<string, Promise<unknown>>;
@@ -58,15 +58,15 @@ type Works = RunnerOptions & {
   unfinished: ReadonlySet<string>;
 };
 
-/** How often somebody who waits is told how far a job is. */
-const look_ms = 1000;
-/** What is on the way when a job is cancelled, and when the process has to end. */
-const settle_ms = 5000;
-const grace_ms = 500;
+/** How often a caller that waits is told how far a job is. */
+const poll_ms = 1000;
+/** For the rows that are on the way when a job is cancelled, and when the process has to end. */
+const cancelWait_ms = 5000;
+const closeWait_ms = 500;
 const nameBytes = 16;
 
 export function createRunner(options: RunnerOptions, life: AbortController): Runner {
-  const works: Works = {
+  const runner: RunnerState = {
     ...options,
     name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
     running: new Map(),
@@ -75,23 +75,23 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     life,
     unfinished: new Set(),
   };
-  const { running, starting, stopped } = works;
+  const { running, starting, stopped } = runner;
   return {
-    findJobOf: (plan, owner) => findJobOf(works, plan, owner),
+    findJobOf: (plan, owner) => findJobOf(runner, plan, owner),
     apply: (plan, owner, seen) => {
       const known = starting.get(plan.id);
       if (known !== undefined) return known;
-      const applied = apply(works, plan, owner, seen).finally(() => starting.delete(plan.id));
+      const applied = apply(runner, plan, owner, seen).finally(() => starting.delete(plan.id));
       starting.set(plan.id, applied);
       return applied;
     },
-    wait: (job, milliseconds, onProgress) => wait(works, job, milliseconds, onProgress),
-    cancel: (job) => cancel(works, job),
-    recall: () => recall(works),
-    hasUnfinished: (keyPrint) => works.unfinished.has(keyPrint),
+    wait: (job, milliseconds, onProgress) => wait(runner, job, milliseconds, onProgress),
+    cancel: (job) => cancel(runner, job),
+    loadUnfinished: () => loadUnfinished(runner),
+    hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
     close: async () => {
       stopped.abort();
-      await Promise.all([...running.keys()].map((id) => rest(works, id, grace_ms)));
+      await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, closeWait_ms)));
       life.abort();
       await Promise.all(running.values());
     },
@@ -99,7 +99,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
 }
 
 async function findJobOf(
-  { openState, clock }: Works,
+  { openState, clock }: RunnerState,
   plan: Plan,
   { origin }: Owner,
 ): Promise<Job | undefined> {
@@ -111,14 +111,12 @@ async function findJobOf(
   return job;
 }
 
-async function apply(works: Works, plan: Plan, owner: Owner, seen?: Job): Promise<Job> {
-  const { openState, running, life, name } = works;
-  if (isFaulty(plan)) {
-    throw new FaultyPlan("The plan has rows that cannot be done.");
-  }
+async function apply(runner: RunnerState, plan: Plan, owner: Owner, seen?: Job): Promise<Job> {
+  const { openState, running, life, name } = runner;
+  if (isFaulty(plan)) throw new FaultyPlan("The plan has rows that cannot be done.");
   const state = await openState();
   const { jobs } = state;
-  const job = (await findJobOf(works, plan, owner)) ?? (await jobs.open(plan));
+  const job = (await findJobOf(runner, plan, owner)) ?? (await jobs.open(plan));
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
@@ -127,100 +125,101 @@ async function apply(works: Works, plan: Plan, owner: Owner, seen?: Job): Promis
     await jobs.revive(job.id);
   }
   if (running.has(job.id)) return job;
-  // What is put back must not be done once more by whoever goes on with it.
+  // A job that is being undone must not be gone on with as well.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
   const run = { id: job.id, runner: name };
-  if (!(await takePatiently(works, jobs, run))) return (await jobs.find(job.id)) ?? job;
+  if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
   try {
     await checkProject({ call: owner.call, signal: life.signal }, state, plan, job);
   } catch (error) {
     await jobs.release(run, "interrupted");
     throw error;
   }
-  const ended = start(works, state, job, owner)
-    // Nobody waits here who could be told, and the job's lease ends by itself.
-    .catch(works.report)
+  const ended = runToEnd(runner, state, run, owner)
+    // No caller waits for this who could be told, and the job's lease ends by itself.
+    .catch(runner.report)
     .then(() => running.delete(job.id));
   running.set(job.id, ended);
   return (await jobs.find(job.id)) ?? job;
 }
 
-/** Whoever was killed with the job holds it until the lease is over; whoever lives goes on. */
-async function takePatiently(
-  { sleep, stopped }: Works,
-  { take }: Jobs,
-  run: Run,
-): Promise<boolean> {
-  for (let left_ms = lease_ms + look_ms; ; left_ms -= look_ms) {
-    if (await take(run)) return true;
+/** A process that was killed holds its job until the lease is over; one that lives keeps it. */
+async function takeLease({ sleep, stopped }: RunnerState, jobs: Jobs, run: Run): Promise<boolean> {
+  for (let left_ms = lease_ms + poll_ms; ; left_ms -= poll_ms) {
+    if (await jobs.take(run)) return true;
     if (left_ms <= 0) return false;
-    await sleep(look_ms, stopped.signal);
+    await sleep(poll_ms, stopped.signal);
   }
 }
 
-async function start(works: Works, state: State, job: Job, owner: Owner): Promise<void> {
-  const { sleep, stopped, life, name, spacing_ms } = works;
-  const { jobs, jobSpacing } = state;
-  const takeTurn = async (action: PlanAction) => {
+async function runToEnd(
+  runner: RunnerState,
+  { jobs, jobSpacing }: State,
+  run: Run,
+  { call, key_print }: Owner,
+): Promise<void> {
+  const { sleep, spacing_ms } = runner;
+  const stopped = runner.stopped.signal;
+  const waitForSpacing = async (action: PlanAction) => {
     const kind = action === "delete" ? "delete" : "write";
     const spacing = spacing_ms ?? spacings_ms[kind];
     if (spacing === 0) return;
-    const wait_ms = await jobSpacing.take(owner.key_print, kind, spacing);
-    if (wait_ms > 0) await sleep(wait_ms, stopped.signal);
+    const wait_ms = await jobSpacing.take(key_print, kind, spacing);
+    if (wait_ms > 0) await sleep(wait_ms, stopped);
   };
-  const ends = { signal: life.signal, stopped: stopped.signal };
-  const run = { id: job.id, runner: name };
+  const { signal } = runner.life;
   try {
-    const end = await runJob(
-      { call: owner.call, ...ends, jobs, runner: name, takeTurn, sleep },
-      job,
-    );
+    const end = await runJob({ call, signal, stopped, jobs, run, waitForSpacing, sleep });
     await jobs.release(run, end);
   } catch (error) {
-    await jobs.release(run, "interrupted", explain(works, error));
+    await jobs.release(run, "interrupted", explain(runner, error));
   }
-  await recall(works);
+  await loadUnfinished(runner);
 }
 
-function explain({ report }: Works, error: unknown): string {
+function explain({ report }: RunnerState, error: unknown): string {
   if (error instanceof Problem || error instanceof CallFailure) return error.message;
   return `Something went wrong inside Waypost (reference ${report(error)}).`;
 }
 
 async function wait(
-  works: Works,
+  runner: RunnerState,
   job: Job,
   milliseconds: number,
   onProgress: OnProgress = () => undefined,
 ): Promise<Job> {
-  const { openState, stopped } = works;
+  const { openState, stopped } = runner;
   if (job.state !== "running") return job;
-  for (let left_ms = milliseconds; ; left_ms -= look_ms) {
-    await rest(works, job.id, Math.min(look_ms, left_ms));
+  for (let left_ms = milliseconds; ; left_ms -= poll_ms) {
+    await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
     // Another process may have it, and ends it without telling us.
     const now = (await (await openState()).jobs.find(job.id)) ?? job;
-    if (now.state !== "running" || left_ms <= look_ms || stopped.signal.aborted) return now;
+    if (now.state !== "running" || left_ms <= poll_ms || stopped.signal.aborted) return now;
     onProgress(now);
   }
 }
 
-/** Until the job's run here is over, or the time. */
-async function rest({ sleep, running }: Works, id: string, milliseconds: number): Promise<void> {
+/** Until the job's run in this process is over, or the time. */
+async function waitForRun(
+  { sleep, running }: RunnerState,
+  id: string,
+  milliseconds: number,
+): Promise<void> {
   const late = new AbortController();
   const isOver = sleep(milliseconds, late.signal).catch(() => undefined);
   await Promise.race([running.get(id) ?? isOver, isOver]);
   late.abort();
 }
 
-async function cancel(works: Works, job: Job): Promise<Job> {
-  const { jobs } = await works.openState();
+async function cancel(runner: RunnerState, job: Job): Promise<Job> {
+  const { jobs } = await runner.openState();
   await jobs.cancel(job.id);
-  // The rows on the way are not called back, and their ends should be told.
-  if (works.running.has(job.id)) await rest(works, job.id, settle_ms);
-  await recall(works);
+  // The rows on the way cannot be stopped, and the answer should tell how they ended.
+  if (runner.running.has(job.id)) await waitForRun(runner, job.id, cancelWait_ms);
+  await loadUnfinished(runner);
   return (await jobs.find(job.id)) ?? job;
 }
 
-async function recall(works: Works): Promise<void> {
-  works.unfinished = new Set(await (await works.openState()).jobs.listUnfinished());
+async function loadUnfinished(runner: RunnerState): Promise<void> {
+  runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
 }

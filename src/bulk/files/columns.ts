@@ -12,7 +12,7 @@ import { quote } from "../../text/show-hidden.ts";
  * name, what is inside another by both (`ios_app.bundle_id`), and what only an answer has.
  */
 
-/** What somebody brought for one link, before any rule was applied to it. */
+/** What a row says of one link, before any rule was applied to it. */
 export type GivenRow = {
   readonly id?: string;
   readonly fields: LinkFields;
@@ -21,7 +21,7 @@ export type GivenRow = {
 };
 
 export type Header = {
-  /** One for each cell of a record; undefined for a column that nobody knows. */
+  /** One for each cell of a record; undefined for an unknown column. */
   readonly columns: readonly (Column | undefined)[];
   /** Whether any cell is the name of a column, or near to one. */
   readonly isHeader: boolean;
@@ -30,7 +30,7 @@ export type Header = {
 
 export type Column = {
   readonly name: string;
-  /** Where the cell goes: `known` is read over, because nobody can write it. */
+  /** Where the cell goes: `known` is passed over, because it cannot be written. */
   readonly role: "id" | "field" | "known";
   readonly kind: Kind;
   /** `["url"]`, or `["ios_app", "bundle_id"]`. */
@@ -43,22 +43,22 @@ type Kind = "text" | "flag" | "list";
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
 /** What an export has beside the fields that can be written. */
 export const readOnly = ["shortened_path", "clicks"] as const;
-/** What the tools tell of a link beside what it has. */
-const told = ["address", "short_address"] as const;
+/** What the tools add to a link. */
+const added = ["address", "short_address"] as const;
 
 const columns: ReadonlyMap<string, Column> = new Map(
   listColumns().map((column) => [column.name, column]),
 );
 
-/** What an export writes, in this order. */
-const exported = [
+/** What an export writes, in this order: `writeLink` fills these columns. */
+export const exportColumns: readonly string[] = [
   "id",
   ...[...columns.values()].flatMap(({ name, role, place }) =>
     role === "field" && place.length === 1 ? [name] : [],
   ),
   ...Object.keys(appIds),
   ...readOnly,
-] as const;
+];
 
 export function readHeader(cells: readonly string[]): Header {
   const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
@@ -94,7 +94,7 @@ export function readCells(
   const problems: FieldProblem[] = [];
   let id = "";
   for (const [index, column] of columns.entries()) {
-    const cell = readDefused(cells[index] ?? "");
+    const cell = unescapeFormula(cells[index] ?? "");
     if (column === undefined || column.role === "known") continue;
     if (column.role === "id") {
       id = cell.trim();
@@ -104,25 +104,20 @@ export function readCells(
     if (value === undefined) problems.push(explainFlag(column.name, cell));
     else place(fields, column, value);
   }
-  for (const app of Object.values(appIds)) settleApp(fields, app);
+  for (const app of Object.values(appIds)) completeApp(fields, app);
   return { ...(id !== "" && { id }), fields, problems };
-}
-
-/** The names of the columns that `writeLink` fills. */
-export function listExportColumns(): readonly string[] {
-  return exported;
 }
 
 /** What an export has of a link; what a deployment adds of its own would not be read again. */
 export function pickExported(link: Link): JsonObject {
-  return Object.fromEntries(exported.map((name) => [name, link[name] ?? null]));
+  return Object.fromEntries(exportColumns.map((name) => [name, link[name] ?? null]));
 }
 
 /** The cells of a link for an export; read again, they are the fields that it has. */
 export function writeLink(link: Link): readonly string[] {
   return Object.values(pickExported(link)).map((value) => {
     if (value === null) return "";
-    return defuse(typeof value === "string" ? value : JSON.stringify(value));
+    return escapeFormula(typeof value === "string" ? value : JSON.stringify(value));
   });
 }
 
@@ -147,12 +142,9 @@ function listColumns(): readonly Column[] {
     { name: "id", role: "id", kind: "text", place: ["id"] },
     ...Object.entries<z.core.$ZodType>(links.create.body.shape).flatMap(listFieldColumns),
     ...Object.entries(appIds).map(([name, app]) => describeField(name, "text", [app, "id"])),
-    ...[...readOnly, ...told].map((name): Column => ({
-      name,
-      role: "known",
-      kind: "text",
-      place: [name],
-    })),
+    ...[...readOnly, ...added].map((name): Column => {
+      return { name, role: "known", kind: "text", place: [name] };
+    }),
   ];
 }
 
@@ -173,18 +165,14 @@ function kindOf(schema: z.core.$ZodType): Kind {
   return schema instanceof z.ZodArray ? "list" : "text";
 }
 
-const flags: ReadonlyMap<string, boolean | null> = new Map([
-  ["", null],
-  ["true", true],
-  ["1", true],
-  ["yes", true],
-  ["false", false],
-  ["0", false],
-  ["no", false],
-]);
+/** Undefined for what is no flag. */
+export function readFlag(text: string): boolean | undefined {
+  if (/^(true|1|yes)$/i.test(text)) return true;
+  return /^(false|0|no)$/i.test(text) ? false : undefined;
+}
 
 function readValue(kind: Kind, cell: string): unknown {
-  if (kind === "flag") return flags.get(cell.trim().toLowerCase());
+  if (kind === "flag") return cell.trim() === "" ? null : readFlag(cell.trim());
   return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
 
@@ -195,20 +183,16 @@ function explainFlag(name: string, cell: string): FieldProblem {
 
 function place(fields: Record<string, unknown>, { place }: Column, value: unknown): void {
   const [field, member] = place;
-  if (member === undefined) {
-    fields[field] = value;
-    return;
-  }
   // Only this function puts something there.
-  const inside = (fields[field] ??= {}) as Record<string, unknown>;
-  inside[member] = value;
+  if (member === undefined) fields[field] = value;
+  else ((fields[field] ??= {}) as Record<string, unknown>)[member] = value;
 }
 
 /**
  * Of an app, empty cells say nothing beside one that is filled; where all are empty and one of
  * them could have named an app, the link is to have none.
  */
-function settleApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
+function completeApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
   const given = fields[app];
   if (typeof given !== "object" || given === null) return;
   const filled = Object.entries(given).filter(
@@ -230,10 +214,10 @@ const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
 const runs = new RegExp(`^'*${beginning}`);
 const defused = new RegExp(`^'+${beginning}`);
 
-export function defuse(text: string): string {
+export function escapeFormula(text: string): string {
   return runs.test(text) ? `'${text}` : text;
 }
 
-export function readDefused(cell: string): string {
+export function unescapeFormula(cell: string): string {
   return defused.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,5 +1,5 @@
 import type { Link } from "../../contract/links.ts";
-import { listExportColumns, pickExported, writeLink } from "./columns.ts";
+import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
 /** Links as a file, whole or page by page: what it says is read back as exactly the same. */
@@ -15,7 +15,7 @@ export async function* writePages(
 ): AsyncGenerator<string> {
   const isCsv = format === "csv";
   const close = (items: readonly string[]) => (isCsv ? items.join("") : `[${items.join(",\n")}]\n`);
-  let items: string[] = isCsv ? [writeRecord([...listExportColumns()])] : [];
+  let items: string[] = isCsv ? [writeRecord(exportColumns)] : [];
   let bytes = Buffer.byteLength(items.join(""));
   let isFirst = true;
   for await (const links of parts) {
@@ -41,7 +41,7 @@ export async function* writeWhole(
   format: ExportFormat,
 ): AsyncGenerator<string> {
   const between = format === "csv" ? "" : ",\n";
-  yield format === "csv" ? writeRecord([...listExportColumns()]) : "[";
+  yield format === "csv" ? writeRecord(exportColumns) : "[";
   let before = "";
   for await (const links of parts) {
     if (links.length === 0) continue;
@@ -51,7 +51,7 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
-/** The same parts, while somebody counts the links in them. */
+/** The same parts, while the links in them are counted. */
 export async function* countEach(
   parts: AsyncIterable<readonly Link[]>,
   add: (more: number) => unknown,

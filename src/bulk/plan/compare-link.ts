@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import type { LinkValues } from "../../contract/rules/link-rules.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { KnownApps } from "./known-apps.ts";
+import { listAppChoices, type AppChoice, type KnownApps } from "./known-apps.ts";
 
 /** What a row would change of a link, field by field. */
 
@@ -15,12 +15,7 @@ export type Wanted = {
 export type Changes = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
 export function compareLink(link: Link, { fields, values }: Wanted, apps: KnownApps): Changes {
-  const { ios_app, android_app } = fields;
-  const wanted = [
-    ...Object.entries(values),
-    ...chooseApp("ios_app_id", ios_app, ios_app?.bundle_id, apps.ios),
-    ...chooseApp("android_app_id", android_app, android_app?.package_name, apps.android),
-  ];
+  const wanted = [...Object.entries(values), ...listAppChoices(fields, apps).flatMap(chooseApp)];
   const changed = wanted.flatMap(([field, to]) => {
     const from = link[field] ?? null;
     const isSame = from === to || (isUnset(from) && isUnset(to));
@@ -53,15 +48,9 @@ export function listEdits(before: JsonObject, now: Link): readonly string[] {
 
 const compared = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
 
-type Choice = { readonly id?: string | null | undefined } | null | undefined;
-
-/** An app that nobody has registered is made with the link, and has no id yet. */
-function chooseApp(
-  field: string,
-  choice: Choice,
-  name: string | null | undefined,
-  known: KnownApps["ios"],
-): readonly (readonly [string, unknown])[] {
+/** An app that is not registered yet is made with the link, and has no id until then. */
+function chooseApp(app: AppChoice): readonly (readonly [string, unknown])[] {
+  const { field, choice, name, known } = app;
   if (choice === undefined) return [];
   if (choice === null) return [[field, null]];
   const id = isBlank(choice.id) ? known?.idsByName.get(name ?? "") : choice.id?.toLowerCase();

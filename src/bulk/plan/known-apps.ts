@@ -1,6 +1,6 @@
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { Problem, toSentence } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Asking } from "../owner.ts";
@@ -10,57 +10,60 @@ import { readWholeList } from "../select/read-whole-list.ts";
 
 export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind };
 
-/** Undefined where nobody asked yet, and where the key may not read them. */
+/** Undefined where no row has named one yet, and where the key may not read them. */
 type KnownKind = { readonly idsByName: ReadonlyMap<string, string> } | undefined;
 
 export const noApps: KnownApps = { ios: undefined, android: undefined };
 
 /** Asks for each kind of app once, as soon as a row names one. */
-export function startApps(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
+export function createAppReader(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
   let ios: Promise<KnownKind> | undefined;
   let android: Promise<KnownKind> | undefined;
   return async ({ ios_app, android_app }) => {
     if (ios_app) ios ??= readIosApps(asking);
     if (android_app) android ??= readAndroidApps(asking);
-    // Together: of one that fails while the other is waited for, nobody else would take notice.
+    // Together: a failure of one while the other is waited for would go unhandled.
     const [knownIos, knownAndroid] = await Promise.all([ios, android]);
     return { ios: knownIos, android: knownAndroid };
   };
 }
 
-/** What the API would have against the apps of a row, as one sentence. */
-export function findAppFault(
-  { ios_app, android_app }: LinkFields,
-  { ios, android }: KnownApps,
-): string | undefined {
-  return (
-    explainChoice("iOS app", ios_app, ios_app?.bundle_id, ios, () => checkIosApp(ios_app ?? {})) ??
-    explainChoice("Android app", android_app, android_app?.package_name, android, () =>
-      checkAndroidApp(android_app ?? {}),
-    )
-  );
+export type AppChoice = ReturnType<typeof listAppChoices>[number];
+
+/** How a row chooses an app of each kind: by its id, or by the name that it has in its store. */
+export function listAppChoices(fields: LinkFields, known: KnownApps) {
+  const { ios_app: ios, android_app: android } = fields;
+  const iosApp = { kind: "iOS app", field: "ios_app_id", choice: ios, name: ios?.bundle_id };
+  const androidApp = { kind: "Android app", field: "android_app_id", choice: android };
+  return [
+    { ...iosApp, known: known.ios, check: () => checkIosApp(ios ?? {}) },
+    {
+      ...androidApp,
+      name: android?.package_name,
+      known: known.android,
+      check: () => checkAndroidApp(android ?? {}),
+    },
+  ];
 }
 
-type Choice = { readonly id?: string | null | undefined } | null | undefined;
+/** What the API would have against the apps of a row, as one sentence. */
+export function findAppFault(fields: LinkFields, known: KnownApps): string | undefined {
+  const faults = listAppChoices(fields, known).map(explainChoice);
+  return faults.find((fault) => fault !== undefined);
+}
 
-function explainChoice(
-  label: string,
-  choice: Choice,
-  name: string | null | undefined,
-  known: KnownKind,
-  check: () => { readonly problems: readonly FieldProblem[] },
-): string | undefined {
+function explainChoice({ kind, choice, name, known, check }: AppChoice): string | undefined {
   if (!choice || known === undefined) return undefined;
   if (!isBlank(choice.id)) {
     const isThere = [...known.idsByName.values()].includes(choice.id?.toLowerCase() ?? "");
-    return isThere ? undefined : `There is no ${label} with the id ${choice.id}`;
+    return isThere ? undefined : `There is no ${kind} with the id ${choice.id}`;
   }
   if (known.idsByName.has(name ?? "")) return undefined;
   const { problems } = check();
   if (problems.length === 0) return undefined;
   const faults = toSentence(problems.map(({ message }) => message));
   const advice = "register it first, or let the row say the rest";
-  return `The ${label} ${name} is not registered; ${advice}: ${faults}`;
+  return `The ${kind} ${name} is not registered; ${advice}: ${faults}`;
 }
 
 function readIosApps({ call, signal }: Asking): Promise<KnownKind> {

@@ -5,12 +5,15 @@ import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
-import { findLinks, gatherRows, type Known } from "../select/find-links.ts";
+import { findLinks, batchRows, type Known } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
-import { findAppFault, noApps, startApps, type KnownApps } from "./known-apps.ts";
+import { findAppFault, noApps, createAppReader, type KnownApps } from "./known-apps.ts";
 
-/** What a bulk act would do, row by row: everything is read, and nothing is written. */
+/** What many rows or filters would do, row by row: everything is read, and nothing is written. */
+
+/** Of a plan; the plan numbers it. */
+export type UnnumberedRow = Omit<PlanRow, "position">;
 
 export type Planning = Asking & {
   readonly operation: PlanOperation;
@@ -21,14 +24,13 @@ export type Planning = Asking & {
 export async function* planRows(
   planning: Planning,
   rows: AsyncIterable<CheckedRow>,
-): AsyncGenerator<PlanRow> {
-  const number = startNumbers();
-  const readApps = planning.operation === "delete" ? () => noApps : startApps(planning);
-  const met: Met = { rowsById: new Map(), left: new Set() };
-  for await (const batch of gatherRows(rows)) {
+): AsyncGenerator<UnnumberedRow> {
+  const readApps = planning.operation === "delete" ? () => noApps : createAppReader(planning);
+  const earlier: Earlier = { rowsById: new Map(), left: new Set() };
+  for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const row of batch) {
-      yield number(planRow(planning, row, { known, apps: await readApps(row.fields), met }));
+      yield planRow(planning, row, { known, apps: await readApps(row.fields), earlier });
     }
   }
 }
@@ -37,23 +39,22 @@ export async function* planFilters(
   planning: Planning,
   filters: readonly FilterInput[],
   changes: LinkFields,
-): AsyncGenerator<PlanRow> {
-  const number = startNumbers();
+): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
   const problems = isDeletion ? [] : checkChanges(changes);
   if (problems.length > 0) throw refuseChanges(problems);
-  const apps = isDeletion ? noApps : await startApps(planning)(changes);
+  const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
   const fault = findAppFault(changes, apps);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
   const wanted = { fields: changes, values: checkLink(changes, "update").values };
   for await (const links of selectParts(planning, filters)) {
     for (const link of links) {
-      yield number(isDeletion ? drop(null, link) : change(null, link, wanted, apps));
+      yield isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps);
     }
   }
 }
 
-/** Nobody is asked about them, and so their fields need not be read out of a sentence. */
+/** With each problem's place, so that it need not be read out of the sentence. */
 function refuseChanges(problems: readonly FieldProblem[]): Problem {
   const message = toSentence(problems.map((problem) => problem.message));
   const placed = problems.map(({ field, ...rest }) => {
@@ -62,63 +63,54 @@ function refuseChanges(problems: readonly FieldProblem[]): Problem {
   return new Problem(422, message, { problems: placed });
 }
 
-type Drafted = Omit<PlanRow, "position">;
-
-function startNumbers(): (row: Drafted) => PlanRow {
-  let position = 0;
-  return (row) => {
-    const numbered = { position, ...row };
-    position += 1;
-    return numbered;
-  };
-}
-
-/** What the rows before did. */
-type Met = {
+/** What earlier rows of the same plan do. */
+type Earlier = {
   readonly rowsById: Map<string, number>;
   /** Paths that their links have moved away from. */
   readonly left: Set<string>;
 };
 
-type Surroundings = { readonly known: Known; readonly apps: KnownApps; readonly met: Met };
+type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
 
-function planRow(planning: Planning, row: CheckedRow, around: Surroundings): Drafted {
+function planRow(planning: Planning, row: CheckedRow, context: Context): UnnumberedRow {
   if (row.problems.length > 0) {
     const message = row.problems.map((problem) => problem.message).join("; ");
-    return refuse("invalid", row, message);
+    return planRefusal("invalid", row, message);
   }
-  if (planning.operation === "upsert") return planUpsert(planning, row, around);
-  const link = findMeant(row, around.known);
-  if (link === undefined) return refuse("conflict", row, "There is no such link");
-  const first = around.met.rowsById.get(link.id);
+  if (planning.operation === "upsert") return planUpsert(planning, row, context);
+  const link = findMeant(row, context.known);
+  if (link === undefined) return planRefusal("conflict", row, "There is no such link");
+  const first = context.earlier.rowsById.get(link.id);
   if (first !== undefined) {
     const message = `It is about the same link as number ${first}; keep one of them`;
-    return refuse("invalid", row, message);
+    return planRefusal("invalid", row, message);
   }
-  around.met.rowsById.set(link.id, row.row);
-  if (planning.operation === "update") return planUpdate(row, link, around);
+  context.earlier.rowsById.set(link.id, row.row);
+  if (planning.operation === "update") return planUpdate(row, link, context);
   const isElsewhere = row.path !== undefined && link.path !== row.path;
   const message = "The link with this id has another path now";
-  return isElsewhere ? refuse("conflict", row, message) : drop(row.row, link);
+  return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
 }
 
 function planUpsert(
   { createPath }: Planning,
   row: CheckedRow,
-  { known, apps }: Surroundings,
-): Drafted {
+  { known, apps }: Context,
+): UnnumberedRow {
   const { id, path = createPath(), fields } = row;
   const named = known.byId.get(id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
   if (id !== undefined && link?.id !== id) {
-    return refuse("conflict", row, row.path === undefined ? pathless : mismatch);
+    return planRefusal("conflict", row, row.path === undefined ? pathless : mismatch);
   }
   if (known.byShort.has(path)) {
-    return refuse("conflict", row, "The path is another link's shortened path");
+    return planRefusal("conflict", row, "The path is another link's shortened path");
   }
   const fault = findAppFault(fields, apps);
-  if (fault !== undefined) return refuse("conflict", row, fault);
-  return link === undefined ? create(row.row, path, fields) : change(row.row, link, row, apps);
+  if (fault !== undefined) return planRefusal("conflict", row, fault);
+  return link === undefined
+    ? planCreation(row.row, path, fields)
+    : planChange(row.row, link, row, apps);
 }
 
 const pathless = "An upsert goes by path, and this row has none; the operation update goes by id";
@@ -126,19 +118,19 @@ const mismatch =
   "No link has both this id and this path; to rename the link, use the operation update; " +
   "to write by the path alone, take the id away";
 
-function planUpdate(row: CheckedRow, link: Link, { known, apps, met }: Surroundings): Drafted {
+function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Context): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
-    const isLinks = known.byPath.has(path) && !met.left.has(path);
+    const isLinks = known.byPath.has(path) && !earlier.left.has(path);
     if (isLinks || known.byShort.has(path)) {
-      return refuse("conflict", row, "The path that it would move to is taken");
+      return planRefusal("conflict", row, "The path that it would move to is taken");
     }
   }
   const fault = findAppFault(row.fields, apps);
-  if (fault !== undefined) return refuse("conflict", row, fault);
-  if (isMoved) met.left.add(link.path ?? "");
-  return change(row.row, link, row, apps);
+  if (fault !== undefined) return planRefusal("conflict", row, fault);
+  if (isMoved) earlier.left.add(link.path ?? "");
+  return planChange(row.row, link, row, apps);
 }
 
 /** The id says which, where there is one; the path beside it may be where the link is to go. */
@@ -147,12 +139,25 @@ function findMeant({ id, path, fields }: CheckedRow, known: Known): Link | undef
   return id === undefined || atPath?.id === id ? atPath : known.byId.get(id);
 }
 
-function create(row: number | null, path: string, fields: LinkFields): Drafted {
+function planCreation(row: number | null, path: string, fields: LinkFields): UnnumberedRow {
   const sent = { ...fields, path };
-  return { row, action: "create", link_id: null, path, fields: sent, before: null, message: null };
+  return {
+    row,
+    action: "create",
+    link_id: null,
+    path,
+    fields: sent,
+    before: null,
+    message: null,
+  };
 }
 
-function change(row: number | null, link: Link, wanted: Wanted, apps: KnownApps): Drafted {
+function planChange(
+  row: number | null,
+  link: Link,
+  wanted: Wanted,
+  apps: KnownApps,
+): UnnumberedRow {
   const fields = pickChanged(wanted.fields, compareLink(link, wanted, apps));
   const isSame = Object.keys(fields).length === 0;
   return {
@@ -167,16 +172,16 @@ function change(row: number | null, link: Link, wanted: Wanted, apps: KnownApps)
   };
 }
 
-function drop(row: number | null, link: Link): Drafted {
+function planDeletion(row: number | null, link: Link): UnnumberedRow {
   const { id: link_id, path } = link;
   return { row, action: "delete", link_id, path, fields: null, before: link, message: null };
 }
 
-function refuse(
+function planRefusal(
   action: PlanAction & ("invalid" | "conflict"),
   { row, id, path }: CheckedRow,
   message: string,
-): Drafted {
+): UnnumberedRow {
   const link_id = id ?? null;
   return { row, action, link_id, path: path ?? null, fields: null, before: null, message };
 }

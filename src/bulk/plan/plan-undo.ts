@@ -4,11 +4,11 @@ import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-journal.ts";
-import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { findAtPath, findById } from "../select/find-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
-import { startApps, type KnownApps } from "./known-apps.ts";
+import { createAppReader, type KnownApps } from "./known-apps.ts";
+import type { UnnumberedRow } from "./plan-rows.ts";
 
 /** The plan that puts back what a job replaced, as far as that can be. */
 
@@ -23,30 +23,26 @@ const plainFields = Object.keys(links.update.body.shape).filter(
 );
 
 /** The last row first: a path that was moved twice is free again in that order alone. */
-export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlanRow> {
-  const readApps = startApps(undoing);
-  /** What the rows behind have done to these is put back before. */
-  const passed = new Set<string>();
-  let position = 0;
+export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<UnnumberedRow> {
+  const readApps = createAppReader(undoing);
+  /** Links of later rows, which are put back before this one. */
+  const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await undoing.jobs.listReceipts(job, { before, limit: mostAtOnce });
-    for (const { link_id } of page) passed.add(link_id ?? "");
+    for (const { link_id } of page) later.add(link_id ?? "");
     const rows = await Promise.all(
       page
         .filter(({ status }) => status === "done" || isDoubtful(status))
         .map(async (receipt) => {
           const apps = await readApps(receipt.planned.fields ?? {});
-          return undoRow(undoing, receipt, { apps, passed });
+          return undoRow(undoing, receipt, { apps, later });
         }),
     );
-    for (const row of rows) {
-      yield { position, ...row };
-      position += 1;
-    }
+    yield* rows;
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.planned.position;
-    // A service in this process answers at once, and others want to be heard as well.
+    // A service in this process answers at once, and other work needs a turn as well.
     await nextTurn();
   }
 }
@@ -55,22 +51,20 @@ function isDoubtful(status: Receipt["status"]): boolean {
   return status === "sent" || status === "unknown";
 }
 
-type Drafted = Omit<PlanRow, "position">;
+type Context = { readonly apps: KnownApps; readonly later: ReadonlySet<string> };
 
-type Around = { readonly apps: KnownApps; readonly passed: ReadonlySet<string> };
-
-async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promise<Drafted> {
+async function undoRow(asking: Asking, receipt: Receipt, context: Context): Promise<UnnumberedRow> {
   const { planned, link_id, status } = receipt;
   const { row, action, path } = planned;
   const now = link_id === null ? undefined : await findById(asking, link_id);
   const base = { row, link_id, path, before: now ?? null, fields: null, message: null };
-  const refuse = (message: string): Drafted => ({ ...base, action: "conflict", message });
+  const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
   if (isDoubtful(status)) {
     return refuse("It is not known whether this was done; go on with the job to find out");
   }
-  if (action === "delete") return undoDeletion(asking, receipt, { ...around, now });
+  if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
   if (now === undefined) return refuse("The link is gone");
-  const edits = listLaterEdits(now, receipt, around.apps);
+  const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
   if (action === "create") return { ...base, action: "delete" };
   const fields = restore(planned.before ?? {}, Object.keys(planned.fields ?? {}));
@@ -80,8 +74,8 @@ async function undoRow(asking: Asking, receipt: Receipt, around: Around): Promis
 async function undoDeletion(
   asking: Asking,
   { planned, link_id }: Receipt,
-  { now, passed }: Around & { readonly now: Link | undefined },
-): Promise<Drafted> {
+  { now, later }: Context & { readonly now: Link | undefined },
+): Promise<UnnumberedRow> {
   const { row, path } = planned;
   const before = planned.before ?? {};
   const base = { row, link_id, path, before: null, fields: null };
@@ -89,7 +83,7 @@ async function undoDeletion(
     return { ...base, before: now, action: "conflict", message: "The link is there after all" };
   }
   const other = path === null ? undefined : await findAtPath(asking, path);
-  if (other !== undefined && !passed.has(other.id)) {
+  if (other !== undefined && !later.has(other.id)) {
     return { ...base, action: "conflict", message: "Its path is another link's by now" };
   }
   const isShortened = typeof before["shortened_path"] === "string";
@@ -99,7 +93,7 @@ async function undoDeletion(
   return { ...base, link_id: null, action: "create", fields: restore(before), message };
 }
 
-/** What somebody has edited after the job: nobody's later work is undone. */
+/** Fields that were edited after the job: an edit by hand is never undone. */
 function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly string[] {
   const { planned, made } = receipt;
   // What a new link was not given, the service may have filled in.

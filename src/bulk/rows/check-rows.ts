@@ -75,7 +75,7 @@ export function checkRow(
     row,
     ...(id !== "" && { id }),
     ...(values.path !== undefined && !isMove && { path: values.path }),
-    ...takeWritten(operation, isMove, given.fields, values),
+    ...pickWritten(operation, isMove, given.fields, values),
     problems: problems.map(({ field, message }) => ({
       row,
       ...(field && { field }),
@@ -104,7 +104,7 @@ function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   return [{ field: "options.shorten", message }];
 }
 
-function takeWritten(
+function pickWritten(
   operation: PlanOperation,
   isMove: boolean,
   fields: LinkFields,
@@ -138,7 +138,7 @@ function checkKeys(
   ];
 }
 
-/** The API would make a link of it, at an address that nobody meant. */
+/** The API would make a link of it, at an address that was not meant. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
   if (!/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path ?? "")) return [];
   const message = "Path is a whole address; give only what follows the host, such as spring";
@@ -166,7 +166,7 @@ function findDuplicates(
   { unit, ids, paths }: Seen,
 ): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const meet = (seen: Map<string, number>, field: string, key: string) => {
+  const noteKey = (seen: Map<string, number>, field: string, key: string) => {
     const first = seen.get(key);
     if (first === undefined) {
       seen.set(copyText(key), row);
@@ -175,8 +175,8 @@ function findDuplicates(
     const both = `${unit} ${first} and ${unit} ${row}`;
     problems.push({ field, message: `The same ${field} is on ${both}; keep one of them` });
   };
-  if (id !== "") meet(ids, "id", id);
-  if (path !== undefined) meet(paths, "path", path);
+  if (id !== "") noteKey(ids, "id", id);
+  if (path !== undefined) noteKey(paths, "path", path);
   return problems;
 }
 

@@ -23,7 +23,7 @@ const nameBytes = 32;
 /** An id is asked for by a call of its own; so many are under way at once. */
 const mostAtOnce = 8;
 
-export async function* gatherRows(
+export async function* batchRows(
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<readonly CheckedRow[]> {
   let batch: CheckedRow[] = [];
@@ -83,7 +83,7 @@ async function findEach(
     const some = ids.slice(start, start + mostAtOnce);
     const found = await Promise.all(some.map((id) => findById(asking, id)));
     for (const link of found) if (link !== undefined) byId.set(link.id, link);
-    // A service in this process answers at once, and others want to be heard as well.
+    // A service in this process answers at once, and other work needs a turn as well.
     await nextTurn();
   }
   return byId;

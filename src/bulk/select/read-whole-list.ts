@@ -4,17 +4,13 @@ import { paging } from "../../contract/policy.ts";
 
 /** A whole list, read page by page while others may write. */
 
-export type PageAsked = {
-  readonly page: number;
-  readonly limit: number;
-  readonly sort: Sort;
-};
+export type PageAsked = { readonly page: number; readonly limit: number; readonly sort: Sort };
 
 type PageRead<Row> = { readonly rows: readonly Row[]; readonly meta: Meta };
 
 type Read<Row> = (asked: PageAsked) => Promise<PageRead<Row>>;
 
-/** What was read would not hold still. */
+/** The list changed each time while it was read. */
 export class ListChanging extends Error {
   override readonly name = "ListChanging";
 }

@@ -51,14 +51,14 @@ function readPart(
   const read = async (asked: PageAsked) => {
     const { links: rows, meta } = await call(links.index, { ...asked, filters }, signal);
     await checkFilters(rows, filters);
-    // A service in this process answers at once, and others want to be heard as well.
+    // A service in this process answers at once, and other work needs a turn as well.
     await nextTurn();
     return { rows, meta };
   };
   return readWholeList(read, "path", most);
 }
 
-/** Where links are looked for that were made at any time; older and younger ones are not lost. */
+/** The first bounds of a search; links outside them stay in the outermost parts. */
 const anyTime = { from: Date.UTC(2010, 0), to: Date.UTC(2040, 0) } as const;
 
 /**
@@ -89,7 +89,7 @@ function isBound({ field, condition }: FilterInput, wanted: string): boolean {
   return field === "created_at" && condition === wanted;
 }
 
-/** The API heeds one filter of a field and condition alone, so the wider one makes way. */
+/** The API takes one filter of each field and condition, so this one replaces a wider one. */
 function bound(filters: Filters, condition: "gteq" | "lt", time: number): Filters {
   const others = filters.filter((filter) => !isBound(filter, condition));
   return [...others, { field: "created_at", condition, value: new Date(time).toISOString() }];

@@ -4,7 +4,7 @@ import { links, type Link } from "../../contract/links.ts";
 import type { Asking } from "../owner.ts";
 import { createMatcher } from "./match-filter.ts";
 
-/** A deployment answers a filter that it does not know with everything: nobody's word is taken. */
+/** A deployment answers a filter that it does not know with everything, so answers are checked. */
 
 /** Throws where links came that the filters do not name. */
 export type FilterCheck = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;
@@ -14,16 +14,16 @@ export function createFilterCheck(asking: Asking): FilterCheck {
   return async (rows, filters) => {
     for (const filter of filters) {
       const name = `${filter.field} ${filter.condition}`;
-      const verdicts = new Set(rows.map(createMatcher(linkFilters, filter)));
-      if (verdicts.has(false)) throw refuse(name);
-      if (!verdicts.has(undefined) || known.has(name)) continue;
-      if (!(await isKnown(asking, filter))) throw refuse(name);
+      const matches = new Set(rows.map(createMatcher(linkFilters, filter)));
+      if (matches.has(false)) throw refuseFilter(name);
+      if (!matches.has(undefined) || known.has(name)) continue;
+      if (!(await isKnown(asking, filter))) throw refuseFilter(name);
       known.add(name);
     }
   };
 }
 
-function refuse(name: string): CallFailure {
+function refuseFilter(name: string): CallFailure {
   const answer = `The deployment answered links that the filter ${name} does not name`;
   const message = `${answer}; it may not know that filter.`;
   return new CallFailure("bad_response", message, { effect: "none", retry: "never" });

@@ -1,14 +1,15 @@
 import type { Readable } from "node:stream";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import { findCountToType, presentPlan } from "../../bulk/present.ts";
+import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { UsageFault } from "../../config.ts";
-import { presentPlan, previewPlan } from "../../mcp/tools/bulk/show-job.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { askToGoOn } from "../terminal/ask-to-go-on.ts";
 import { openScreen, print, printJson, say } from "../terminal/output.ts";
-import { describeDuration, describePlan, type Unit } from "./describe-plan.ts";
+import { describeDuration, describePlan } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
 import { reportJob } from "./report-job.ts";
-import { Interrupted, type BulkSession } from "./with-bulk.ts";
+import { Interrupted, type BulkSession } from "./bulk-session.ts";
 
 /** From a plan to its receipt: shown, confirmed at the prompt, applied. */
 
@@ -17,7 +18,7 @@ export type Confirming = {
   readonly isJson: boolean;
   /** Whether the person has said yes beforehand. */
   readonly isSure: boolean;
-  /** Where a person types; undefined where nobody can be asked. */
+  /** Where a person types; undefined where no person can be asked. */
   readonly input: Readable | undefined;
 };
 
@@ -65,7 +66,7 @@ async function confirm(
     const advice = "--yes answers beforehand; nothing was changed";
     throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
   }
-  const { count } = await previewPlan(plan, session.bulk);
+  const count = findCountToType(plan, countPlannedWrites(plan.counts));
   const { signal } = session;
   const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
   if (signal.aborted) throw new Interrupted("stopped before anything was changed");

@@ -1,16 +1,14 @@
 import { estimateSeconds } from "../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import { listChanges } from "../../bulk/present.ts";
+import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { isBlank } from "../../contract/text.ts";
-import { listChanges } from "../../mcp/tools/bulk/show-job.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.ts";
 import { quote, showHidden } from "../../text/show-hidden.ts";
 import { describeSeconds } from "../terminal/describe-time.ts";
 
 /** A plan as a person reads it before they say yes. */
-
-/** What its rows are counted in. */
-export type Unit = "line" | "row";
 
 const samplesEach = 3;
 const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
@@ -56,7 +54,7 @@ function describeRest({ counts, problems }: Plan): readonly string[] {
   return more > 0 ? [`and faults in ${more} more rows`] : [];
 }
 
-/** On one line, whatever somebody's text has in it. */
+/** On one line, whatever a text from outside has in it. */
 function describeProblem({ row, field, message }: PlanProblem, unit: Unit): string {
   const place = [
     ...(row === undefined ? [] : [`${unit} ${row}`]),

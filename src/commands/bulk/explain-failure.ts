@@ -15,16 +15,14 @@ export function explainFailure(error: unknown): string | undefined {
 
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
-  if (error instanceof Problem) return isRefused(error) ? otherKey : "waypost doctor looks for why";
+  if (error instanceof Problem) {
+    return [401, 403].includes(error.status) ? otherKey : "waypost doctor looks for why";
+  }
   if (error instanceof OtherProject) return "set the key that the job was begun with";
   if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
   return error instanceof ListChanging
     ? "try again when nobody else adds or deletes links"
     : undefined;
-}
-
-function isRefused({ status }: Problem): boolean {
-  return status === 401 || status === 403;
 }
 
 const otherKey = "set another key (WAYPOST_API_KEY); waypost tools shows what this one may do";

@@ -1,25 +1,25 @@
 import { clock } from "../../compose/embedded.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
-import { startProgress, type Screen } from "../terminal/progress-bar.ts";
-import type { BulkSession } from "./with-bulk.ts";
+import { createProgress, type Screen } from "../terminal/progress-bar.ts";
+import type { BulkSession } from "./bulk-session.ts";
 
-/** Longer than any job; whoever wants to stop says so. */
-const patience_ms = 24 * 60 * 60_000;
+/** Longer than any job; a person who wants to stop presses Ctrl-C. */
+const mostWait_ms = 24 * 60 * 60_000;
 
-/** Applies a plan, or goes on with it, and shows how far it is until it rests or is to stop. */
+/** Applies a plan, or goes on with it, and shows how far it is, until it ends or is to stop. */
 export async function followJob(
   { bulk, owner, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
-  /** The job as the person has seen it who wants it to go on. */
+  /** The job as it was when the person chose to go on with it. */
   seen?: Job,
 ): Promise<Job> {
   let job = await bulk.apply(plan, owner, seen);
-  const progress = startProgress(screen, job.counts, clock);
+  const progress = createProgress(screen, job.counts, clock);
   progress.show(job.counts);
   while (job.state === "running" && !signal.aborted) {
-    job = await bulk.wait(job, patience_ms, ({ counts }) => progress.show(counts));
+    job = await bulk.wait(job, mostWait_ms, ({ counts }) => progress.show(counts));
   }
   if (signal.aborted) {
     // The rows that were on the way are known only now.

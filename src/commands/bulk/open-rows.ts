@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
 import { findEncoding } from "../../bulk/files/read-text.ts";
+import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { RowSource } from "../../bulk/rows/read-rows.ts";
 import { readCode } from "../../compose/data-folder.ts";
 import { UsageFault } from "../../config.ts";
@@ -8,11 +9,7 @@ import { quote } from "../../text/show-hidden.ts";
 
 /** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
 
-export type OpenedRows = {
-  readonly source: RowSource;
-  /** What its rows are counted in. */
-  readonly unit: "line" | "row";
-};
+type OpenedRows = { readonly source: RowSource; readonly unit: Unit };
 
 /** JSON is only known when its last bracket was read, so that all of it has to fit. */
 const mostJsonBytes = 256 * 1024 * 1024;
@@ -51,7 +48,7 @@ async function openFile(file: string): Promise<Readable> {
 
 async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
-    // Nobody has set an encoding, so that bytes are what comes.
+    // No encoding was set, so that bytes are what comes.
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     const fault = `${name} could not be read to its end (${readCode(error)})`;

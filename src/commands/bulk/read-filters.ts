@@ -13,7 +13,7 @@ export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   const filters = texts.map(readFilter);
   const [repeated] = findRepeated(filters);
   if (repeated !== undefined) {
-    throw refuse(texts[repeated] ?? "", "is there twice; of two, the API would take one");
+    throw refuseFilter(texts[repeated] ?? "", "is there twice; of two, the API would take one");
   }
   return filters;
 }
@@ -28,12 +28,12 @@ const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new
 function readFilter(text: string): FilterInput {
   const [, name = text, value] = /^([^=]*)=(.*)$/su.exec(text) ?? [];
   const test = names.get(name.trim());
-  if (test === undefined) throw refuse(text, explainName(name.trim()));
-  if (value === undefined) throw refuse(text, "has no value; write it as name_cont=spring");
+  if (test === undefined) throw refuseFilter(text, explainName(name.trim()));
+  if (value === undefined) throw refuseFilter(text, "has no value; write it as name_cont=spring");
   const decoded = decodeFilter({ ...test, value });
   const filter = { ...decoded, value: splitList(decoded) };
   const fault = findFilterFault(linkFilters, filter);
-  if (fault !== undefined) throw refuse(text, fault);
+  if (fault !== undefined) throw refuseFilter(text, fault);
   return filter;
 }
 
@@ -49,6 +49,6 @@ function explainName(name: string): string {
   return `is no filter: a field (${fields}), then _ and a condition (${conditions.join(", ")})`;
 }
 
-function refuse(text: string, fault: string): UsageFault {
+function refuseFilter(text: string, fault: string): UsageFault {
   return new UsageFault(`--filter ${quote(text)} ${fault}`);
 }

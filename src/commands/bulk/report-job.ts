@@ -1,13 +1,13 @@
-import type { Bulk } from "../../bulk/bulk.ts";
+import { presentJob, presentReceipt } from "../../bulk/present.ts";
+import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { presentJob, presentReceipt } from "../../mcp/tools/bulk/show-job.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-journal.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";
-import { showLine, type Unit } from "./describe-plan.ts";
-import { Interrupted, type BulkSession } from "./with-bulk.ts";
+import { showLine } from "./describe-plan.ts";
+import { Interrupted, type BulkSession } from "./bulk-session.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
 
@@ -32,8 +32,7 @@ export async function reportJob(
   const limit = isJson ? count : mostShown;
   const failed = await session.bulk.listReceipts(job, { limit, only: "failed" });
   if (isJson) {
-    const shown = await presentOne(job, session.bulk);
-    printJson({ ...beside, job: { ...shown, failed: failed.map(presentReceipt) } });
+    printJson({ ...beside, job: { ...presentOwn(job), failed: failed.map(presentReceipt) } });
   } else {
     print(describeJob(job));
     for (const receipt of failed) print(describeReceipt(receipt, unit));
@@ -48,10 +47,13 @@ export async function reportJob(
 }
 
 /** A job as a script reads it, without its rows. */
-export async function presentOne(job: Job, bulk: Bulk): Promise<object> {
-  const { next, ...shown } = await presentJob(job, bulk);
-  // An assistant goes on with it by a tool, and a script by a command.
-  return { ...shown, ...(next !== undefined && { next: `waypost jobs resume ${job.id}` }) };
+export function presentOwn(job: Job): JsonObject {
+  return { ...presentJob(job), ...(isResumable(job) && { next: `waypost jobs resume ${job.id}` }) };
+}
+
+/** Whether something of the job is left to do, and no process is doing it. */
+export function isResumable({ state }: Job): boolean {
+  return state === "interrupted" || state === "cancelled";
 }
 
 export function describeJob({ id, state, counts }: Job): string {

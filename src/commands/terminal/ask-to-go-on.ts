@@ -7,7 +7,7 @@ export type Question = {
   readonly screen: Screen;
   /** The number that has to be typed, where many links would change. */
   readonly count: number | undefined;
-  /** Nobody waits for an answer once this is aborted. */
+  /** Aborted when an answer is no longer waited for. */
   readonly signal: AbortSignal;
 };
 
@@ -22,7 +22,7 @@ export async function askToGoOn({ input, screen, count, signal }: Question): Pro
 }
 
 /**
- * The next line; undefined where the input ends first, or nobody waits any more. The terminal
+ * The next line; undefined where the input ends first, or the signal is aborted. The terminal
  * keeps its own way of editing a line, and of sending Ctrl-C.
  */
 function readLine(input: Readable, signal: AbortSignal): Promise<string | undefined> {

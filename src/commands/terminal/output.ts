@@ -47,11 +47,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );
   return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
+    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "))
+    .map((line) => line.trimEnd())
     .join("\n");
 }

@@ -16,7 +16,7 @@ export type Progress = {
   readonly end: () => void;
 };
 
-/** Lines that nobody redraws are written so seldom. */
+/** Where a line cannot be drawn again, one is written so seldom. */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const widest = 30;
@@ -25,7 +25,7 @@ const usualColumns = 80;
 /** A terminal that tells of fewer does not know how wide it is. */
 const fewestColumns = 20;
 
-export function startProgress(
+export function createProgress(
   screen: Screen,
   begun: JobCounts,
   { monotonic }: Pick<Clock, "monotonic">,
@@ -53,11 +53,8 @@ function measurePace(begun: JobCounts, counts: JobCounts, elapsed_ms: number): P
   return { ended, total, rate, left_s: rate > 0 ? Math.ceil(counts.left / rate) : undefined };
 }
 
-/** How many rows have ended, whatever way, and how many there are. */
-export function sumUp({ done, rejected, unknown, left }: JobCounts): {
-  readonly ended: number;
-  readonly total: number;
-} {
+/** How many rows have ended, in whatever way, and how many there are. */
+export function sumUp({ done, rejected, unknown, left }: JobCounts) {
   const ended = done + rejected + unknown;
   return { ended, total: ended + left };
 }

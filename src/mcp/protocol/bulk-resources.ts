@@ -1,16 +1,13 @@
-import type { Plan } from "../../state/plans.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { presentRow } from "../tools/bulk/show-job.ts";
-import { readBulkUri, writePlanUri } from "../tools/bulk/uris.ts";
+import { showPlanPage } from "../tools/bulk/show-plan.ts";
+import { readBulkUri } from "../tools/bulk/uris.ts";
 import { nameVisible } from "../tools/toolbox.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What is too long for the result of a call: the rows of plans, and files of links. */
 
 type Page = { readonly uri: string; readonly mimeType: string; readonly text: string };
-
-const rowsPerPage = 100;
 
 /** Those of them that this configuration and this key have a tool for. */
 export function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
@@ -43,17 +40,11 @@ export async function readBulkPage(uri: string, owner: KeyContext): Promise<Page
   const { kind, id, page } = asked;
   if (kind === "plans") {
     const plan = await owner.bulk.findPlan(id, owner);
-    const text = plan && (await writeRows(plan, page, owner));
-    return text === undefined ? undefined : { uri, mimeType: "application/json", text };
+    if (plan === undefined) return undefined;
+    const text = JSON.stringify(showHiddenIn(await showPlanPage(plan, owner.bulk, page)));
+    return { uri, mimeType: "application/json", text };
   }
   // A file is data, and is read exactly as it was written.
   const found = await owner.bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
-}
-
-async function writeRows(plan: Plan, page: number, { bulk }: KeyContext): Promise<string> {
-  const from = (page - 1) * rowsPerPage;
-  const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
-  const next = rows.length < rowsPerPage ? {} : { next: writePlanUri(plan.id, page + 1) };
-  return JSON.stringify(showHiddenIn({ rows: rows.map(presentRow), ...next }));
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
 import { describeTask } from "../results/job-task.ts";
 import { toCallResult } from "../results/tool-result.ts";
-import { presentJobPage } from "../tools/bulk/show-job.ts";
+import { showJobPage } from "../tools/bulk/show-job.ts";
 import { refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -26,7 +26,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     const task = describeTask(job);
     if (task.status !== "completed") return task;
     // What the call would have answered, had it waited.
-    return { ...task, result: toCallResult({ job: await presentJobPage(job, bulk) }) };
+    return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
   };
   const cancelTask = async (given: Params) => {
     await bulk.cancel(await find(given));

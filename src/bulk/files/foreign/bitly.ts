@@ -1,9 +1,9 @@
 import {
-  createTaker,
+  createLinkReader,
   keepGiven,
   readShortPath,
-  takeEchoes,
-  takeOff,
+  takeRepeated,
+  takeUnsetFlags,
   type Converted,
   type ForeignLink,
   type Format,
@@ -19,18 +19,18 @@ export const bitly: Format = {
 };
 
 const longKeys = ["longurl", "destinationurl"];
-/** A back-half that somebody chose goes before the one that was drawn. */
+/** A back-half that was chosen goes before the generated one. */
 const customKeys = ["custombitlinks", "custombitlink", "customlink", "customurl"];
 const shortKeys = ["bitlink", "link", "shortlink", "shorturl", "id"];
 
 function convert(link: ForeignLink): Converted {
-  const taker = createTaker(link);
-  const { take, takeAs, rest } = taker;
+  const reader = createLinkReader(link);
+  const { take, takeAs, rest } = reader;
   const path = takeAs(readOnlyPath, ...customKeys) ?? takeAs(readShortPath, ...shortKeys);
   const fields = { name: take("title"), path, url: take(...longKeys) };
   // The same address twice, as a link and as its id.
-  takeEchoes(taker, path, shortKeys);
-  takeOff(taker, "archived", "isdeleted");
+  takeRepeated(reader, path, shortKeys);
+  takeUnsetFlags(reader, "archived", "isdeleted");
   return { fields: keepGiven(fields), unmapped: rest() };
 }
 

@@ -1,9 +1,9 @@
 import type { LinkFields } from "../../../contract/links.ts";
 import {
-  createTaker,
+  createLinkReader,
   keepGiven,
   readShortPath,
-  takeEchoes,
+  takeRepeated,
   type Converted,
   type ForeignLink,
   type ForeignValue,
@@ -35,8 +35,8 @@ const dataKeys: ReadonlySet<string> = new Set([
 ]);
 
 function convert(link: ForeignLink): Converted {
-  const taker = createTaker(link.filter((value) => !isOfApp(value)));
-  const { take, takeAs, rest } = taker;
+  const reader = createLinkReader(link.filter((value) => !isOfApp(value)));
+  const { take, takeAs, rest } = reader;
   const path = take("alias") ?? takeAs(readShortPath, ...shortKeys);
   const own = {
     url: take("$desktopurl", "desktopurl"),
@@ -57,7 +57,7 @@ function convert(link: ForeignLink): Converted {
     android_fallback_url: own.android_fallback_url ?? fallback,
   };
   // The address that ends in the alias.
-  takeEchoes(taker, path, shortKeys);
+  takeRepeated(reader, path, shortKeys);
   const left = new Set(rest());
   return {
     fields: keepGiven(fields),

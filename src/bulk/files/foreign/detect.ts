@@ -1,4 +1,3 @@
-import { quote } from "../../../text/show-hidden.ts";
 import type { GivenRow } from "../columns.ts";
 import { bitly } from "./bitly.ts";
 import { branch } from "./branch.ts";
@@ -6,7 +5,7 @@ import { firebase } from "./firebase.ts";
 import { simplifyName, type ForeignLink, type Format } from "./format.ts";
 import { shortIo } from "./short-io.ts";
 
-/** What people bring from other services, and what of it has no place here. */
+/** Files of other services: which service it is, and its links in our fields. */
 
 /** A column or member whose values were not taken over. */
 export type Unmapped = {
@@ -29,10 +28,7 @@ export function detectFormat(names: readonly string[]): Format | undefined {
 }
 
 /** A record of a foreign file. Columns that hold JSON are opened. */
-export function readForeignCells(
-  columns: readonly string[],
-  cells: readonly string[],
-): ForeignLink {
+export function readCells(columns: readonly string[], cells: readonly string[]): ForeignLink {
   return columns.flatMap((name, index) => {
     const text = cells[index] ?? "";
     const opened = /^\s*\{/.test(text) ? parseObject(text) : undefined;
@@ -41,7 +37,7 @@ export function readForeignCells(
 }
 
 /** A foreign link that came as JSON, taken apart to its single values. */
-export function readForeignObject(link: object): ForeignLink {
+export function readObject(link: object): ForeignLink {
   return flatten("", link);
 }
 
@@ -54,16 +50,23 @@ export function convertLink(
   const converted = format.convert(link);
   for (const { name, text } of converted.unmapped) {
     const isListed = unmapped.has(name) || unmapped.size < mostNames;
-    const field = isListed ? name : "(others)";
-    const { count, example } = unmapped.get(field) ?? { count: 0, example: show(name, text) };
-    unmapped.set(field, { field, count: count + 1, example });
+    // A link's password, or an account's, is not shown again.
+    const shown = /password|secret/i.test(name) ? "(hidden)" : text;
+    countUnmapped(unmapped, isListed ? name : "(others)", shown);
   }
   return { fields: converted.fields, problems: [] };
 }
 
-/** A link's password, or an account's, is nothing to be told on. */
-function show(name: string, text: string): string {
-  return /password|secret/i.test(name) ? "(hidden)" : quote(text, 60).slice(1, -1);
+const mostExampleCharacters = 60;
+
+/** Its presenters show what is hidden in the example: cut off after that, it would say less. */
+export function countUnmapped(unmapped: Map<string, Unmapped>, field: string, text: string): void {
+  const line = text.replace(/\s+/g, " ");
+  const start = line.slice(0, mostExampleCharacters).toWellFormed();
+  const shortened = line.length > mostExampleCharacters ? `${start}…` : line;
+  const example = JSON.stringify(shortened).slice(1, -1);
+  const known = unmapped.get(field) ?? { count: 0, example };
+  unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
 /** Deeper than any of these services nests; what is deeper is kept as its JSON. */

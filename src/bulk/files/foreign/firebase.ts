@@ -1,17 +1,17 @@
 import type { LinkFields } from "../../../contract/links.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
+import { readFlag } from "../columns.ts";
 import {
-  createTaker,
+  createLinkReader,
   keepGiven,
-  readFlag,
   readShortPath,
   simplifyName,
-  takeOff,
+  takeUnsetFlags,
   type Converted,
   type ForeignLink,
   type ForeignValue,
   type Format,
-  type Taker,
+  type LinkReader,
 } from "./format.ts";
 
 /**
@@ -33,8 +33,8 @@ const longLinkKeys = ["longdynamiclink", "longlink", "dynamiclink"];
 const campaign = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
 
 function convert(link: ForeignLink): Converted {
-  const taker = createTaker(openLongLink(link));
-  const { take, takeAs } = taker;
+  const reader = createLinkReader(openLongLink(link));
+  const { take, takeAs } = reader;
   // On a desktop, `ofl` goes before the deep link, which then only the app would see.
   const url = take("ofl", "desktopfallbacklink") ?? take("link", "deeplink");
   const fields: LinkFields = {
@@ -47,14 +47,14 @@ function convert(link: ForeignLink): Converted {
     ios_fallback_url: take("ifl", "iosfallbacklink"),
     android_fallback_url: take("afl", "androidfallbacklink"),
     enable_forced_redirect: takeAs(readFlag, "efr", "enableforcedredirect"),
-    referrer: takeReferrer(taker),
-    ...takeApps(taker),
-    ...takeStoreTokens(taker),
+    referrer: takeReferrer(reader),
+    ...takeApps(reader),
+    ...takeStoreTokens(reader),
   };
-  takeOff(taker, "archived");
+  takeUnsetFlags(reader, "archived");
   // The prefix of every short link, which stands before its path as well.
   if (fields.path !== undefined) take("domainuriprefix", "dynamiclinkdomain");
-  return { fields: keepGiven(fields), unmapped: taker.rest() };
+  return { fields: keepGiven(fields), unmapped: reader.rest() };
 }
 
 /** A long link says in its query what the other columns would. */
@@ -70,7 +70,7 @@ function openLongLink(link: ForeignLink): readonly ForeignValue[] {
   });
 }
 
-function takeApps({ take }: Taker): Pick<LinkFields, "ios_app" | "android_app"> {
+function takeApps({ take }: LinkReader): Pick<LinkFields, "ios_app" | "android_app"> {
   const bundle_id = take("ibi", "iosbundleid");
   const package_name = take("apn", "androidpackagename");
   // Without an app that it could belong to, the store's id stays where it is.
@@ -85,13 +85,13 @@ const providerKeys = ["pt", "itunesconnectpt"];
 const campaignKeys = ["ct", "itunesconnectct"];
 
 /** The API takes the two tokens together or not at all. */
-function takeStoreTokens({ has, take }: Taker): LinkFields {
+function takeStoreTokens({ has, take }: LinkReader): LinkFields {
   if (!has(...providerKeys) || !has(...campaignKeys)) return {};
   return { provider_token: take(...providerKeys), campaign_token: take(...campaignKeys) };
 }
 
 /** Firebase hands its campaign on to Google Play, as a link of ours does with its referrer. */
-function takeReferrer({ take }: Taker): string | undefined {
+function takeReferrer({ take }: LinkReader): string | undefined {
   const parameters = new URLSearchParams();
   for (const name of campaign) {
     const text = take(simplifyName(name));

@@ -1,7 +1,8 @@
 import type { LinkFields } from "../../../contract/links.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
+import { readFlag } from "../columns.ts";
 
-/** What the exports of other services have in common, once they are taken apart. */
+/** What converting a link of another service needs, whichever service it is. */
 
 /** One link as another service writes it: every value that is not empty, by its name. */
 export type ForeignLink = readonly ForeignValue[];
@@ -37,8 +38,8 @@ export function simplifyName(name: string): string {
   return last.toLowerCase().replace(/[^a-z0-9$~]/g, "");
 }
 
-/** Hands out what a link has, and knows in the end what nobody asked for. */
-export type Taker = {
+/** Gives out what a link has, and knows in the end what was never asked for. */
+export type LinkReader = {
   readonly has: (...keys: readonly string[]) => boolean;
   /** The first value under one of these keys, the first key first; it counts as mapped. */
   readonly take: (...keys: readonly string[]) => string | undefined;
@@ -50,9 +51,9 @@ export type Taker = {
   readonly rest: () => readonly ForeignValue[];
 };
 
-export function createTaker(link: ForeignLink): Taker {
+export function createLinkReader(link: ForeignLink): LinkReader {
   let left = link;
-  const takeAs: Taker["takeAs"] = (read, ...keys) => {
+  const takeAs: LinkReader["takeAs"] = (read, ...keys) => {
     for (const key of keys) {
       for (const { key: name, text } of left) {
         const value = name === key ? read(text) : undefined;
@@ -72,9 +73,9 @@ export function createTaker(link: ForeignLink): Taker {
   };
 }
 
-/** Takes the addresses that say a path once more. */
-export function takeEchoes(
-  { takeAs }: Taker,
+/** Takes the addresses that only repeat the path. */
+export function takeRepeated(
+  { takeAs }: LinkReader,
   path: string | undefined,
   keys: readonly string[],
 ): void {
@@ -82,8 +83,8 @@ export function takeEchoes(
   for (const key of keys) takeAs((text) => readShortPath(text) === path || undefined, key);
 }
 
-/** Takes the flags that say nothing, for they are off. */
-export function takeOff({ takeAs }: Taker, ...keys: readonly string[]): void {
+/** Takes the flags that are off, which say nothing. */
+export function takeUnsetFlags({ takeAs }: LinkReader, ...keys: readonly string[]): void {
   for (const key of keys) takeAs((text) => readFlag(text) === false || undefined, key);
 }
 
@@ -92,11 +93,6 @@ export function readShortPath(text: string): string | undefined {
   const address = /^https?:\/\//i.test(text) ? text : `https://${text}`;
   const path = readUrl(address)?.pathname.slice(1);
   return path === "" ? undefined : path;
-}
-
-export function readFlag(text: string): boolean | undefined {
-  if (/^(true|1|yes)$/i.test(text)) return true;
-  return /^(false|0|no)$/i.test(text) ? false : undefined;
 }
 
 /** The fields that have a value. */

@@ -1,14 +1,14 @@
 import { readUrl } from "../../../contract/rules/web-address.ts";
 import {
-  createTaker,
+  createLinkReader,
   keepGiven,
   readShortPath,
-  takeEchoes,
-  takeOff,
+  takeRepeated,
+  takeUnsetFlags,
   type Converted,
   type ForeignLink,
   type Format,
-  type Taker,
+  type LinkReader,
 } from "./format.ts";
 
 /** Short.io: its CSV export, and what `GET /api/links` answers. */
@@ -25,23 +25,23 @@ const shortKeys = ["shorturl", "secureshorturl", "shortlink", "link"];
 const campaign = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"];
 
 function convert(link: ForeignLink): Converted {
-  const taker = createTaker(link);
-  const { take, takeAs, rest } = taker;
+  const reader = createLinkReader(link);
+  const { take, takeAs, rest } = reader;
   const path = take(...pathKeys) ?? takeAs(readShortPath, ...shortKeys);
   const fields = {
     name: take("title"),
     path,
-    url: addCampaign(take("originalurl"), taker),
+    url: addCampaign(take("originalurl"), reader),
     ios_fallback_url: take("iphoneurl", "iosurl"),
     android_fallback_url: take("androidurl"),
   };
-  takeEchoes(taker, path, shortKeys);
-  takeOff(taker, "archived", "cloaking", "haspassword", "skipqs", "duplicate");
+  takeRepeated(reader, path, shortKeys);
+  takeUnsetFlags(reader, "archived", "cloaking", "haspassword", "skipqs", "duplicate");
   return { fields: keepGiven(fields), unmapped: rest() };
 }
 
 /** Short.io puts the campaign into the address that it leads to. */
-function addCampaign(address: string | undefined, { takeAs }: Taker): string | undefined {
+function addCampaign(address: string | undefined, { takeAs }: LinkReader): string | undefined {
   const url = readUrl(address ?? "");
   if (url === undefined) return address;
   let isChanged = false;

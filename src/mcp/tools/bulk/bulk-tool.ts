@@ -8,7 +8,7 @@ import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise, type Code } from "../../results/codes.ts";
-import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
@@ -58,7 +58,7 @@ function readWriting(access: Access): Reading {
   return find("granted") ? reading : (find("unknown") ?? find("denied") ?? reading);
 }
 
-/** What ends below is told as every other call's end. */
+/** Failures of bulk work become failures of the tool, as every other call's do. */
 async function explain(tool: string, work: () => Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await work();
@@ -83,11 +83,7 @@ function fail(
   return new ToolFailure({ code, message, effect: "none", retry, next });
 }
 
-export function refuse(tool: string, field: string, message: string): ToolFailure {
-  return refuseArguments(tool, [{ field, message }]);
-}
-
-/** Whoever knows already that the key will be refused says so before anybody plans or approves. */
+/** A key that is known to lack a right is refused before a plan is made or approved. */
 export function requireAccess(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
   const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);

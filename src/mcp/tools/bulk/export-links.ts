@@ -32,13 +32,9 @@ export function createExportLinks(): Tool {
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], format = usual } = args as ExportArguments;
-      const { keyContext, signal } = call;
+      const { keyContext: owner, signal } = call;
       const wanted = { filters, format };
-      const { id, count, pages } = await keyContext.bulk.exportLinks(
-        wanted,
-        call.keyContext,
-        signal,
-      );
+      const { id, count, pages } = await owner.bulk.exportLinks(wanted, owner, signal);
       const next = describeNext(pages);
       return { export: { uri: writeExportUri(id), count, format, pages, next } };
     },

@@ -8,14 +8,15 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
-import { jobSchema, presentJob, presentJobPage, previewPlan } from "./show-job.ts";
+import { previewPlan } from "./preview-plan.ts";
+import { jobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
 
 /** A call waits so long for a job, and then answers with how far it is. */
-const patience_ms = 20_000;
-/** Who has a task to ask for need not wait here. */
-const taskPatience_ms = 1000;
+const mostWait_ms = 20_000;
+/** A client that can ask for a task need not wait here. */
+const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
 
@@ -76,8 +77,8 @@ function refuseFaulty(plan: Plan): void {
 }
 
 /**
- * To make links harms nobody; to overwrite or delete them is a person's to decide, once for the
- * whole plan. Whoever goes on with a job does what was approved; a cancelled one was taken back,
+ * New links need no approval; to overwrite or delete links a person approves, once for the whole
+ * plan. To go on with an interrupted job is part of that approval; a cancelled job needs a new one,
  * whatever it does.
  */
 async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
@@ -87,21 +88,21 @@ async function approve(tool: string, plan: Plan, job: Job | undefined, call: Cal
     tool,
     args: { plan_id: plan.id },
     target: plan.id,
-    // A yes from before the job was cancelled is not one to go on with it.
+    // An approval from before the job was cancelled does not count for going on with it.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
     preview: await previewPlan(plan, call.keyContext.bulk, job),
   });
 }
 
-/** Until the job rests, or the patience is over. */
+/** Until the job no longer runs, or the time is over. */
 async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObject> {
   const { bulk } = call.keyContext;
-  const patience = call.takesTasks ? taskPatience_ms : patience_ms;
-  const ended = await bulk.wait(job, Math.max(0, patience - waited_ms), (now) => {
+  const most_ms = call.takesTasks ? mostTaskWait_ms : mostWait_ms;
+  const ended = await bulk.wait(job, Math.max(0, most_ms - waited_ms), (now) => {
     call.tellProgress(describeProgress(job, now));
   });
   if (ended.state === "running") call.answerWithTask(describeTask(ended));
-  return showJob(ended, call);
+  return answerJob(ended, call);
 }
 
 /** From where the call found it to where it is now. */
@@ -116,8 +117,8 @@ function describeProgress(first: Job, now: Job): Progress {
   return { progress, total, message };
 }
 
-async function showJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
-  return { job: await presentJobPage(job, keyContext.bulk, page) };
+async function answerJob(job: Job, { keyContext }: Call, page?: number): Promise<JsonObject> {
+  return { job: await showJobPage(job, keyContext.bulk, page) };
 }
 
 function createGetJob(): Tool {
@@ -128,7 +129,7 @@ function createGetJob(): Tool {
     effect: "read",
     fields: () => ({ job_id: z.string(), page }),
     result: { job: jobSchema },
-    run: async (args, call) => showJob(await requireJob(args, call), call, readPage(args)),
+    run: async (args, call) => answerJob(await requireJob(args, call), call, readPage(args)),
   });
 }
 
@@ -147,7 +148,7 @@ function createListJobs(): Tool {
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const { jobs, meta } = await bulk.listJobs(call.keyContext, readPage(args) ?? 1);
-      return { jobs: await Promise.all(jobs.map((job) => presentJob(job, bulk))), meta };
+      return { jobs: jobs.map(showJob), meta };
     },
   });
 }
@@ -163,9 +164,8 @@ function createCancelJob(): Tool {
     fields: () => ({ job_id: z.string() }),
     result: { job: jobSchema },
     run: async (args, call) => {
-      const { bulk } = call.keyContext;
-      const job = await bulk.cancel(await requireJob(args, call));
-      return showJob(job, call);
+      const job = await requireJob(args, call);
+      return answerJob(await call.keyContext.bulk.cancel(job), call);
     },
   });
 }

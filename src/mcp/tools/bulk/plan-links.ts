@@ -5,16 +5,12 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
-import {
-  countPlannedWrites,
-  isFaulty,
-  type Plan,
-  type PlanOperation,
-} from "../../../state/plans.ts";
+import type { PlanOperation } from "../../../state/plans.ts";
+import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, refuse, requireAccess, requireJob } from "./bulk-tool.ts";
-import { planSchema, presentPlan } from "./show-job.ts";
+import { makeBulkTool, requireAccess, requireJob } from "./bulk-tool.ts";
+import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
 
@@ -42,14 +38,11 @@ export function createPlanLinks(): Tool {
       const { bulk } = call.keyContext;
       const wanted = await readWanted(args, call);
       const { plan, unmapped, format } = await bulk.plan(wanted, call.keyContext, call.signal);
-      return {
-        plan: {
-          ...(await presentPlan(plan, bulk)),
-          ...(format !== undefined && { format }),
-          ...(unmapped.length > 0 && { unmapped }),
-          next: describeNext(plan),
-        },
+      const findings = {
+        ...(format !== undefined && { format }),
+        ...(unmapped.length > 0 && { unmapped }),
       };
+      return { plan: await showPlan(plan, bulk, findings) };
     },
   });
 }
@@ -70,15 +63,6 @@ function listSources(isTerse: boolean): Fields {
   };
 }
 
-function describeNext(plan: Plan): string {
-  if (isFaulty(plan)) {
-    return "None of it can be applied: mend what problems name with the user, and plan again.";
-  }
-  if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
-  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
-  return `Show it to the user; apply_plan with its id does it${rest}.`;
-}
-
 /** The arguments were checked by the schema that names these types. */
 type PlanArguments = {
   readonly undo?: string;
@@ -95,37 +79,30 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   const { operation, undo, filters } = given;
   if (undo !== undefined) {
     if (Object.keys(given).length > 1) {
-      throw refuse(name, "undo", "undo stands alone; leave the other arguments out");
+      throw refuseField("undo", "undo stands alone; leave the other arguments out");
     }
     const job = await requireJob({ job_id: undo }, call);
     if (!job.isHeld) return { undo: job };
-    throw refuse(name, "undo", "the job is running; wait for its end, or cancel_job it first");
+    throw refuseField("undo", "the job is running; wait for its end, or cancel_job it first");
   }
   if (operation === undefined) {
-    throw refuse(name, "operation", "operation is required, but with undo");
+    throw refuseField("operation", "operation is required, but with undo");
   }
   // Each link is read again by its id before it is written.
   for (const needed of [links.show, endpoints[operation]]) requireAccess(name, needed, call);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
-    throw refuse(name, "rows", `${name} takes one of rows, csv and filters, and just one`);
+    throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
   }
-  return filters === undefined
-    ? readRowSource(operation, given)
-    : readFilterSource(operation, filters, given);
+  if (filters !== undefined) return readFilterSource(operation, filters, given);
+  if (given.changes !== undefined) {
+    throw refuseField("changes", "changes go with filters; a row has its own fields");
+  }
+  const { rows, csv } = given;
+  return { operation, source: csv === undefined ? { rows } : { csv } };
 }
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;
-
-function readRowSource(
-  operation: PlanOperation,
-  { rows, csv, changes }: PlanArguments,
-): PlanWanted {
-  if (changes !== undefined) {
-    throw refuse(name, "changes", "changes go with filters; a row has its own fields");
-  }
-  return { operation, source: csv === undefined ? { rows } : { csv } };
-}
 
 function readFilterSource(
   operation: PlanOperation,
@@ -133,14 +110,18 @@ function readFilterSource(
   { changes }: PlanArguments,
 ): PlanWanted {
   if (filters.length === 0) {
-    throw refuse(name, "filters", "an empty list would mean every link; give at least one filter");
+    throw refuseField("filters", "an empty list would mean every link; give at least one filter");
   }
   if (operation === "upsert") {
-    throw refuse(name, "operation", "filters go with update or delete; upsert takes rows or csv");
+    throw refuseField("operation", "filters go with update or delete; upsert takes rows or csv");
   }
   const isEmpty = changes === undefined || Object.keys(changes).length === 0;
   if (isEmpty !== (operation === "delete")) {
-    throw refuse(name, "changes", "update by filters needs changes, and delete takes none");
+    throw refuseField("changes", "update by filters needs changes, and delete takes none");
   }
   return { operation, filters, changes: changes ?? {} };
+}
+
+function refuseField(field: string, message: string): ToolFailure {
+  return refuseArguments(name, [{ field, message }]);
 }

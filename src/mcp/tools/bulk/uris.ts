@@ -8,14 +8,8 @@ export function writeExportUri(id: string, page = 1): string {
   return `waypost://exports/${id}/${page}`;
 }
 
-export type BulkPage = {
-  readonly kind: "plans" | "exports";
-  readonly id: string;
-  readonly page: number;
-};
-
 /** Undefined for an address that is neither's. */
-export function readBulkUri(uri: string): BulkPage | undefined {
+export function readBulkUri(uri: string) {
   const [, kind, id = "", page = "1"] =
     /^waypost:\/\/(plans|exports)\/([\w-]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];
   if (kind !== "plans" && kind !== "exports") return undefined;

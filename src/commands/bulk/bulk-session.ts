@@ -1,17 +1,16 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import type { Owner } from "../../bulk/owner.ts";
-import { describeLinkOrigin } from "../../compose/addresses.ts";
-import { prepareState } from "../../compose/assistant.ts";
-import { openDeployment } from "../../compose/deployment.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
+import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
 import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
+import { withDeployment } from "../../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
 
-/** What bulk work at a terminal stands on: the deployment, the configured key, plans and jobs. */
+/** What a command for many links needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
@@ -25,36 +24,35 @@ export type BulkSessionOptions = {
   readonly stopped: Promise<unknown>;
 };
 
-/** Stopped by the person: not done, but nobody's fault. */
+/** Stopped by the person: not done, and not an error. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-export async function withBulk<Result>(
+export function withBulk<Result>(
   { config, stopped }: BulkSessionOptions,
   work: (session: BulkSession) => Promise<Result>,
 ): Promise<Result> {
   const report = createReport(createLog(config));
-  const linkOrigin = describeLinkOrigin(config, config.port);
-  const deployment = await openDeployment({ config, linkOrigin, report });
-  const state = prepareState(config);
-  const stop = new AbortController();
-  const bulk = createBulk({ openState: state.open, clock, random, sleep, report });
-  void stopped.then(() => {
-    stop.abort();
-    return bulk.close();
-  });
-  try {
+  return withDeployment({ config, report }, async (deployment) => {
+    const { open: openState, close } = createLazyState(config);
+    const stop = new AbortController();
     const { signal } = stop;
-    const key = requireKey(config);
-    const { call } = openClient(deployment, { key, life: signal, openState: state.open, report });
-    const owner = { key_print: printKey(key), origin: deployment.origin, call };
-    return await explain(signal, () => work({ bulk, owner, signal }));
-  } finally {
-    await bulk.close();
-    await state.close();
-    await deployment.close();
-  }
+    const bulk = createBulk({ openState, clock, random, sleep, report });
+    void stopped.then(() => {
+      stop.abort();
+      return bulk.close();
+    });
+    try {
+      const key = requireKey(config);
+      const { call } = openClient(deployment, { key, life: signal, openState, report });
+      const owner = { key_print: printKey(key), origin: deployment.origin, call };
+      return await explain(signal, () => work({ bulk, owner, signal }));
+    } finally {
+      await bulk.close();
+      await close();
+    }
+  });
 }
 
 /** As `withBulk`, for what makes no sense on a first start. */
@@ -82,7 +80,7 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
     return await work();
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    // Whatever failed, failed because it was told to stop.
+    // After a stop, every failure is due to the stop.
     if (signal.aborted) throw new Interrupted("stopped before anything was changed");
     const sentence = explainFailure(error);
     if (sentence !== undefined) throw new UsageFault(sentence, { cause: error });

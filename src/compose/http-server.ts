@@ -4,7 +4,7 @@ import type { Host } from "../host/host.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
 
 /**
- * The one port of `waypost serve`: whose request it is, told by the Host header and the path.
+ * The one port of `waypost serve`: which part answers a request, told by its Host header and path.
  * Slow and oversized senders are cut off by the limits below.
  */
 
@@ -12,14 +12,14 @@ const serverLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
-  // Longer than most proxies keep theirs, which is a minute: the one that asks must be the one that
-  // closes, or a request meets a connection that is just being closed.
+  // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
+  // closes a connection, or its request may meet one that is just being closed.
   keepAliveTimeout: 65_000,
 } as const;
 
 type Fetch = (request: Request) => Promise<Response>;
 
-type FrontOptions = {
+type RequestHandlers = {
   /** The REST API; undefined where the deployment is remote and has its own. */
   readonly api: Fetch | undefined;
   readonly mcp: Fetch;
@@ -32,25 +32,26 @@ type FrontOptions = {
   readonly isHealthy: () => Promise<boolean>;
 };
 
+/** Listening a moment before the store is open, so that it asks to come back at first. */
 export function createHttpServer(): Server {
   return createServer(serverLimits, answerStarting);
 }
 
-/** Takes the place of whatever answered before. */
-export function attachFront(server: Server, options: FrontOptions): void {
-  server.off("request", answerStarting).on("request", createFront(options));
+/** From now on these answer, in place of `answerStarting`. */
+export function setRequestHandlers(server: Server, handlers: RequestHandlers): void {
+  server.off("request", answerStarting).on("request", createListener(handlers));
 }
 
-/** The port is open a moment before the store is. */
 function answerStarting(_request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("retry-after", "1");
   respond(response, 503, { error: "Waypost is starting." });
 }
 
-function createFront({ api, mcp, approvals, links, hostnames, isHealthy }: FrontOptions) {
+function createListener(handlers: RequestHandlers) {
+  const { api, links, hostnames, isHealthy } = handlers;
   const answerApi = api && getRequestListener(api);
-  const answerMcp = getRequestListener(mcp);
-  const answerApproval = getRequestListener(approvals);
+  const answerMcp = getRequestListener(handlers.mcp);
+  const answerApproval = getRequestListener(handlers.approvals);
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const host = readHostname(request);
@@ -76,9 +77,7 @@ function createFront({ api, mcp, approvals, links, hostnames, isHealthy }: Front
 
   async function answerHealth(response: ServerResponse): Promise<void> {
     const isWell = await isHealthy();
-    respond(response, isWell ? 200 : 503, {
-      status: isWell ? "ok" : "store unavailable",
-    });
+    respond(response, isWell ? 200 : 503, { status: isWell ? "ok" : "store unavailable" });
   }
 }
 
@@ -89,9 +88,6 @@ function readHostname({ headers }: IncomingMessage): string {
 
 function respond(response: ServerResponse, status: number, body: object): void {
   response
-    .writeHead(status, {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-    })
+    .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
     .end(JSON.stringify(body));
 }

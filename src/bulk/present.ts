@@ -1,0 +1,115 @@
+import type { JsonObject } from "../contract/json.ts";
+import type { Job } from "../state/jobs.ts";
+import type { Receipt } from "../state/job-journal.ts";
+import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
+import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
+import type { Bulk } from "./bulk.ts";
+
+/**
+ * Plans, jobs and receipts as plain records, for the assistant and for the terminal. How to go on
+ * from there each of them says in its own words: a tool and an address, or a command.
+ */
+
+const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
+const samplesEach = 3;
+const mostSampledCharacters = 200;
+const mostProblems = 50;
+/** More overwritten or deleted links than these, and their number has to be typed. */
+const mostUntyped = 50;
+
+export async function presentPlan(plan: Plan, bulk: Bulk) {
+  const { id, operation, undoes, counts, problems, expires_at } = plan;
+  const sample = await Promise.all(sampled.map((action) => listSample(plan, bulk, action)));
+  return {
+    id,
+    operation,
+    ...(undoes !== null && { undoes }),
+    counts,
+    seconds: estimateSeconds(counts),
+    ...(problems.length > 0 && { problems: problems.slice(0, mostProblems) }),
+    sample: sample.flat().map((row) => shorten(presentRow(row))),
+    expires_at: new Date(expires_at).toISOString(),
+  };
+}
+
+export function listSample(
+  plan: Plan,
+  bulk: Bulk,
+  action: PlanAction,
+  limit = samplesEach,
+): Promise<readonly PlanRow[]> {
+  return bulk.listRows(plan, { actions: [action], limit });
+}
+
+/** A sample is to be read through, so that its texts are cut off. */
+function shorten(value: JsonObject): JsonObject {
+  const texts = JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "string" && member.length > mostSampledCharacters
+      ? `${member.slice(0, mostSampledCharacters).toWellFormed()}…`
+      : member,
+  );
+  // An object is written and read back as one.
+  return JSON.parse(texts) as JsonObject;
+}
+
+export function presentRow(row: PlanRow): JsonObject {
+  const { action, link_id, path, before, message } = row;
+  const name = before?.["name"];
+  const changes = listChanges(row);
+  return {
+    ...(row.row !== null && { row: row.row }),
+    action,
+    ...(link_id !== null && { id: link_id }),
+    ...(path !== null && { path }),
+    ...(typeof name === "string" && name !== "" && { name }),
+    ...(changes !== undefined && { changes }),
+    ...(message !== null && { message }),
+  };
+}
+
+type Change = { readonly from: unknown; readonly to: unknown };
+
+/** Field by field; what a new link gets comes from nothing. */
+export function listChanges(row: PlanRow): Readonly<Record<string, Change>> | undefined {
+  const { fields, before } = row;
+  if (fields === null) return undefined;
+  const members = Object.entries(fields).flatMap(([field, to]) => {
+    // A link tells of its app by the app's id.
+    const from = before?.[field] ?? before?.[`${field}_id`] ?? null;
+    return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+/** The number that a person has to type to apply `total` rows of a plan, where these are many. */
+export function findCountToType({ counts }: Plan, total: number): number | undefined {
+  return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
+}
+
+export function presentJob(job: Job) {
+  const { id, plan_id, operation, planned, state, message, counts } = job;
+  return {
+    id,
+    plan_id,
+    operation,
+    state,
+    counts,
+    ...(state === "running" && { seconds_left: estimatePart(planned, counts.left) }),
+    ...(message !== null && { message }),
+    created_at: new Date(job.created_at).toISOString(),
+    updated_at: new Date(job.updated_at).toISOString(),
+  };
+}
+
+export function presentReceipt({ planned, status, link_id, message }: Receipt): JsonObject {
+  const { row, action, path } = planned;
+  return {
+    ...(row !== null && { row }),
+    action,
+    // A row that was sent may be on the way, or its answer may never have come.
+    outcome: status === "sent" ? "unknown" : (status ?? "left"),
+    ...(link_id !== null && { id: link_id }),
+    ...(path !== null && { path }),
+    ...(message !== null && { message }),
+  };
+}

@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import { openState, type State } from "../state/state.ts";
+import { prepareDataFolder, stateFile } from "./data-folder.ts";
+import { clock, random } from "./embedded.ts";
+
+/** Opened when it is first needed: most sessions destroy nothing, and leave no file behind. */
+export type LazyState = {
+  /** Whether the file is there, made by this process or an earlier one. */
+  readonly exists: () => boolean;
+  readonly open: () => Promise<State>;
+  readonly close: () => Promise<void>;
+};
+
+export function createLazyState({ data }: Pick<Config, "data">): LazyState {
+  const file = join(data, stateFile);
+  let opening: Promise<State> | undefined;
+
+  async function open(): Promise<State> {
+    prepareDataFolder(data);
+    return openState(file, { clock, random });
+  }
+
+  return {
+    exists: () => existsSync(file),
+    open: () => {
+      opening ??= open().catch((error: unknown) => {
+        // The next call tries again.
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+    close: async () => {
+      await (await opening?.catch(() => undefined))?.close();
+    },
+  };
+}

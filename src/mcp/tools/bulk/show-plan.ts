@@ -1,0 +1,41 @@
+import * as z from "zod";
+import type { Bulk } from "../../../bulk/bulk.ts";
+import { presentPlan, presentRow } from "../../../bulk/present.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { countPlannedWrites, isFaulty, type Plan } from "../../../state/plans.ts";
+import { writePlanUri } from "./uris.ts";
+
+/** A plan as an assistant reads it: the record, where its rows are, and which tool goes on. */
+
+export const planSchema = z.looseObject({
+  id: z.string(),
+  operation: z.string(),
+  counts: z.record(z.string(), z.int()),
+  seconds: z.int(),
+  expires_at: z.string(),
+});
+
+const rowsPerPage = 100;
+
+/** `findings` is what else was found while the plan was made. */
+export async function showPlan(plan: Plan, bulk: Bulk, findings: JsonObject): Promise<JsonObject> {
+  const { expires_at, ...told } = await presentPlan(plan, bulk);
+  return { ...told, uri: writePlanUri(plan.id), expires_at, ...findings, next: describeNext(plan) };
+}
+
+/** A page of its rows, with their whole texts. */
+export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promise<JsonObject> {
+  const from = (page - 1) * rowsPerPage;
+  const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
+  const isLast = rows.length < rowsPerPage;
+  return { rows: rows.map(presentRow), ...(!isLast && { next: writePlanUri(plan.id, page + 1) }) };
+}
+
+function describeNext(plan: Plan): string {
+  if (isFaulty(plan)) {
+    return "None of it can be applied: mend what problems name with the user, and plan again.";
+  }
+  if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
+  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
+  return `Show it to the user; apply_plan with its id does it${rest}.`;
+}
