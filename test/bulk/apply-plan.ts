@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { print } from "../../src/commands/terminal/output.ts";
-import { openDesk } from "./unpaced-desk.ts";
+import { openDesk } from "./unpaced-bulk.ts";
 
 /** Applies a plan in a process of its own, for a test that kills it, and says when it begins. */
 

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/terminal/output.ts";
-import { openDesk } from "./unpaced-desk.ts";
+import { openDesk } from "./unpaced-bulk.ts";
 
 /** Plans very many links in a process of its own, and prints how many: its memory is the test. */
 

@@ -30,7 +30,7 @@ export const access: readonly Mutation[] = [
     what: "scope named in a 401 found by includes (short_links.create also names links.create)",
     find: "words.has(scope)",
     replace: "words.size > 0 && message.includes(scope)",
-    tests: ["test/mcp/access-learned.test.ts"],
+    tests: ["test/mcp/access/learned.test.ts"],
   },
   {
     id: "A3",
@@ -50,7 +50,7 @@ export const access: readonly Mutation[] = [
 `,
     replace: `
 `,
-    tests: ["test/mcp/access-learned.test.ts"],
+    tests: ["test/mcp/access/learned.test.ts"],
   },
   {
     id: "A5",
@@ -70,7 +70,7 @@ export const access: readonly Mutation[] = [
 `,
     replace: `
 `,
-    tests: ["test/mcp/tools-listed.test.ts"],
+    tests: ["test/mcp/tools/listed.test.ts"],
   },
   {
     id: "A7",
@@ -78,6 +78,6 @@ export const access: readonly Mutation[] = [
     what: "a refusal that names no scope no longer counts against the tool",
     find: "named.length === 0 || ",
     replace: "",
-    tests: ["test/mcp/access-learned.test.ts"],
+    tests: ["test/mcp/access/learned.test.ts"],
   },
 ];

@@ -12,7 +12,7 @@ export const approval: readonly Mutation[] = [
     replace: `    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
     const isFirst = await useToken(token, openState);
 `,
-    tests: ["test/mcp/approval-form.test.ts"],
+    tests: ["test/mcp/approval/form.test.ts"],
   },
   {
     id: "B2",
@@ -26,7 +26,7 @@ export const approval: readonly Mutation[] = [
     if (person.answer !== undefined) return requireYes(request, digest, person.answer);
     if (hasPin) return requirePage(request, digest);
 `,
-    tests: ["test/mcp/approval-pin.test.ts"],
+    tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "B3",
@@ -34,7 +34,7 @@ export const approval: readonly Mutation[] = [
     what: "target's state left out of the digest",
     find: "canonize([keyPrint, tool, args, target, state])",
     replace: "canonize([keyPrint, tool, args, target])",
-    tests: ["test/mcp/approval-bypass.test.ts"],
+    tests: ["test/mcp/approval/bypass.test.ts"],
   },
   {
     id: "B4",
@@ -42,7 +42,7 @@ export const approval: readonly Mutation[] = [
     what: "a second spelling of a signature is accepted",
     find: "isSameSecret(signature, ",
     replace: `isSameSecret(Buffer.from(signature, "base64url").toString("base64url"), `,
-    tests: ["test/mcp/approval-bypass.test.ts"],
+    tests: ["test/mcp/approval/bypass.test.ts"],
   },
   {
     id: "B5",
@@ -68,7 +68,7 @@ export const approval: readonly Mutation[] = [
     return "The PIN is wrong.";
   }
 `,
-    tests: ["test/mcp/approval-pin.test.ts"],
+    tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "B7",
@@ -86,7 +86,7 @@ export const approval: readonly Mutation[] = [
     what: "the page listens on all interfaces",
     find: ".listen({ host, port: 0 }, resolve)",
     replace: ".listen({ port: 0 }, resolve)",
-    tests: ["test/mcp/approval-listener.test.ts"],
+    tests: ["test/mcp/approval/page-server.test.ts"],
   },
   {
     id: "B9",
@@ -94,7 +94,7 @@ export const approval: readonly Mutation[] = [
     what: "no check of Origin on the page",
     find: " ?? originValidationResponse(request, names)",
     replace: "",
-    tests: ["test/mcp/approval-bypass.test.ts"],
+    tests: ["test/mcp/approval/bypass.test.ts"],
   },
   {
     id: "B10",

@@ -10,7 +10,7 @@ export const bulk: readonly Mutation[] = [
   }`,
     replace: `return end;
   }`,
-    tests: ["test/bulk/undo.test.ts"],
+    tests: ["test/bulk/plan/plan-undo.test.ts"],
   },
   {
     id: "E2",
@@ -30,7 +30,7 @@ export const bulk: readonly Mutation[] = [
 `,
     replace: `        await isOwn(inner, run);
 `,
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "E4",
@@ -44,7 +44,7 @@ export const bulk: readonly Mutation[] = [
     .where((row) => row.or([row("runner", "=", runner), row("runner", "is not", null)]))
     .execute();
 }`,
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "E5",
@@ -53,7 +53,7 @@ export const bulk: readonly Mutation[] = [
     find: `        row("runs_until", ">", now + lease_ms),
 `,
     replace: "",
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "E6",
@@ -63,7 +63,7 @@ export const bulk: readonly Mutation[] = [
         .then(raw<JobRow["state"]>\`'cancelled'\`)`,
     replace: `        .when("state", "=", "done")
         .then(raw<JobRow["state"]>\`'done'\`)`,
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "E7",
@@ -73,7 +73,7 @@ export const bulk: readonly Mutation[] = [
 `,
     replace: `    if (isAlone) await applying;
 `,
-    tests: ["test/bulk/doubt.test.ts"],
+    tests: ["test/bulk/apply/doubt.test.ts"],
   },
   {
     id: "E8",
@@ -84,7 +84,7 @@ export const bulk: readonly Mutation[] = [
 `,
     replace: `    .where("runner", "=", runner)
 `,
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "E9",
@@ -92,7 +92,7 @@ export const bulk: readonly Mutation[] = [
     what: "a new app's rows do not go alone",
     find: "return isNew || movesPath(row);",
     replace: "return (isNew && names.length > 9) || movesPath(row);",
-    tests: ["test/bulk/doubt.test.ts"],
+    tests: ["test/bulk/apply/doubt.test.ts"],
   },
   {
     id: "E10",
@@ -101,6 +101,6 @@ export const bulk: readonly Mutation[] = [
     find: `  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
 `,
     replace: "",
-    tests: ["test/bulk/doubt.test.ts"],
+    tests: ["test/bulk/apply/doubt.test.ts"],
   },
 ];

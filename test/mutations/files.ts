@@ -8,7 +8,7 @@ export const files: readonly Mutation[] = [
     what: "full-width = + - @ are no formulas",
     find: String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`,
     replace: String.raw`[=+\-@\t\r\n]`,
-    tests: ["test/bulk/columns.test.ts"],
+    tests: ["test/bulk/files/columns.test.ts"],
   },
   {
     id: "K2",
@@ -16,7 +16,7 @@ export const files: readonly Mutation[] = [
     what: "an apostrophe before a formula is not doubled",
     find: "new RegExp(`^'*${beginning}`)",
     replace: "new RegExp(`^${beginning}`)",
-    tests: ["test/bulk/round-trip.test.ts"],
+    tests: ["test/bulk/files/round-trip.test.ts"],
   },
   {
     id: "L1",
@@ -24,7 +24,7 @@ export const files: readonly Mutation[] = [
     what: "a folder open to its group alone is left open",
     find: "& 0o077) !== 0",
     replace: "& 0o007) !== 0",
-    tests: ["test/commands/data-folder.test.ts"],
+    tests: ["test/compose/data-folder.test.ts"],
   },
   {
     id: "L2",
@@ -41,7 +41,7 @@ export const files: readonly Mutation[] = [
     find: `    chmodSync(path, 0o600);
 `,
     replace: "",
-    tests: ["test/mcp/approval-pin.test.ts"],
+    tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "L4",

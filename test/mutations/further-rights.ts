@@ -16,7 +16,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "what a master endpoint says of scopes makes the key a master key",
     find: `isLacking && endpoint.auth === "project");`,
     replace: "isLacking);",
-    tests: ["test/mcp/access-probes.test.ts"],
+    tests: ["test/mcp/access/probe-access.test.ts"],
   },
   {
     id: "N3",
@@ -44,7 +44,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a form lets any number through, not only the number of rows",
     find: "if (count !== undefined && answer.count !== count)",
     replace: "if (count !== undefined && answer.count === undefined)",
-    tests: ["test/mcp/bulk.test.ts"],
+    tests: ["test/mcp/tools/bulk/plan-links.test.ts"],
   },
   {
     id: "N6",
@@ -60,7 +60,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "to decline on the page takes the PIN and the number as well",
     find: `decision === "approve" ? await findYesFault(approval, form, options) : undefined`,
     replace: "await findYesFault(approval, form, options)",
-    tests: ["test/mcp/approval-pin.test.ts"],
+    tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "N8",
@@ -69,7 +69,7 @@ export const furtherRights: readonly Mutation[] = [
     find: `
   await pinTries.forgive();`,
     replace: "",
-    tests: ["test/mcp/approval-pin.test.ts"],
+    tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "N9",
@@ -83,7 +83,7 @@ export const furtherRights: readonly Mutation[] = [
     if (!isFirst) throw refuseDeclined(request, "This approval was used already, or is over.");
     if (isStale) throw await askClient(request, digest);
 `,
-    tests: ["test/mcp/approval-form.test.ts"],
+    tests: ["test/mcp/approval/form.test.ts"],
   },
   {
     id: "N10",
@@ -91,7 +91,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "a key that may not read its target changes it without an approval",
     find: "if (state === null) return true;",
     replace: "if (state === null) return false;",
-    tests: ["test/mcp/approval-shown.test.ts"],
+    tests: ["test/mcp/approval/preview.test.ts"],
   },
   {
     id: "N11",
@@ -107,7 +107,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "who plans often throws out other keys' plans",
     find: `const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);`,
     replace: `const own = idle.where("counts", "!=", draft);`,
-    tests: ["test/bulk/plan-drafts.test.ts"],
+    tests: ["test/state/plans.test.ts"],
   },
   {
     id: "N13",
@@ -116,7 +116,7 @@ export const furtherRights: readonly Mutation[] = [
     find: `
     .where("key_print", "=", key_print)`,
     replace: "",
-    tests: ["test/bulk/shared-pace.test.ts"],
+    tests: ["test/state/job-spacing.test.ts"],
   },
   {
     id: "N14",

@@ -25,7 +25,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "a job that is done can be cancelled",
     find: `.where("id", "=", id).where("state", "!=", "done")`,
     replace: `.where("id", "=", id)`,
-    tests: ["test/bulk/job-fencing.test.ts"],
+    tests: ["test/state/job-journal.test.ts"],
   },
   {
     id: "N19",
@@ -41,7 +41,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "an undo says nothing of rows that were on the way when their runner went",
     find: `return status === "sent" || status === "unknown";`,
     replace: `return status === "unknown";`,
-    tests: ["test/bulk/undo.test.ts"],
+    tests: ["test/bulk/plan/plan-undo.test.ts"],
   },
   {
     id: "N21",
@@ -54,7 +54,7 @@ export const furtherWork: readonly Mutation[] = [
     replace: `  try {
     return decodeURIComponent(path).replace(/^\\//, "").normalize("NFC");
 `,
-    tests: ["test/contract/link-rules.test.ts"],
+    tests: ["test/contract/rules/link-rules.test.ts"],
   },
   {
     id: "N22",
@@ -102,7 +102,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "room is made by a session whose client listens",
     find: "Math.sign(one.open) - Math.sign(other.open) || one.usedAt",
     replace: "one.usedAt",
-    tests: ["test/mcp/http-sessions.test.ts"],
+    tests: ["test/mcp/transport/earlier-sessions.test.ts"],
   },
   {
     id: "N28",
@@ -113,7 +113,7 @@ export const furtherWork: readonly Mutation[] = [
 `,
     replace: `    cancel: async (reason) => {
 `,
-    tests: ["test/mcp/http-sessions.test.ts"],
+    tests: ["test/mcp/transport/earlier-sessions.test.ts"],
   },
   {
     id: "N29",
@@ -121,7 +121,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "the end of input waits for a subscription",
     find: ` && message.method !== "subscriptions/listen") running.begin(message.id);`,
     replace: ") running.begin(message.id);",
-    tests: ["test/mcp/stdio-transport.test.ts"],
+    tests: ["test/mcp/transport/stdio-transport.test.ts"],
   },
   {
     id: "N30",
@@ -129,6 +129,6 @@ export const furtherWork: readonly Mutation[] = [
     what: "a page of an export is measured in characters, not in bytes",
     find: "const size = Buffer.byteLength(item) + 4;",
     replace: "const size = item.length + 4;",
-    tests: ["test/bulk/export-file.test.ts"],
+    tests: ["test/bulk/files/write-links.test.ts"],
   },
 ];

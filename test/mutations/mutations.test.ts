@@ -26,7 +26,7 @@ test("a mutation whose text or test has gone, or is there twice, is told of", ()
 
 test("a test that runs the built command is known by what it imports", () => {
   expect(usesBundle("test/commands/serve.test.ts")).toBe(true);
-  expect(usesBundle("test/mcp/stdio.test.ts")).toBe(true);
+  expect(usesBundle("test/mcp/transport/stdio.test.ts")).toBe(true);
   expect(usesBundle("test/service/isolation.test.ts")).toBe(false);
   expect(usesBundle("test/template/hostile.test.ts")).toBe(false);
 });

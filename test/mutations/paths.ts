@@ -25,7 +25,7 @@ export const paths: readonly Mutation[] = [
     find: String.raw`  if (address.includes("\\")) return "can't contain a backslash";
 `,
     replace: "",
-    tests: ["test/contract/link-rules.test.ts"],
+    tests: ["test/contract/rules/link-rules.test.ts"],
   },
   {
     id: "F4",
@@ -33,7 +33,7 @@ export const paths: readonly Mutation[] = [
     what: "an empty user name before @ is let in",
     find: String.raw`/^https?:\/\/[^/?#]*@/i.test(address)`,
     replace: String.raw`/^https?:\/\/[^/?#]+@/i.test(address)`,
-    tests: ["test/contract/link-rules.test.ts"],
+    tests: ["test/contract/rules/link-rules.test.ts"],
   },
   {
     id: "F5",

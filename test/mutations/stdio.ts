@@ -8,7 +8,7 @@ export const stdio: readonly Mutation[] = [
     what: "a line of exactly the limit is too long",
     find: "const isTooLong = size > mostBytes;",
     replace: "const isTooLong = size >= mostBytes;",
-    tests: ["test/mcp/stdio.test.ts"],
+    tests: ["test/mcp/transport/stdio.test.ts"],
   },
   {
     id: "J2",
@@ -19,7 +19,7 @@ export const stdio: readonly Mutation[] = [
 `,
     replace: `    tail = Buffer.from(known.subarray(-keptBytes));
 `,
-    tests: ["test/mcp/stdio-transport.test.ts"],
+    tests: ["test/mcp/transport/stdio-transport.test.ts"],
   },
   {
     id: "J3",
@@ -27,7 +27,7 @@ export const stdio: readonly Mutation[] = [
     what: "an error is answered under the id of what may be an answer to us",
     find: `if (!("id" in given) || !("method" in given)) return null;`,
     replace: `if (!("id" in given)) return null;`,
-    tests: ["test/mcp/stdio.test.ts"],
+    tests: ["test/mcp/transport/stdio.test.ts"],
   },
   {
     id: "J4",
@@ -37,6 +37,6 @@ export const stdio: readonly Mutation[] = [
 `,
     replace: `      if (isId(requestId) && requestId === "") running.end(requestId);
 `,
-    tests: ["test/mcp/stdio-transport.test.ts"],
+    tests: ["test/mcp/transport/stdio-transport.test.ts"],
   },
 ];

@@ -67,7 +67,7 @@ export const tenancy: readonly Mutation[] = [
 `,
     replace: `      const own = keyPrint === "" ? selectJobs(db).limit(0) : selectJobs(db);
 `,
-    tests: ["test/mcp/bulk-failures.test.ts"],
+    tests: ["test/mcp/tools/bulk/failures.test.ts"],
   },
   {
     id: "C8",

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PlanOperation } from "../../../src/state/plans.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** Plans and their runs against the real service and a real state file. */
+
+let planner: Planner;
+
+beforeEach(async () => {
+  planner = await openPlanner();
+});
+afterEach(() => planner[Symbol.asyncDispose]());
+
+const planList = async (operation: PlanOperation, rows: readonly object[]) =>
+  (await planner.plan({ operation, source: { rows } })).plan;
+
+const listUrls = async () =>
+  new Map((await planner.listLinks()).map(({ path, url }) => [path, url]));
+
+describe("a plan of rows", () => {
+  test("tells what is made, changed and left, and its run does just that", async () => {
+    await planner.make({ path: "a", url: "https://x.example/1" });
+    await planner.make({ path: "b", url: "https://x.example/2" });
+    const rows = [
+      { path: "a", url: "https://x.example/1" },
+      { path: "b", url: "https://x.example/new" },
+      { path: "c", url: "https://x.example/3" },
+    ];
+    const plan = await planList("upsert", rows);
+    expect(plan.counts).toMatchObject({ create: 1, update: 1, unchanged: 1, conflict: 0 });
+    const job = await planner.run(plan);
+    expect(job).toMatchObject({ state: "done", counts: { done: 2, left: 0, unknown: 0 } });
+    expect(await listUrls()).toEqual(new Map(rows.map(({ path, url }) => [path, url])));
+    // Once more there is nothing to do.
+    const again = await planList("upsert", rows);
+    expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
+  });
+
+  test("leaves alone what changed after it was planned, and goes on", async () => {
+    const made = await planner.make({ path: "a", url: "https://x.example/1" });
+    const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://x.example/2" }));
+    const plan = await planList("upsert", rows);
+    await planner.world.call("PATCH", `/links/${made.id}`, { body: { name: "Mine" } });
+    await planner.make({ path: "b", url: "https://x.example/mine" });
+    const job = await planner.run(plan);
+    expect(job.counts).toEqual({ done: 1, rejected: 2, unknown: 0, left: 0 });
+    const receipts = await planner.bulk.listReceipts(job, { limit: 10 });
+    expect(receipts.map(({ status, message }) => [status, message])).toEqual([
+      ["rejected", "plan_changed: name changed since"],
+      ["rejected", "plan_changed: the path has a link by now"],
+      ["done", null],
+    ]);
+  });
+
+  test("deletes exactly the links that it names", async () => {
+    await planner.makeMany(3, "p");
+    const plan = await planList("delete", [{ path: "p0" }, { path: "p2" }, { path: "nobody" }]);
+    expect(plan.counts).toMatchObject({ delete: 2, conflict: 1 });
+    await planner.run(plan);
+    expect([...(await listUrls()).keys()]).toEqual(["p1"]);
+  });
+});
+
+describe("a plan of filters", () => {
+  test("changes every link that they name, over many pages, and no other", async () => {
+    await planner.makeMany(115, "spring");
+    await planner.makeMany(115, "other");
+    const filters = [{ field: "name", condition: "cont", value: "SPRING" }] as const;
+    const url = "https://x.example/spring";
+    const wanted = { operation: "update", filters, changes: { url } } as const;
+    const { plan } = await planner.plan(wanted);
+    expect(plan.counts).toMatchObject({ update: 115, unchanged: 0 });
+    expect((await planner.run(plan)).counts).toMatchObject({ done: 115, rejected: 0 });
+    const { rows } = await planner.plan({ operation: "delete", filters: [], changes: {} });
+    const changed = rows.filter(({ before }) => before?.["url"] === url);
+    expect(new Set(changed.map(({ path }) => path?.replace(/\d+/, "")))).toEqual(
+      new Set(["spring"]),
+    );
+    expect(changed).toHaveLength(115);
+    expect((await planner.plan(wanted)).plan.counts).toMatchObject({ update: 0, unchanged: 115 });
+  });
+});

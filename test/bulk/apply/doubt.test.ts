@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Bulk } from "../../../src/bulk/bulk.ts";
+import type { Owner } from "../../../src/bulk/owner.ts";
+import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import { CallFailure } from "../../../src/client/call-failure.ts";
+import type { Client } from "../../../src/client/client.ts";
+import { Problem } from "../../../src/contract/problem.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan } from "../../../src/state/plans.ts";
+import { createGate } from "../../support/gate.ts";
+import { createWorld, type World } from "../../support/world.ts";
+import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
+
+/** Rows of which nobody knows, and what others may make of them meanwhile. */
+
+let world: World;
+let timeless: TimelessBulk;
+let bulk: Bulk;
+let owner: Owner;
+/** What becomes of a call; it goes on by itself, unless a test says otherwise. */
+let meet: (tool: string, input: Input, go: () => Promise<unknown>) => Promise<unknown>;
+type Input = { readonly id?: string; readonly path?: string };
+
+const lost = new CallFailure("outcome_unknown", "nobody knows", {
+  effect: "unknown",
+  retry: "later",
+});
+
+beforeEach(async () => {
+  meet = (_tool, _input, go) => go();
+  world = await createWorld();
+  timeless = await openBulk(world, {
+    meet: (call) => {
+      const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
+        meet(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
+      // Each call goes on with what it was given, so that it answers what it would have answered.
+      return met as Client["call"];
+    },
+  });
+  ({ bulk, owner } = timeless);
+});
+afterEach(async () => {
+  await timeless[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+async function make(path: string, name = "Old"): Promise<{ readonly id: string }> {
+  return (await world.call("POST", "/links", { body: { path, name } })).body;
+}
+
+async function plan(wanted: PlanWanted): Promise<Plan> {
+  return (await bulk.plan(wanted, owner)).plan;
+}
+
+const planRows = (operation: "upsert" | "update" | "delete", rows: readonly object[]) =>
+  plan({ operation, source: { rows } });
+
+function run(made: Plan): Promise<Job> {
+  return timeless.untilRest(bulk.apply(made, owner));
+}
+
+const readName = async (id: string) => (await world.call("GET", `/links/${id}`)).body.name;
+
+test("undo tells of a row whose end is not known, and leaves it alone", async () => {
+  const [a, b] = [await make("a"), await make("b")];
+  const rows = [a, b].map(({ id }) => ({ id, name: "New" }));
+  const made = await planRows("update", rows);
+  let isBlind = false;
+  meet = async (tool, input, go) => {
+    if (input.id !== a.id) return go();
+    if (isBlind) throw new CallFailure("timed_out", "no", { effect: "none", retry: "now" });
+    const answer = await go();
+    isBlind = tool === "update_link";
+    if (isBlind) throw lost;
+    return answer;
+  };
+  const job = await run(made);
+  expect(job).toMatchObject({ state: "interrupted", counts: { done: 1, unknown: 1 } });
+  meet = (_tool, _input, go) => go();
+  const undoing = await plan({ undo: job });
+  expect(undoing.counts).toMatchObject({ update: 1, conflict: 1 });
+  const [first] = await bulk.listRows(undoing, { actions: ["conflict"], limit: 1 });
+  expect(first).toMatchObject({ link_id: a.id, message: expect.stringContaining("not known") });
+  expect(await readName(a.id)).toBe("New");
+});
+
+test("a job that was undone is gone on with by nobody who does not mean it", async () => {
+  for (let index = 0; index < 6; index += 1) await make(`p${index}`);
+  const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
+  const made = await planRows("upsert", rows);
+  let writes = 0;
+  meet = (tool, _input, go) => {
+    if (tool !== "update_link" || (writes += 1) <= 3) return go();
+    throw new CallFailure("bad_response", "x", { effect: "none", retry: "never" });
+  };
+  const job = await run(made);
+  expect(job).toMatchObject({ state: "interrupted", counts: { done: 3 } });
+  meet = (_tool, _input, go) => go();
+  expect(await run(await plan({ undo: job }))).toMatchObject({ counts: { done: 3 } });
+  expect(await run(made)).toMatchObject({ state: "cancelled", counts: { done: 3 } });
+  const { links } = (await world.call("GET", "/links")).body;
+  expect(links.map(({ name }: { name: string }) => name)).toEqual(Array(6).fill("Old"));
+});
+
+test("a cancelled job is held as long as a row of it is on the way", async () => {
+  const { id } = await make("a");
+  const made = await planRows("upsert", [{ path: "a", name: "New" }]);
+  const [sent, gate] = [createGate(), createGate()];
+  meet = async (tool, _input, go) => {
+    if (tool === "update_link") {
+      sent.open();
+      await gate.opened;
+    }
+    return go();
+  };
+  const job = await bulk.apply(made, owner);
+  await sent.opened;
+  const { time } = timeless;
+  expect(await time.drive(bulk.cancel(job))).toMatchObject({ state: "cancelled", isHeld: true });
+  gate.open();
+  const release = async () => {
+    while ((await bulk.findJob(job.id, owner))?.isHeld) await time.sleep(100);
+  };
+  await time.drive(release());
+  expect(await bulk.findJob(job.id, owner)).toMatchObject({ counts: { done: 1 } });
+  expect(await readName(id)).toBe("New");
+});
+
+test("what comes behind a move waits until it is known how the move ended", async () => {
+  const [a, b] = [await make("a"), await make("b")];
+  const made = await planRows("update", [
+    { id: a.id, path: "c" },
+    { id: b.id, path: "a" },
+  ]);
+  let isLost = false;
+  meet = async (tool, input, go) => {
+    if (tool !== "update_link" || input.id !== a.id || isLost) return go();
+    isLost = true;
+    throw lost;
+  };
+  expect(await run(made)).toMatchObject({ state: "done", counts: { done: 2, rejected: 0 } });
+});
+
+test("a refusal that is not about the row ends the run, and none of the rows", async () => {
+  const rows = Array.from({ length: 30 }, (_, index) => ({ path: `p${index}` }));
+  const made = await planRows("upsert", rows);
+  let writes = 0;
+  meet = (tool, _input, go) => {
+    if (tool !== "upsert_link" || (writes += 1) < 5) return go();
+    throw new Problem(403, "Forbidden");
+  };
+  const job = await run(made);
+  expect(job).toMatchObject({ state: "interrupted", message: "Forbidden" });
+  expect(job.counts.rejected).toBe(0);
+  meet = (_tool, _input, go) => go();
+  expect(await run(made)).toMatchObject({ state: "done", counts: { done: 30 } });
+});
+
+test("of rows that bring the same new app, one registers it before the others", async () => {
+  const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
+  const rows = Array.from({ length: 12 }, (_, index) => ({ path: `p${index}`, ios_app }));
+  const made = await planRows("upsert", rows);
+  const { time } = timeless;
+  /** Of each that is being written, how many of them were when it ended. */
+  const beside: number[] = [];
+  let underWay = 0;
+  meet = async (tool, _input, go) => {
+    if (tool !== "upsert_link") return go();
+    underWay += 1;
+    // Time passes when whoever may begin has begun.
+    await time.sleep(1000);
+    beside.push(underWay);
+    underWay -= 1;
+    return go();
+  };
+  expect(await run(made)).toMatchObject({ counts: { done: 12 } });
+  const [first, ...others] = beside;
+  expect(first).toBe(1);
+  expect(Math.max(...others)).toBeGreaterThan(1);
+});
+
+test("a project is known again by any of the plan's links", async () => {
+  const made = [];
+  for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
+  const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;
+  const wanted = await plan({ operation: "update", filters, changes: { name: "New" } });
+  for (const { id } of made.slice(0, 10)) await world.call("DELETE", `/links/${id}`);
+  expect(await run(wanted)).toMatchObject({ state: "done", counts: { done: 20, rejected: 10 } });
+});
+
+test("undo leaves a path alone that another link has taken meanwhile", async () => {
+  await make("a");
+  const job = await run(await planRows("delete", [{ path: "a" }]));
+  await make("a", "Somebody else's");
+  const undoing = await plan({ undo: job });
+  expect(undoing.counts).toMatchObject({ create: 0, conflict: 1 });
+});
+
+test("undo of a deletion tells that the shortened address does not come back", async () => {
+  const body = { path: "s", options: { shorten: true } };
+  await world.call("POST", "/links", { body });
+  const job = await run(await planRows("delete", [{ path: "s" }]));
+  const undoing = await plan({ undo: job });
+  const [row] = await bulk.listRows(undoing, { limit: 1 });
+  expect(row?.message).toContain("without its shortened address");
+});

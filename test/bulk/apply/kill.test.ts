@@ -1,0 +1,222 @@
+import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import { links, type Link } from "../../../src/contract/links.ts";
+import { lease_ms } from "../../../src/state/job-leases.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan } from "../../../src/state/plans.ts";
+import { createFolder } from "../../support/command.ts";
+import { listNamed, readPages, type Named } from "../../support/job-site.ts";
+import { openGround, type Ground } from "../../support/mcp-ground.ts";
+import { buildProgram, type Program } from "../../support/program.ts";
+import { openWriteLog, type WriteLog } from "../../support/write-log.ts";
+import { createChance, type Chance } from "../simulator/chance.ts";
+import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
+
+/**
+ * kill -9 at fifty random moments of a run: real processes on real files, without the pauses that
+ * a budget asks for. The service's own database counts what was done to each link.
+ */
+
+const seed = Number(process.env["KILL_SEED"] ?? randomInt(1_000_000));
+const killsEach = 25;
+/** The next one is let live, so that each kind of run is met. */
+const mostKillsOfRun = 8;
+const most = { writes: 30, pause_ms: 30 } as const;
+/** Half of them are there before the plan. So few that no budget of the key is ever spent. */
+const rows = 150;
+
+let program: Program;
+let served: Ground;
+
+beforeAll(async () => {
+  program = await buildProgram(new URL("../apply-plan.ts", import.meta.url));
+  served = await openGround();
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await program[Symbol.asyncDispose]();
+});
+
+test.concurrent.each(["embedded", "served"] as const)(
+  `a job that is killed again and again does each row once (%s, KILL_SEED=${seed})`,
+  async (kind) => {
+    const chance = createChance(seed, kind);
+    let kills = 0;
+    while (kills < killsEach) {
+      await using folder = await createFolder();
+      const site = kind === "embedded" ? await openOwn(folder.path) : await openOther(folder.path);
+      kills += await playBothWays(site, chance, killsEach - kills);
+      site.log.close();
+    }
+    expect(kills).toBe(killsEach);
+  },
+  300_000,
+);
+
+/** Where a job is run by one process after another, each ahead of the one before. */
+type Site = {
+  /** What the service did, whoever has lived to know it. */
+  readonly log: WriteLog;
+  readonly open: () => Promise<UnpacedDesk>;
+  readonly start: (plan: Plan) => Applying;
+};
+
+type Applying = {
+  /** Resolves when it begins with the rows. */
+  readonly begun: Promise<unknown>;
+  readonly kill: () => void;
+  /** Resolves with its exit code; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+};
+
+/** Links are changed and made, and then put back and taken away; answers the number of kills. */
+async function playBothWays(site: Site, chance: Chance, left: number): Promise<number> {
+  const old = listNamed("old", rows / 2);
+  const wanted = listNamed("new", rows);
+  const forth = await withBulk(site, async (desk) => {
+    await finish(desk, await plan(desk, { operation: "upsert", source: { rows: old } }));
+    await site.log.take();
+    return plan(desk, { operation: "upsert", source: { rows: wanted } });
+  });
+  const first = await killOften(site, forth, chance, left);
+  const back = await withBulk(site, async (desk) => {
+    const job = await finish(desk, forth);
+    await expectDone(site, desk, job, wanted, listWrites(old, wanted, "create"));
+    return plan(desk, { undo: job });
+  });
+  const second = await killOften(site, back, chance, left - first);
+  await withBulk(site, async (desk) => {
+    const job = await finish(desk, back);
+    await expectDone(site, desk, job, old, listWrites(old, wanted, "delete"));
+  });
+  return first + second;
+}
+
+async function withBulk<Result>(
+  { open }: Site,
+  act: (desk: UnpacedDesk) => Promise<Result>,
+): Promise<Result> {
+  await using desk = await open();
+  return await act(desk);
+}
+
+async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanWanted): Promise<Plan> {
+  const made = await bulk.plan(wanted, owner);
+  expect(made.plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
+  return made.plan;
+}
+
+/** Goes on with the plan to its end. */
+async function finish({ run }: UnpacedDesk, made: Plan): Promise<Job> {
+  const job = await run(made);
+  expect(job).toMatchObject({ plan_id: made.id, state: "done" });
+  return job;
+}
+
+/** Every receipt is done, every link is as it was wanted, and the service did each row once. */
+async function expectDone(
+  { log }: Site,
+  { bulk, owner }: UnpacedDesk,
+  job: Job,
+  wanted: readonly Named[],
+  planned: readonly string[],
+): Promise<void> {
+  expect((await log.take()).toSorted()).toEqual(planned.toSorted());
+  const receipts = await bulk.listReceipts(job, { limit: 2 * rows });
+  expect(receipts).toHaveLength(planned.length);
+  expect(new Set(receipts.map(({ planned: { path } }) => path)).size).toBe(planned.length);
+  expect(new Set(receipts.map(({ status }) => status))).toEqual(new Set(["done"]));
+  const sort = { field: "path", direction: "asc" } as const;
+  const found = await readPages(100, async (page): Promise<readonly Link[]> => {
+    return (await owner.call(links.index, { page, limit: 100, sort })).links;
+  });
+  const named = found.map(({ path, name, url }) => ({ path, name, url }));
+  expect(sortByPath(named)).toEqual(sortByPath(wanted));
+}
+
+function sortByPath<Item extends { readonly path: string | null }>(items: readonly Item[]) {
+  return items.toSorted((one, other) => ((one.path ?? "") < (other.path ?? "") ? -1 : 1));
+}
+
+function listWrites(old: readonly Named[], wanted: readonly Named[], act: string) {
+  const isOld = (path: string) => old.some((named) => named.path === path);
+  return wanted.map(({ path }) => `${isOld(path) ? "update" : act} ${path}`);
+}
+
+async function killOften(site: Site, made: Plan, chance: Chance, left: number): Promise<number> {
+  const wanted = Math.min(left, mostKillsOfRun);
+  for (let kills = 0; kills < wanted; kills += 1) {
+    const isKilled = await applyKilled(site, made, chance);
+    // It was done before its time had come.
+    if (!isKilled) return kills;
+  }
+  return wanted;
+}
+
+/** Kills it after so many writes at most, and so much time after that; false where it was done. */
+async function applyKilled(site: Site, made: Plan, chance: Chance): Promise<boolean> {
+  const wanted = (await site.log.count()) + chance.between(0, most.writes);
+  const pause_ms = chance.between(0, most.pause_ms);
+  const { begun, ended, kill } = site.start(made);
+  let isOver = false;
+  const over = ended.finally(() => (isOver = true));
+  await Promise.race([begun, over]);
+  while (!isOver && (await site.log.count()) < wanted) await setTimeout(5);
+  // Only which moment it is depends on this.
+  await Promise.race([over, setTimeout(pause_ms)]);
+  kill();
+  const code = await over;
+  // It ends by itself where it is done, and in no other way.
+  expect([null, 0]).toContain(code);
+  return code === null;
+}
+
+/** A service of its own in the same process. */
+async function openOwn(data: string): Promise<Site> {
+  const site = prepareSite({ data });
+  // The first start makes the database.
+  await (await site.open())[Symbol.asyncDispose]();
+  return { ...site, log: await openWriteLog(join(data, "waypost.db")) };
+}
+
+/** `waypost serve` as the deployment, with a project and a key of its own. */
+async function openOther(data: string): Promise<Site> {
+  const { key } = await served.addTenant();
+  const base_url = served.serving.places.url;
+  return {
+    ...prepareSite({ data, base_url, key }),
+    log: await openWriteLog(join(served.data, "waypost.db")),
+  };
+}
+
+function prepareSite(ground: {
+  readonly data: string;
+  readonly base_url?: string;
+  readonly key?: string;
+}): Omit<Site, "log"> {
+  let ahead_ms = 0;
+  const goAhead = () => (ahead_ms += lease_ms);
+  return {
+    open: () => openDesk({ ...ground, ahead_ms: goAhead() }),
+    start: ({ id }) => {
+      const { data, base_url, key } = ground;
+      const words = ["--data", data, "--plan", id, "--ahead", String(goAhead())];
+      if (base_url !== undefined) words.push("--base_url", base_url);
+      const env = { ...process.env, WAYPOST_API_KEY: key };
+      const child = spawn(process.execPath, [program.file, ...words], {
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      return {
+        begun: once(child.stdout, "data"),
+        kill: () => child.kill("SIGKILL"),
+        ended: once(child, "close").then(() => child.exitCode),
+      };
+    },
+  };
+}

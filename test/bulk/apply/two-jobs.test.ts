@@ -1,0 +1,133 @@
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Send } from "../../../src/client/send-once.ts";
+import { contract } from "../../../src/contract/index.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan } from "../../../src/state/plans.ts";
+import { openState, type State } from "../../../src/state/state.ts";
+import { sendByFetch } from "../../support/by-fetch.ts";
+import { createWorld, type World } from "../../support/world.ts";
+import { createChance } from "../simulator/chance.ts";
+import { startInstance, type Instance } from "../simulator/instance.ts";
+import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
+
+/**
+ * Two jobs and a person who works beside them, each in a process of its own with one key: in
+ * virtual time, before the real service and the budgets that it counts.
+ */
+
+const { links } = contract;
+const random = createChance(0, "two jobs");
+/** Two of them are more than a minute's budget. */
+const each = 330;
+const latency_ms = { least: 10, most: 60 } as const;
+
+let world: World;
+let time: VirtualTime;
+let states: State[];
+let statuses: number[];
+
+beforeEach(async () => {
+  world = await createWorld();
+  time = createVirtualTime(world.advance);
+  states = [];
+  statuses = [];
+});
+afterEach(async () => {
+  for (const { close } of states) await close();
+  await world[Symbol.asyncDispose]();
+});
+
+/** A process with a connection of its own to the file that all of them share. */
+async function start(name: string): Promise<Instance> {
+  const { clock, key } = world;
+  const state = await openState(join(dirname(world.file), "state.db"), { clock, random });
+  states.push(state);
+  const send = sendByFetch(async (request) => {
+    const response = await time.perform(() => world.fetch(request));
+    statuses.push(response.status);
+    return response;
+  });
+  const travel = () => time.sleep(random.between(latency_ms.least, latency_ms.most));
+  const slowly: Send = async (request, readSignal) => {
+    await travel();
+    const reply = await send(request, readSignal);
+    await travel();
+    return reply;
+  };
+  const machine = { time, state, clock, random, key, keyPrint: "key", connect: () => slowly };
+  return startInstance({ ...machine, note: () => {}, watchSent: () => {} }, name);
+}
+
+async function plan({ bulk, owner }: Instance, prefix: string, count: number): Promise<Plan> {
+  const rows = Array.from({ length: count }, (_, index) => ({ path: `${prefix}${index}` }));
+  return (await bulk.plan({ operation: "upsert", source: { rows } }, owner)).plan;
+}
+
+type Run = { readonly job: Job; readonly took_ms: number };
+
+async function run({ bulk, owner }: Instance, made: Plan): Promise<Run> {
+  const began = time.elapsed();
+  let job = await bulk.apply(made, owner);
+  while (job.state === "running") job = await bulk.wait(job, 60_000);
+  return { job, took_ms: time.elapsed() - began };
+}
+
+const countDone = async ({ bulk, owner }: Instance) =>
+  (await bulk.listJobs(owner, 1)).jobs.map(({ counts }) => counts.done);
+
+describe("two jobs of one key", () => {
+  test("leave room for a person's calls, and none of them earns a refusal", async () => {
+    const [one, two, chat] = [await start("one"), await start("two"), await start("chat")];
+    const { id } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
+    let isOver = false;
+    const waits: number[] = [];
+    /** A person calls from a process of their own, and from one that is at a job. */
+    const work = async () => {
+      while (!isOver) {
+        await time.sleep(random.between(500, 4000));
+        const { call } = random.pick([chat, one]).owner;
+        const began = time.elapsed();
+        await call(links.update, { id, name: `Turn ${waits.length}` });
+        waits.push(time.elapsed() - began);
+      }
+    };
+    const plans = [
+      await time.drive(plan(one, "a", each)),
+      await time.drive(plan(two, "b", each)),
+    ] as const;
+    const both = Promise.all([run(one, plans[0]), run(two, plans[1])]).finally(() => {
+      isOver = true;
+    });
+    const [[first, second]] = await time.drive(Promise.all([both, work()]));
+    expect(first.job).toMatchObject({ state: "done", counts: { done: each, left: 0 } });
+    expect(second.job).toMatchObject({ state: "done", counts: { done: each, left: 0 } });
+    expect(statuses).not.toContain(429);
+    // Six hundred in a minute, and no more than a little is left unused.
+    const writes = 2 * each + waits.length;
+    expect(Math.max(first.took_ms, second.took_ms)).toBeLessThan(writes * 105);
+    expect(waits.length).toBeGreaterThan(15);
+    expect(waits.filter((wait) => wait < 200).length).toBeGreaterThan(waits.length / 2);
+    // Once a whole minute is spent, a call waits behind the rows that each job has in hand.
+    expect(Math.max(...waits)).toBeLessThan(2500);
+  });
+
+  test("have half of the pace each, however long the other is", async () => {
+    const [long, short] = [await start("long"), await start("short")];
+    let seen: readonly number[] = [];
+    const sixty = await time.drive(plan(short, "short", 60));
+    const longer = run(long, await time.drive(plan(long, "long", 180)));
+    const shorter = run(short, sixty).then(async (ended) => {
+      seen = await countDone(long);
+      return ended;
+    });
+    const [first, second] = await time.drive(Promise.all([longer, shorter]));
+    expect([first.job.state, second.job.state]).toEqual(["done", "done"]);
+    // When the shorter one had all of its rows, the other had as many.
+    expect(Math.max(...seen)).toBeLessThanOrEqual(66);
+    expect(Math.min(...seen)).toBeGreaterThanOrEqual(54);
+    // Each had every other turn until then, and the longer one all that came after.
+    expect(second.took_ms).toBeGreaterThan(110 * 102);
+    expect(first.took_ms).toBeLessThan(240 * 105);
+  });
+});

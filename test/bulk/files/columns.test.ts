@@ -1,0 +1,261 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  escapeFormula,
+  exportColumns,
+  readCells,
+  unescapeFormula,
+  readHeader,
+  writeLink,
+} from "../../../src/bulk/files/columns.ts";
+import { readCsv, writeRecord } from "../../../src/bulk/files/csv.ts";
+import { readObject } from "../../../src/bulk/rows/row-object.ts";
+import { link } from "../../contract/sample-link.ts";
+import { anyLink, fieldsOf } from "../sample-links.ts";
+import { drain } from "../streams.ts";
+
+/** The columns of a file of links, there and back, and rows that come as JSON. */
+
+describe("an export", () => {
+  test("read again has exactly the fields that each link has", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyLink, { maxLength: 3 }), async (links) => {
+        const file = [exportColumns, ...links.map(writeLink)].map(writeRecord).join("");
+        const [header, ...records] = await drain(readCsv(file));
+        const { columns, problems } = readHeader(cellsOf(header));
+        expect(problems).toEqual([]);
+        expect(records.map((record) => readCells(columns, cellsOf(record)))).toEqual(
+          links.map((each) => ({ id: each.id, fields: fieldsOf(each), problems: [] })),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("as JSON is read again just so", () => {
+    fc.assert(
+      fc.property(anyLink, (each) => {
+        const { id, fields, problems } = readObject(JSON.parse(JSON.stringify(each)));
+        expect({ id, problems }).toEqual({ id: each.id, problems: [] });
+        const texts = Object.entries(fields).map(([name, value]) =>
+          name.endsWith("_app") ? [name, value] : [name, value ?? ""],
+        );
+        expect(Object.fromEntries(texts)).toEqual(fieldsOf(each));
+      }),
+    );
+  });
+
+  test("has every field of a link as the API answers it", () => {
+    expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
+    expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
+  });
+
+  test("holds no cell that a spreadsheet would run", () => {
+    fc.assert(
+      fc.property(anyLink, (each) => {
+        expect(writeLink(each).filter((cell) => /^[=+\-@\t\r\n＝＋－＠]/.test(cell))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe("an apostrophe", () => {
+  test.each([
+    ["=1+1", "'=1+1"],
+    ["+1", "'+1"],
+    ["-1", "'-1"],
+    ["@SUM(A1)", "'@SUM(A1)"],
+    ["\t=1", "'\t=1"],
+    ["\r=1", "'\r=1"],
+    ["＝1", "'＝1"],
+    ["＠x", "'＠x"],
+    ["'=1", "''=1"],
+    ["''=1", "'''=1"],
+    ["'tis the season", "'tis the season"],
+    ["''quoted''", "''quoted''"],
+    ["it's", "it's"],
+    ["a=b", "a=b"],
+    ["", ""],
+  ])("of %j: written as %j, and read as it was", (text, cell) => {
+    expect(escapeFormula(text)).toBe(cell);
+    expect(unescapeFormula(cell)).toBe(text);
+  });
+
+  test("is put and taken so that no two texts are written alike", () => {
+    const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(unescapeFormula(escapeFormula(given))).toBe(given);
+      }),
+    );
+  });
+
+  test("that nobody put there is left alone: a formula typed by hand is text as it stands", () => {
+    expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
+  });
+});
+
+describe("a record", () => {
+  test("leaves alone what has no column and clears what has an empty cell", () => {
+    expect(read({ path: "spring", name: "", url: "https://a.example" })).toEqual({
+      fields: { path: "spring", name: "", url: "https://a.example" },
+      problems: [],
+    });
+    expect(read({ enable_forced_redirect: "" }).fields).toEqual({ enable_forced_redirect: null });
+  });
+
+  test.each([
+    ["true", true],
+    ["TRUE", true],
+    [" yes ", true],
+    ["1", true],
+    ["false", false],
+    ["No", false],
+    ["0", false],
+  ])("reads the flag %j as %j", (cell, flag) => {
+    expect(read({ enable_forced_redirect: cell })).toEqual({
+      fields: { enable_forced_redirect: flag },
+      problems: [],
+    });
+  });
+
+  test.each(["maybe", "2", "truee", "on\nand off"])("refuses the flag %j by its column", (cell) => {
+    expect(read({ ios_deferred_deep_linking_enabled: cell })).toEqual({
+      fields: {},
+      problems: [
+        {
+          field: "ios_deferred_deep_linking_enabled",
+          message: expect.stringMatching(/must be true or false \(or 1, 0, yes, no\), not ".+"$/),
+        },
+      ],
+    });
+  });
+
+  test("puts the columns of an app together, and its fingerprints apart", () => {
+    expect(
+      read({
+        "ios_app.bundle_id": "com.example.shop",
+        "ios_app.team_id": "ABCDE12345",
+        "ios_app.app_store_id": "",
+        "android_app.package_name": "com.example.shop",
+        "android_app.fingerprints": " AA:BB  CC:DD\n",
+        "options.shorten": "yes",
+      }),
+    ).toEqual({
+      fields: {
+        ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345" },
+        android_app: { package_name: "com.example.shop", fingerprints: ["AA:BB", "CC:DD"] },
+        options: { shorten: true },
+      },
+      problems: [],
+    });
+  });
+
+  test("takes the app off where every cell that names one is empty", () => {
+    expect(read({ ios_app_id: "", "android_app.package_name": "" }).fields).toEqual({
+      ios_app: null,
+      android_app: null,
+    });
+    expect(read({ "ios_app.team_id": "", name: "x" }).fields).toEqual({ name: "x" });
+  });
+
+  test("has its id apart from its fields, and what only the API writes nowhere", () => {
+    expect(read({ id: " 0c ", clicks: "12", shortened_path: "s" })).toEqual({
+      id: "0c",
+      fields: {},
+      problems: [],
+    });
+  });
+});
+
+describe("a header", () => {
+  test.each([
+    ["urll", "url"],
+    ["URL", "url"],
+    ["ulr", "url"],
+    ["nmae", "name"],
+    ["iosFallbackUrl", "ios_fallback_url"],
+    ["bundle_id", "ios_app.bundle_id"],
+    ["fingerprints", "android_app.fingerprints"],
+  ])("with the unknown column %s is told of %s", (name, nearest) => {
+    const { columns, problems } = readHeader(["path", name]);
+    expect(problems).toEqual([
+      { field: name, message: `There is no column "${name}"; did you mean ${nearest}?` },
+    ]);
+    expect(columns.map((column) => column?.name)).toEqual(["path", undefined]);
+  });
+
+  test("names what nothing is near to, and what has no name", () => {
+    expect(readHeader(["expires at", "", "constructor"]).problems).toEqual([
+      { field: "expires at", message: 'There is no column "expires at"' },
+      { field: "", message: "Column 2 has no name" },
+      { field: "constructor", message: 'There is no column "constructor"' },
+    ]);
+  });
+
+  test("may say nothing twice, under one name or two", () => {
+    expect(readHeader(["url", "url"]).problems).toEqual([
+      { field: "url", message: "The column url is there twice" },
+    ]);
+    expect(readHeader(["ios_app.id", "ios_app_id"]).problems).toEqual([
+      {
+        field: "ios_app_id",
+        message: "The columns ios_app.id and ios_app_id mean the same; keep one of them",
+      },
+    ]);
+  });
+
+  test("may have spaces around its names", () => {
+    expect(readHeader([" path", "url "]).problems).toEqual([]);
+  });
+});
+
+describe("a row of JSON", () => {
+  test.each([
+    [{ urll: "x" }, "urll", 'There is no field "urll"; did you mean url?'],
+    [
+      { ios_app: { bundel_id: "x" } },
+      "ios_app.bundel_id",
+      'There is no field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
+    ],
+    [{ name: 5 }, "name", "name must be a text"],
+    [
+      { enable_forced_redirect: "yes" },
+      "enable_forced_redirect",
+      "enable_forced_redirect must be true or false",
+    ],
+    [
+      { android_app: { fingerprints: "AA" } },
+      "android_app.fingerprints",
+      "android_app.fingerprints must be a list",
+    ],
+    [{ ios_app: "com.example" }, "ios_app", "ios_app must be an object of link fields"],
+    [
+      { ios_app: null, ios_app_id: "0a" },
+      "ios_app",
+      "ios_app and ios_app_id mean the same; keep one of them",
+    ],
+    ["path", "", "The row must be an object of link fields"],
+    [null, "", "The row must be an object of link fields"],
+    [[], "", "The row must be an object of link fields"],
+  ])("%j is refused", (row, field, message) => {
+    expect(readObject(row).problems).toEqual([{ field, message }]);
+  });
+
+  test("is refused for everything at once", () => {
+    const { problems } = readObject({ nmae: "x", url: 1, path: true });
+    expect(problems.map(({ field }) => field).toSorted()).toEqual(["nmae", "path", "url"]);
+  });
+});
+
+function read(cells: Readonly<Record<string, string>>) {
+  const { columns, problems } = readHeader(Object.keys(cells));
+  expect(problems).toEqual([]);
+  return readCells(columns, Object.values(cells));
+}
+
+function cellsOf(item: object | undefined): readonly string[] {
+  if (item === undefined || !("cells" in item)) throw new Error("the record was not read");
+  // Every record has texts alone.
+  return item.cells as readonly string[];
+}

@@ -1,0 +1,243 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  openCsv,
+  readCsv,
+  writeRecord,
+  type CsvFault,
+  type CsvRecord,
+} from "../../../src/bulk/files/csv.ts";
+import type { TextSource } from "../../../src/bulk/files/read-text.ts";
+import { cut, drain, pour } from "../streams.ts";
+
+/** Reading and writing CSV: RFC 4180, and what spreadsheets and people make of it. */
+
+/** Texts with all that CSV could trip over. */
+const cell = fc
+  .array(
+    fc.constantFrom(
+      '"',
+      '""',
+      ",",
+      ";",
+      "\t",
+      "\n",
+      "\r",
+      "\r\n",
+      " ",
+      "a",
+      "é",
+      "😀",
+      "\ufeff",
+      "=",
+    ),
+  )
+  .map((parts) => parts.join(""));
+const record = fc.array(cell, { minLength: 1, maxLength: 4 });
+const filled = record.filter((cells) => cells.some((text) => text !== ""));
+
+describe("what is written", () => {
+  test("is read again as exactly the same, whatever the cells hold", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(filled, { minLength: 1, maxLength: 5 }), async (records) => {
+        const text = ["a,b\r\n", ...records.map(writeRecord)].join("");
+        const [, ...read] = cellsOf(await collect(text));
+        expect(read).toEqual(records);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("is read the same in chunks of any size, cut through letters and quotes", async () => {
+    const chunks = fc.tuple(
+      fc.array(filled, { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 9 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(chunks, async ([records, size]) => {
+        const text = records.map(writeRecord).join("");
+        expect(await collect(cut(text, size))).toEqual(await collect(text));
+      }),
+    );
+  });
+
+  test("has a cell in quotes only where it must", () => {
+    expect(writeRecord(["a", "b c", "d,e", 'f"g', "h\ni", " j", ""])).toBe(
+      'a,b c,"d,e","f""g","h\ni"," j",\r\n',
+    );
+  });
+});
+
+describe("what people bring", () => {
+  test.each([
+    ["lines that end in LF", "a,b\n1,2\n"],
+    ["lines that end in CRLF", "a,b\r\n1,2\r\n"],
+    ["lines that end in CR", "a,b\r1,2\r"],
+    ["no end of the last line", "a,b\n1,2"],
+    ["a mark of the byte order", "\ufeffa,b\n1,2\n"],
+    ["empty lines, and lines of commas alone", "\n\na,b\n\n,\n1,2\n\r\n,\n"],
+    ["semicolons", "a;b\n1;2\n"],
+    ["tabs", "a\tb\n1\t2\n"],
+    ["quotes around everything", '"a","b"\n"1","2"\n'],
+    ["separators inside quotes", '"a","b"\n"1","2"'],
+  ])("%s: the same two records", async (_, text) => {
+    expect(cellsOf(await collect(text))).toEqual([
+      ["a", "b"],
+      ["1", "2"],
+    ]);
+  });
+
+  test("a semicolon inside the quotes of the first line separates nothing", async () => {
+    expect(cellsOf(await collect('"a;;;",b\n1,2\n'))).toEqual([
+      ["a;;;", "b"],
+      ["1", "2"],
+    ]);
+  });
+
+  test.each([
+    ["LF", "\n"],
+    ["CRLF", "\r\n"],
+    ["CR", "\r"],
+  ])("each record tells the line that it begins on, where lines end in %s", async (_, end) => {
+    const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
+    for (const source of [text, cut(text, 1), cut(text, 4)]) {
+      const items = await collect(source);
+      expect(items.map(({ line }) => line)).toEqual([1, 2, 6, 7, 9]);
+    }
+  });
+});
+
+describe("a fault", () => {
+  test.each([
+    ["a quote inside a bare cell", '1,x"y', "There is a quote inside a cell"],
+    ["text behind a closing quote", '1,"x"y', "There is text behind the closing quote"],
+    ["a quote that is never closed", '1,"xy', "A quoted cell is never closed"],
+    ["too few cells", "1", "The line has 1 of 2 cells"],
+    ["too many cells", "1,2,3", "The line has 3 of 2 cells; a cell with a comma"],
+  ])("%s costs its own line and names it", async (_, line, fault) => {
+    const text = `a,b\n0,ok\n${line}\n2,ok\n3,ok\n`;
+    for (const source of [text, cut(text, 1), cut(text, 3)]) {
+      const items = await readTable(source);
+      expect(items).toEqual([
+        { line: 2, cells: ["0", "ok"] },
+        { line: 3, fault: expect.stringContaining(fault) },
+        { line: 4, cells: ["2", "ok"] },
+        { line: 5, cells: ["3", "ok"] },
+      ]);
+    }
+  });
+
+  test("is found beside every other, and not one ends the reading", async () => {
+    const text = 'a,b\n"1,2\n3,"4"5\n6\n7"8,9\n10,11\n"12,13';
+    const items = await readTable(text);
+    expect(items.map((item) => [item.line, "fault" in item])).toEqual([
+      [2, true],
+      [3, true],
+      [4, true],
+      [5, true],
+      [6, false],
+      [7, true],
+    ]);
+  });
+
+  test("in the line that names the columns is the only one: nothing is read by it", async () => {
+    expect(await openCsv('a,"b\n1,2\n')).toEqual({
+      line: 1,
+      fault: "A quoted cell is never closed",
+    });
+    expect(await openCsv("\n\n")).toEqual({ line: 1, fault: "There is nothing in it" });
+  });
+
+  test.each(["at once", "byte by byte"])(
+    "that UTF-16 is, is none where it comes %s",
+    async (how) => {
+      const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
+      for (const bytes of [little, Buffer.from(little).swap16()]) {
+        const chunks =
+          how === "at once" ? [bytes] : Array.from(bytes, (byte) => Buffer.from([byte]));
+        expect(await collect(pour(chunks))).toEqual([
+          { line: 1, cells: ["a", "b"] },
+          { line: 2, cells: ["1", "é🎉"] },
+        ]);
+      }
+    },
+  );
+
+  test("of encoding is told with its line, and what comes before it is read", async () => {
+    const bytes = Buffer.concat([
+      Buffer.from("a,b\n1,é\n2,"),
+      Buffer.from([0xe9]),
+      Buffer.from("\n3,x\n"),
+    ]);
+    const items = await collect(pour([bytes]));
+    expect(items).toEqual([
+      { line: 1, cells: ["a", "b"] },
+      { line: 2, cells: ["1", "é"] },
+      { line: 3, fault: expect.stringContaining("not UTF-8") },
+    ]);
+    expect(await collect(pour([Buffer.from("a,b\n1,"), Buffer.from([0xc3])]))).toContainEqual({
+      line: 2,
+      fault: expect.stringContaining("not UTF-8"),
+    });
+    // Half a letter, in an encoding that has two bytes for each.
+    const half = Buffer.from("\ufeffa,b\n1,", "utf16le").subarray(0, -1);
+    expect(await collect(pour([half]))).toContainEqual({
+      line: 2,
+      fault: expect.stringContaining("save the file as UTF-8"),
+    });
+  });
+
+  test("a lost closing quote does not gather the rest of a long file", async () => {
+    let given = 0;
+    const endless = async function* () {
+      yield 'a,b\n1,"lost\n';
+      for (; given < 1000; given += 1) yield `${"x".repeat(65_530)},y\n`;
+    };
+    const items = readCsv(endless());
+    await items.next();
+    const { value } = await items.next();
+    expect(value).toEqual({ line: 2, fault: expect.stringContaining("longer than 1 MiB") });
+    expect(given).toBeLessThan(50);
+    expect((await items.next()).value).toMatchObject({ line: 3, cells: [expect.any(String), "y"] });
+  });
+
+  test("whatever the text is, it is read to its end and nothing is thrown", async () => {
+    const letters = fc.constantFrom('"', ",", "\n", "\r", "a", ";", "\t");
+    const text = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(""));
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 5 }), async (given, size) => {
+        const items = await collect(given);
+        const lines = items.map(({ line }) => line);
+        expect(lines).toEqual([...new Set(lines)].toSorted((one, other) => one - other));
+        expect(await collect(cut(given, size))).toEqual(items);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test("a long file is read as it comes: no more of it is taken than is asked for", async () => {
+  let given = 0;
+  const source = async function* () {
+    const line = `a,${"x".repeat(1000)}\n`;
+    for (; given < 1000; given += 1) yield Buffer.from(line.repeat(100));
+  };
+  const items = readCsv(source());
+  for (let count = 0; count < 150; count += 1) await items.next();
+  expect(given).toBeLessThan(5);
+  await items.return(undefined);
+});
+
+function collect(source: TextSource): Promise<readonly (CsvRecord | CsvFault)[]> {
+  return drain(readCsv(source));
+}
+
+async function readTable(source: TextSource): Promise<readonly (CsvRecord | CsvFault)[]> {
+  const table = await openCsv(source);
+  if ("fault" in table) throw new Error(table.fault);
+  return drain(table.records);
+}
+
+function cellsOf(items: readonly (CsvRecord | CsvFault)[]): readonly (readonly string[])[] {
+  return items.map((item) => ("cells" in item ? item.cells : [item.fault]));
+}

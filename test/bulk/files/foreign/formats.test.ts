@@ -1,0 +1,304 @@
+import { describe, expect, test } from "vitest";
+import { exportColumns } from "../../../../src/bulk/files/columns.ts";
+import { readRows } from "../../../../src/bulk/rows/read-rows.ts";
+import { readSource } from "../../read-source.ts";
+import { drain } from "../../streams.ts";
+
+/** What people bring from other services: what becomes of it, and what of it is left over. */
+
+describe("Bitly", () => {
+  test("as its API answers: a chosen back-half goes before the drawn one", async () => {
+    const bitlink = {
+      created_at: "2021-05-01T10:00:00+0000",
+      id: "bit.ly/3abc",
+      link: "https://bit.ly/3abc",
+      custom_bitlinks: ["https://go.example/spring"],
+      long_url: "https://shop.example/",
+      archived: false,
+      tags: ["mail", "spring"],
+      title: "Spring",
+      deeplinks: [],
+    };
+    const plain = { ...bitlink, custom_bitlinks: [], archived: true };
+    const two = {
+      ...plain,
+      id: "bit.ly/4",
+      link: "https://bit.ly/4",
+      custom_bitlinks: ["a.b/c", "a.b/d"],
+    };
+    const { rows, findings } = await readSource({
+      rows: { links: [bitlink, plain, two], pagination: {} },
+    });
+    expect(rows.map(({ fields }) => fields)).toEqual([
+      { name: "Spring", path: "spring", url: "https://shop.example/" },
+      { name: "Spring", path: "3abc", url: "https://shop.example/" },
+      { name: "Spring", path: "4", url: "https://shop.example/" },
+    ]);
+    expect(findings.format).toBe("Bitly");
+    expect(findings.unmapped).toEqual([
+      { field: "created_at", count: 3, example: "2021-05-01T10:00:00+0000" },
+      { field: "id", count: 1, example: "bit.ly/3abc" },
+      { field: "link", count: 1, example: "https://bit.ly/3abc" },
+      { field: "tags", count: 3, example: "mail, spring" },
+      { field: "archived", count: 2, example: "true" },
+      { field: "custom_bitlinks", count: 1, example: "a.b/c, a.b/d" },
+    ]);
+  });
+
+  test("as its dashboard exports it: a custom link beside the drawn one", async () => {
+    const { rows, findings } = await readSource({
+      csv: [
+        "Created,Title,Link,Custom Link,Destination URL,Tags",
+        "2024-05-01,Spring,https://bit.ly/3abc,https://go.example/spring,https://a.example/,mail",
+        "2024-05-02,Summer,https://bit.ly/4def,,https://shop.example/summer,",
+      ].join("\n"),
+    });
+    expect(rows.map(({ fields }) => fields)).toEqual([
+      { name: "Spring", path: "spring", url: "https://a.example/" },
+      { name: "Summer", path: "4def", url: "https://shop.example/summer" },
+    ]);
+    expect(findings.unmapped).toEqual([
+      { field: "Created", count: 2, example: "2024-05-01" },
+      { field: "Link", count: 1, example: "https://bit.ly/3abc" },
+      { field: "Tags", count: 1, example: "mail" },
+    ]);
+  });
+
+  test("as CSV, whatever its columns are called", async () => {
+    for (const header of ["Bitlink,Long URL,Title,Clicks", "link,long_url,title,clicks"]) {
+      const { rows, findings } = await readSource({
+        csv: `${header}\nhttps://bit.ly/3abc,https://shop.example/,"Spring, all",7\n`,
+      });
+      expect(rows[0]?.fields).toEqual({
+        name: "Spring, all",
+        path: "3abc",
+        url: "https://shop.example/",
+      });
+      expect(findings.unmapped).toMatchObject([{ count: 1, example: "7" }]);
+    }
+  });
+});
+
+describe("Branch", () => {
+  test("as its API has links: one fallback serves the platforms that have none", async () => {
+    const { rows, findings } = await readSource({
+      rows: [
+        {
+          url: "https://shop.app.link/spring",
+          alias: "spring",
+          channel: "mail",
+          tags: ["a", "b"],
+          data: {
+            $marketing_title: "Spring sale",
+            $fallback_url: "https://shop.example/",
+            $ios_url: "https://shop.example/ios",
+            $og_title: "Spring",
+            $og_description: "All of it",
+            $og_image_url: "https://shop.example/a.png",
+            $deeplink_path: "spring/1",
+            product: { id: 5 },
+            "~campaign": "spring",
+          },
+        },
+      ],
+    });
+    expect(rows[0]?.fields).toEqual({
+      name: "Spring sale",
+      path: "spring",
+      url: "https://shop.example/",
+      social_title: "Spring",
+      social_description: "All of it",
+      social_image_url: "https://shop.example/a.png",
+      ios_fallback_url: "https://shop.example/ios",
+      android_fallback_url: "https://shop.example/",
+    });
+    expect(findings.format).toBe("Branch");
+    expect(findings.unmapped).toEqual([
+      { field: "channel", count: 1, example: "mail" },
+      { field: "tags", count: 1, example: "a, b" },
+      { field: "data.$deeplink_path", count: 1, example: "spring/1" },
+      { field: "data.product.id", count: 1, example: "5" },
+      { field: "data.~campaign", count: 1, example: "spring" },
+    ]);
+  });
+
+  test("as its API reads a link back: what an app has put into it stays the app's", async () => {
+    const { rows, findings } = await readSource({
+      rows: [
+        {
+          channel: "mail",
+          data: {
+            $desktop_url: "https://shop.example/",
+            $ios_url: "https://shop.example/ios",
+            $android_url: "https://shop.example/android",
+            $fallback_url: "https://shop.example/old",
+            $one_time_use: false,
+            "~creation_source": 0,
+            "+url": "https://shop.app.link/Wgiq",
+            title: "A product",
+            link: "https://shop.example/product",
+            url: "https://shop.app.link/Wgiq",
+          },
+          type: 2,
+          alias: null,
+        },
+      ],
+    });
+    expect(rows[0]?.fields).toEqual({
+      path: "Wgiq",
+      url: "https://shop.example/",
+      ios_fallback_url: "https://shop.example/ios",
+      android_fallback_url: "https://shop.example/android",
+    });
+    expect(findings.unmapped.map(({ field }) => field).toSorted()).toEqual([
+      "channel",
+      "data.$fallback_url",
+      "data.$one_time_use",
+      "data.link",
+      "data.title",
+      "data.~creation_source",
+      "type",
+    ]);
+  });
+
+  test("as CSV, also with its data as JSON in one cell", async () => {
+    const flat = await readSource({
+      csv: [
+        "url,$desktop_url,$android_url,~channel",
+        "https://s.app.link/Ab1,https://a.example/,https://b.example/,mail",
+      ].join("\n"),
+    });
+    expect(flat.rows[0]?.fields).toEqual({
+      path: "Ab1",
+      url: "https://a.example/",
+      android_fallback_url: "https://b.example/",
+    });
+    expect(flat.findings.unmapped).toEqual([{ field: "~channel", count: 1, example: "mail" }]);
+    const nested = await readSource({
+      csv: [
+        "url,~channel,data",
+        'https://s.app.link/Ab1,,"{""$fallback_url"":""https://a.example/"",""x"":1}"',
+      ].join("\n"),
+    });
+    expect(nested.rows[0]?.fields).toEqual({
+      path: "Ab1",
+      url: "https://a.example/",
+      ios_fallback_url: "https://a.example/",
+      android_fallback_url: "https://a.example/",
+    });
+    expect(nested.findings.unmapped).toEqual([{ field: "data.x", count: 1, example: "1" }]);
+  });
+});
+
+describe("Short.io", () => {
+  const link = {
+    originalURL: "https://shop.example/?a=1",
+    path: "spring",
+    shortURL: "https://go.example/spring",
+    secureShortURL: "https://go.example/spring",
+    idString: "lnk_1",
+    title: "Spring",
+    iphoneURL: "https://shop.example/ios",
+    androidURL: null,
+    utmSource: "mail",
+    tags: [],
+    archived: false,
+    cloaking: false,
+    expiresAt: 1_700_000_000_000,
+  };
+
+  test("as its API answers: its campaign is put where it was", async () => {
+    const { rows, findings } = await readSource({
+      rows: { links: [link], count: 1, nextPageToken: "x" },
+    });
+    expect(rows[0]?.fields).toEqual({
+      name: "Spring",
+      path: "spring",
+      url: "https://shop.example/?a=1&utm_source=mail",
+      ios_fallback_url: "https://shop.example/ios",
+    });
+    expect(findings.format).toBe("Short.io");
+    expect(findings.unmapped).toEqual([
+      { field: "idString", count: 1, example: "lnk_1" },
+      { field: "expiresAt", count: 1, example: "1700000000000" },
+    ]);
+  });
+
+  test("with a password: that it had one is told, and not which", async () => {
+    const { findings } = await readSource({ rows: [{ ...link, password: "hunter2" }] });
+    expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
+  });
+
+  test("with a campaign in the address: that one stays, and another is listed", async () => {
+    const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
+    const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
+    const { rows, findings } = await readSource({ rows: [same, other] });
+    expect(rows.map(({ fields }) => fields.url)).toEqual([
+      "https://shop.example/?utm_source=mail",
+      "https://shop.example/?utm_source=web",
+    ]);
+    expect(findings.unmapped).toContainEqual({ field: "utmSource", count: 1, example: "mail" });
+  });
+
+  test("as CSV", async () => {
+    const { rows, findings } = await readSource({
+      csv: "Original URL,Short URL,Title,Clicks\nhttps://a.example/,https://go.example/x/y,A,0\n",
+    });
+    expect(rows[0]?.fields).toEqual({ name: "A", path: "x/y", url: "https://a.example/" });
+    expect(findings.unmapped).toEqual([{ field: "Clicks", count: 1, example: "0" }]);
+  });
+});
+
+describe("a foreign file", () => {
+  test("has an empty cell for nothing: what is there already is not cleared", async () => {
+    const { rows } = await readSource({
+      csv: "link,long_url,title\nbit.ly/a,https://a.example/,\n",
+    });
+    expect(rows[0]?.fields).toEqual({ path: "a", url: "https://a.example/" });
+  });
+
+  test("is held to our rules, by the numbers of its lines", async () => {
+    const { findings } = await readSource({
+      csv: "link,long_url\nbit.ly/a,ftp://a.example/\nb.example/a,https://a.example/\n",
+    });
+    expect(findings).toMatchObject({
+      problems: [
+        { row: 2, field: "url", message: expect.stringMatching(/^Url must be an http/) },
+        {
+          row: 3,
+          field: "path",
+          message: "The same path is on line 2 and line 3; keep one of them",
+        },
+      ],
+    });
+  });
+
+  test("is no list of links to delete", async () => {
+    const source = { csv: "link,long_url\nbit.ly/a,https://a.example/\n" };
+    const { rows, listFindings } = readRows(source, "delete");
+    expect(await drain(rows)).toEqual([]);
+    expect(listFindings().problems).toEqual([
+      { message: "This comes from Bitly; a list to delete has the column id or path" },
+    ]);
+  });
+});
+
+test("names without end are listed up to a point, and counted beyond it", async () => {
+  const data = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key ${index}`, "x"]));
+  const { findings } = await readSource({ rows: [{ $desktop_url: "https://a.example/", data }] });
+  expect(findings.unmapped).toHaveLength(201);
+  expect(findings.unmapped.at(-1)).toEqual({ field: "(others)", count: 100, example: "x" });
+});
+
+test("a file of ours is never taken for a foreign one", async () => {
+  const whole = `${exportColumns.join(",")}\n`;
+  for (const csv of [
+    whole,
+    "path,url,name\na,https://a.example/,A\n",
+    "id,url\n,https://a.example/\n",
+  ]) {
+    expect((await readSource({ csv })).findings.format).toBeUndefined();
+  }
+  const { findings } = await readSource({ rows: [{ path: "a", ios_app: { bundle_id: "a.b" } }] });
+  expect(findings).toMatchObject({ format: undefined, problems: [], unmapped: [] });
+});

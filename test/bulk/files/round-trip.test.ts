@@ -1,0 +1,156 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  exportFormats,
+  writePages,
+  type ExportFormat,
+} from "../../../src/bulk/files/write-links.ts";
+import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
+import { selectLinks } from "../../../src/bulk/select/select-links.ts";
+import type { Link, LinkFields } from "../../../src/contract/links.ts";
+import { checkLink } from "../../../src/contract/rules/link-rules.ts";
+import { createTraveller } from "../../client/traveller.ts";
+import { sha256 } from "../../contract/sample-link.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** What an export writes is planned again as links that are just so, whatever is in them. */
+
+let planner: Planner;
+
+beforeAll(async () => {
+  planner = await openPlanner();
+});
+afterAll(() => planner[Symbol.asyncDispose]());
+
+const signs = ["'", "''", "=", "+", "-", "@", "\t", "\r", "\n", "\r\n", '"', '""', ",", ";", "|"];
+const letters = ["a", "Z", "é", "e\u0301", "ß", "İ", "ς", "😀", "👩‍👧", " ", "0", "007", "1e5"];
+const hidden = ["\u200b", "\u202e", "\u2066", "\ufeff", "\u00a0"];
+const words = ["＝", "＋", "＠", "=HYPERLINK(1)", "true", "null", "{", "[", "#"];
+const pieces = [...signs, ...letters, ...hidden, ...words];
+const text = fc.array(fc.constantFrom(...pieces), { maxLength: 7 }).map((parts) => parts.join(""));
+const address = text
+  .map((tail) => `https://shop.example/${tail}`)
+  .filter((url) => checkLink({ url }, "create").problems.length === 0);
+const path = text.filter((given) => checkLink({ path: given }, "create").problems.length === 0);
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
+const tokens = fc.option(
+  fc.tuple(text, text).filter(([one, other]) => one.trim() !== "" && other.trim() !== ""),
+);
+
+/** A link as somebody would make it, with and without each of its fields. */
+const made: fc.Arbitrary<LinkFields> = fc
+  .record({
+    name: maybe(text),
+    path: maybe(path),
+    url: maybe(address),
+    social_title: maybe(text),
+    social_description: maybe(text),
+    social_image_url: maybe(address),
+    ios_fallback_url: maybe(address),
+    android_fallback_url: maybe(address),
+    enable_forced_redirect: maybe(fc.boolean()),
+    ios_deferred_deep_linking_enabled: maybe(fc.boolean()),
+    referrer: maybe(text),
+    tokens,
+    ios_app: fc.constantFrom<LinkFields["ios_app"]>(undefined, {
+      bundle_id: "com.example.shop",
+      team_id: "ABCDE12345",
+    }),
+    android_app: fc.constantFrom<LinkFields["android_app"]>(undefined, {
+      package_name: "com.example.shop",
+      fingerprints: [sha256],
+    }),
+    shorten: fc.boolean(),
+  })
+  .map(({ tokens: both, shorten, ...fields }) => ({
+    ...fields,
+    ...(both && { provider_token: both[0], campaign_token: both[1] }),
+    options: { shorten },
+  }));
+
+/** A project of its own, and a plan of what is exported from it. */
+async function openProject(fields: readonly LinkFields[]) {
+  const { world, bulk } = planner;
+  const key = await world.addKey({ project: await world.addProject() });
+  const replies = [];
+  for (const body of fields) replies.push(await world.call("POST", "/links", { key, body }));
+  const { call } = createTraveller({ world, key }).client;
+  const owner = { key_print: key, origin: "here", call };
+  const links = await selectLinks({ call, signal: new AbortController().signal }, []);
+  const plan = async (operation: "upsert" | "update", source: RowSource) =>
+    (await bulk.plan({ operation, source }, owner)).plan;
+  return { replies, links, plan };
+}
+
+/** The pages of an export as they are brought back. */
+async function* bring(links: readonly Link[], format: ExportFormat): AsyncGenerator<RowSource> {
+  const pages: string[] = [];
+  for await (const page of writePages(inParts(links), format, 2000)) pages.push(page);
+  if (format === "csv") yield { csv: pages.join("") };
+  else for (const page of pages) yield { rows: JSON.parse(page) as unknown };
+}
+
+async function* inParts(links: readonly Link[]): AsyncGenerator<readonly Link[]> {
+  for (let start = 0; start < links.length; start += 3) yield links.slice(start, start + 3);
+}
+
+async function expectUnchanged(fields: readonly LinkFields[]): Promise<void> {
+  const { replies, links, plan } = await openProject(fields);
+  expect(replies.map(({ status }) => status)).toEqual(fields.map(() => 201));
+  expect(links).toHaveLength(fields.length);
+  for (const format of exportFormats) {
+    for (const operation of ["upsert", "update"] as const) {
+      let unchanged = 0;
+      for await (const source of bring(links, format)) {
+        const { counts, problems } = await plan(operation, source);
+        unchanged += counts.unchanged;
+        expect(problems).toEqual([]);
+        expect(counts).toEqual({
+          create: 0,
+          update: 0,
+          unchanged: counts.unchanged,
+          delete: 0,
+          conflict: 0,
+          invalid: 0,
+        });
+      }
+      expect(unchanged).toBe(fields.length);
+    }
+  }
+}
+
+describe("an export that is planned again changes nothing", () => {
+  test("where a link has every text that a spreadsheet or a reader could spoil", async () => {
+    await expectUnchanged(
+      pieces.map((piece, index) => ({
+        path: `p${index}`,
+        name: piece,
+        social_title: `${piece}x`,
+        social_description: `'${piece}`,
+        referrer: `x${piece}`,
+      })),
+    );
+  });
+
+  test("where white space stands at the ends of a path", async () => {
+    await expectUnchanged([{ path: " a" }, { path: "a " }, { path: "a" }, { path: "\u3000b" }]);
+  });
+
+  test("where the deployment tells more of a link than the API's specification has", async () => {
+    const { links, plan } = await openProject([{ path: "a", name: "A" }]);
+    const told = links.map((link) => ({ ...link, created_at: "2026-01-15", tags: ["a"] }));
+    for (const format of exportFormats) {
+      for await (const source of bring(told, format)) {
+        expect((await plan("upsert", source)).counts).toMatchObject({ unchanged: 1, invalid: 0 });
+      }
+    }
+  });
+
+  test("whatever is in its links", async () => {
+    const several = fc.array(made, { minLength: 1, maxLength: 8 }).filter((links) => {
+      const paths = links.flatMap(({ path: given }) => given?.normalize("NFC") || []);
+      return new Set(paths).size === paths.length;
+    });
+    await fc.assert(fc.asyncProperty(several, expectUnchanged), { seed: 5, numRuns: 40 });
+  });
+});

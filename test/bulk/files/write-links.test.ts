@@ -1,0 +1,52 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { writePages, writeWhole, type ExportFormat } from "../../../src/bulk/files/write-links.ts";
+import { readRows, type RowSource } from "../../../src/bulk/rows/read-rows.ts";
+import { anyLink } from "../sample-links.ts";
+import { drain, pour } from "../streams.ts";
+
+/** Links of several parts as one file, read again as every file is read. */
+
+const anyParts = fc.array(fc.array(anyLink, { maxLength: 3 }), { maxLength: 4 });
+
+function openSource(format: ExportFormat, text: string): RowSource {
+  return format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
+}
+
+test.each(["csv", "json"] as const)(
+  "whatever the parts are, a %s file has each of their links once, in order",
+  async (format) => {
+    await fc.assert(
+      fc.asyncProperty(anyParts, async (parts) => {
+        const text = (await drain(writeWhole(pour(parts), format))).join("");
+        const rows = await drain(readRows(openSource(format, text), "upsert").rows);
+        expect(rows.map(({ id }) => id)).toEqual(parts.flat().map(({ id }) => id));
+      }),
+    );
+  },
+);
+
+test.each(["csv", "json"] as const)(
+  "a page of a %s export has at most so many bytes, whatever letters its links are written in",
+  async (format) => {
+    const mostBytes = 2000;
+    const names = ["plain", "\u00e9".repeat(40), "\u6f22".repeat(40), "\u{1f600}".repeat(40)];
+    const [sample] = fc.sample(anyLink, 1);
+    if (sample === undefined) throw new Error("there is no sample");
+    const bare = { ...sample, url: "https://shop.example/" };
+    const links = Array.from({ length: 60 }, (_, turn) => {
+      const name = names[turn % names.length] ?? "";
+      return { ...bare, id: `${turn}`, name, social_title: null, social_description: null };
+    });
+    const pages = await drain(writePages(pour([links]), format, mostBytes));
+    expect(pages.length).toBeGreaterThan(3);
+    expect(pages.map((page) => Buffer.byteLength(page) <= mostBytes)).toEqual(
+      pages.map(() => true),
+    );
+  },
+);
+
+test("a project without links gives a file that says so", async () => {
+  expect((await drain(writeWhole(pour([]), "json"))).join("")).toBe("[]\n");
+  expect((await drain(writeWhole(pour([]), "csv"))).join("")).toMatch(/^id,name,path,.*\r\n$/);
+});

@@ -1,0 +1,282 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { LinkFields } from "../../../src/contract/links.ts";
+import type { PlanOperation } from "../../../src/state/plans.ts";
+import { createTraveller } from "../../client/traveller.ts";
+import { sha256 } from "../../contract/sample-link.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** What rows and changes would do to the links that are there. */
+
+let planner: Planner;
+
+beforeEach(async () => {
+  planner = await openPlanner();
+});
+afterEach(() => planner[Symbol.asyncDispose]());
+
+const nobody = "0192f0c0-0000-7000-8000-000000000001";
+const url = "https://shop.example/";
+
+const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanWanted => ({
+  operation,
+  source: { rows },
+});
+
+/** What becomes of each row, and why it cannot. */
+async function plan(operation: PlanOperation, rows: readonly object[]) {
+  const { rows: planned } = await planner.plan(wantRows(operation, rows));
+  return planned.map(({ action, message }) => (message === null ? action : [action, message]));
+}
+
+async function run(operation: PlanOperation, rows: readonly object[]) {
+  return planner.run((await planner.plan(wantRows(operation, rows))).plan);
+}
+
+describe("a row to upsert", () => {
+  test("with an id is about the link that has both, and about no other", async () => {
+    const { id } = await planner.make({ path: "a" });
+    const both =
+      "No link has both this id and this path; to rename the link, use the operation update; " +
+      "to write by the path alone, take the id away";
+    const pathless =
+      "An upsert goes by path, and this row has none; the operation update goes by id";
+    expect(
+      await plan("upsert", [
+        { id, path: "a", url },
+        { id: nobody, path: "b", url },
+        { path: "c", url },
+      ]),
+    ).toEqual(["update", ["conflict", both], "create"]);
+    expect(await plan("upsert", [{ id, path: "moved" }])).toEqual([["conflict", both]]);
+    expect(await plan("upsert", [{ id, url }])).toEqual([["conflict", pathless]]);
+  });
+
+  test("cannot have the shortened path of another link", async () => {
+    const { shortened_path: path } = await planner.make({ options: { shorten: true } });
+    expect(await plan("upsert", [{ path, url }])).toEqual([
+      ["conflict", "The path is another link's shortened path"],
+    ]);
+  });
+
+  test("shortens a link that it makes, and leaves one alone that is there", async () => {
+    const rows = [{ path: "a", options: { shorten: true } }];
+    expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
+    expect(await planner.listLinks()).toMatchObject([{ shortened_path: expect.any(String) }]);
+    expect(await plan("upsert", rows)).toEqual(["unchanged"]);
+  });
+});
+
+describe("a row to update", () => {
+  test("moves a link to a path that is free, or was left by a row before it", async () => {
+    const [a, b] = [await planner.make({ path: "a" }), await planner.make({ path: "b" })];
+    const rows = [
+      { id: a.id, path: "c" },
+      { id: b.id, path: "a" },
+    ];
+    expect(await plan("update", rows)).toEqual(["update", "update"]);
+    expect((await run("update", rows)).counts).toMatchObject({ done: 2 });
+    expect((await planner.listLinks()).map(({ path }) => path)).toEqual(["c", "a"]);
+  });
+
+  test("cannot move a link to where another is, by its path or its shortened path", async () => {
+    const a = await planner.make({ path: "a", options: { shorten: true } });
+    const b = await planner.make({ path: "b" });
+    const taken = ["conflict", "The path that it would move to is taken"];
+    expect(await plan("update", [{ id: a.id, path: "b" }])).toEqual([taken]);
+    expect(await plan("update", [{ id: b.id, path: a.shortened_path }])).toEqual([taken]);
+    expect(await plan("update", [{ id: a.id, path: a.shortened_path }])).toEqual([taken]);
+    const swap = [
+      { id: a.id, path: "b" },
+      { id: b.id, path: "a" },
+    ];
+    expect(await plan("update", swap)).toEqual([taken, taken]);
+  });
+
+  test("is of no use for a link that is not there", async () => {
+    const rows = [
+      { id: nobody, name: "A" },
+      { path: "nowhere", name: "B" },
+    ];
+    const gone = ["conflict", "There is no such link"];
+    expect(await plan("update", rows)).toEqual([gone, gone]);
+  });
+
+  test("sends what it changes and nothing else; the store's tokens go together", async () => {
+    const tokens = { provider_token: "117", campaign_token: "spring" };
+    await planner.make({ path: "a", name: "A", url, ...tokens });
+    const row = { path: "a", name: "A", url: `${url}new`, ...tokens, campaign_token: "summer" };
+    const { rows } = await planner.plan(wantRows("update", [row]));
+    expect(rows[0]?.fields).toEqual({ url: `${url}new`, ...tokens, campaign_token: "summer" });
+  });
+
+  test("takes a text as it is: white space is something else than nothing", async () => {
+    await planner.make({ path: "a", name: " " });
+    expect(await plan("update", [{ path: "a", name: "" }])).toEqual(["update"]);
+    expect(await plan("update", [{ path: "a", name: " " }])).toEqual(["unchanged"]);
+    expect(await plan("update", [{ path: "a", social_title: "" }])).toEqual(["unchanged"]);
+  });
+});
+
+describe("a row to delete", () => {
+  test("with an id and a path is about the link that has both", async () => {
+    const { id } = await planner.make({ path: "a" });
+    expect(await plan("delete", [{ id, path: "a" }])).toEqual(["delete"]);
+    expect(await plan("delete", [{ id, path: "b" }])).toEqual([
+      ["conflict", "The link with this id has another path now"],
+    ]);
+  });
+});
+
+describe("an app that a row names", () => {
+  const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+  const android = { package_name: "com.example.shop", fingerprints: [sha256] };
+
+  test("is registered with the link where everything is there that this takes", async () => {
+    const rows = [{ path: "a", ios_app: ios, android_app: android }];
+    expect(await plan("upsert", rows)).toEqual(["create"]);
+    expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
+    expect(await plan("upsert", rows)).toEqual(["unchanged"]);
+    const names = [{ path: "a", ios_app: { bundle_id: ios.bundle_id } }];
+    expect(await plan("upsert", names)).toEqual(["unchanged"]);
+  });
+
+  test("and is not registered needs the rest as well", async () => {
+    await planner.make({ path: "b" });
+    const missing = "is not registered; register it first, or let the row say the rest";
+    const length = "Team is the wrong length (should be 10 characters)";
+    const rows = [
+      { path: "a", ios_app: { bundle_id: "com.example.shop" } },
+      { path: "b", android_app: { package_name: "com.example.shop" } },
+    ];
+    expect(await plan("upsert", rows)).toEqual([
+      ["conflict", `The iOS app com.example.shop ${missing}: ${length}`],
+      ["conflict", `The Android app com.example.shop ${missing}: Fingerprints can't be blank`],
+    ]);
+  });
+
+  test("by an id must be there, and its id may be written in any case", async () => {
+    const link = await planner.make({ path: "a", ios_app: ios });
+    const upper = link.ios_app_id?.toUpperCase();
+    expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
+    expect(await plan("update", [{ path: "a", android_app: { id: nobody } }])).toEqual([
+      ["conflict", `There is no Android app with the id ${nobody}`],
+    ]);
+  });
+
+  test("is left to the deployment where the key may not list apps", async () => {
+    await planner.make({ path: "a", ios_app: ios });
+    const { world, bulk } = planner;
+    const scopes = ["links.index", "links.create", "links.update"] as const;
+    const { client } = createTraveller({ world, key: await world.addKey({ scopes }) });
+    const rows = [
+      { path: "a", ios_app: { bundle_id: ios.bundle_id } },
+      { path: "b", url },
+    ];
+    const owner = { ...planner.owner, call: client.call };
+    const { plan: made } = await bulk.plan(wantRows("upsert", rows), owner);
+    expect(made.counts).toMatchObject({ update: 1, create: 1 });
+  });
+
+  test("is looked up once, and only where a row names one", async () => {
+    await planner.plan(wantRows("upsert", [{ path: "a" }, { path: "b" }]));
+    expect(planner.calls).not.toContain("list_ios_apps");
+    const rows = Array.from({ length: 250 }, (_, index) => ({ path: `p${index}`, ios_app: ios }));
+    await planner.plan(wantRows("upsert", rows));
+    expect(planner.calls.filter((tool) => tool === "list_ios_apps")).toHaveLength(1);
+    expect(planner.calls).not.toContain("list_android_apps");
+  });
+});
+
+describe("links are looked up", () => {
+  test("a hundred at a time, by path wherever a path is given", async () => {
+    await planner.makeMany(250, "p");
+    const rows = (await planner.listLinks()).map(({ id, path }) => ({ id, path, name: "New" }));
+    expect(rows).toHaveLength(100);
+    planner.calls.length = 0;
+    const { plan: made } = await planner.plan(wantRows("update", rows));
+    expect(made.counts).toMatchObject({ update: 100 });
+    expect(planner.calls).toEqual(["list_links"]);
+  });
+
+  test("with as many of their paths as an address holds", async () => {
+    const paths = Array.from({ length: 30 }, (_, index) => `${index}${"é".repeat(900)}`);
+    for (const path of paths) await planner.make({ path });
+    const rows = paths.map((path) => ({ path, name: "New" }));
+    expect((await planner.plan(wantRows("upsert", rows))).plan.counts).toMatchObject({
+      update: 30,
+    });
+  });
+});
+
+describe("changes of all links that filters name", () => {
+  const filters = [{ field: "name", condition: "cont", value: "spring" }] as const;
+
+  test.each<[LinkFields, string]>([
+    [{ url: "javascript:alert(1)" }, "Url must be an http or https address"],
+    [{ path: "a" }, "Path is one link's own, and cannot be set for many at once"],
+    [{ provider_token: "117" }, "Provider token must be sent together with campaign token"],
+    [{ ios_app: {} }, "Ios app needs exactly one of id or bundle_id"],
+    [{ ios_app: { bundle_id: "a b" } }, "Bundle is invalid"],
+    [{ options: { shorten: true } }, "A link gets a shortened path when it is made and not later"],
+    [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
+  ])("that break a rule are refused before a link is read: %j", async (changes, message) => {
+    const wanted = { operation: "update", filters, changes } as const;
+    await expect(planner.plan(wanted)).rejects.toThrow(message);
+    expect(planner.calls).not.toContain("list_links");
+  });
+
+  test("are told for each link that they change", async () => {
+    await planner.make({ path: "a", name: "Spring A", url });
+    await planner.make({ path: "b", name: "Spring B", url: `${url}new` });
+    await planner.make({ path: "c", name: "Summer", url });
+    const changes = { url: `${url}new`, social_title: "" };
+    const { rows } = await planner.plan({ operation: "update", filters, changes });
+    const planned = rows.map(({ action, path, fields }) => [path, action, fields]);
+    expect(new Map(planned.map(([path, ...rest]) => [path, rest]))).toEqual(
+      new Map([
+        ["a", ["update", { url: `${url}new` }]],
+        ["b", ["unchanged", null]],
+      ]),
+    );
+  });
+});
+
+describe("what the project's plan does not allow", () => {
+  test("is told in the receipt of the row that asks for it, and the others are done", async () => {
+    const rows = [
+      { path: "a", url },
+      { path: "b", referrer: "utm_source=a" },
+      { path: "c", options: { shorten: true } },
+      { path: "d", url },
+    ];
+    const { job, ends } = await applyFree(rows, 100);
+    expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
+    expect(ends).toEqual([
+      "done",
+      "The Pro plan is needed for referrer.",
+      "The Pro plan is needed for options.shorten.",
+      "done",
+    ]);
+  });
+
+  test("as more links than it has room for, is told for each of them", async () => {
+    const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
+    const { job, ends } = await applyFree(rows, 2);
+    expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
+    const full = "The Free plan allows 2 links; this project has them all.";
+    expect(ends.filter((end) => end === full)).toHaveLength(2);
+  });
+});
+
+async function applyFree(rows: readonly object[], max_links: number) {
+  const { world, bulk } = planner;
+  const key = await world.addKey({
+    project: await world.addProject({ plan: "free", max_links }),
+  });
+  const owner = { ...planner.owner, call: createTraveller({ world, key }).client.call };
+  const { plan: made } = await bulk.plan(wantRows("upsert", rows), owner);
+  const job = await planner.run(made, owner);
+  const receipts = await bulk.listReceipts(job, { limit: 100 });
+  return { job, ends: receipts.map(({ status, message }) => message ?? status) };
+}

@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OtherProject, PlanExpired } from "../../../src/bulk/bulk-errors.ts";
+import type { Bulk } from "../../../src/bulk/bulk.ts";
+import type { Owner } from "../../../src/bulk/owner.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan, PlanOperation } from "../../../src/state/plans.ts";
+import type { State } from "../../../src/state/state.ts";
+import { createTraveller } from "../../client/traveller.ts";
+import { createWorld, type World } from "../../support/world.ts";
+import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
+
+/** What a job can put back, in which order, and what it must leave; and plans that are late. */
+
+let world: World;
+let timeless: TimelessBulk;
+let state: State;
+let bulk: Bulk;
+let owner: Owner;
+let now: number;
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 0, 15, 12);
+  world = await createWorld();
+  timeless = await openBulk(world, { clock: { now: () => now, monotonic: () => now } });
+  ({ state, bulk, owner } = timeless);
+});
+afterEach(async () => {
+  expect(timeless.reported).toEqual([]);
+  await timeless[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+function ownerOf(key: string): Owner {
+  const { call } = createTraveller({ world, key }).client;
+  return { key_print: "key", origin: "here", call };
+}
+
+async function plan(operation: PlanOperation, rows: readonly object[]): Promise<Plan> {
+  return (await bulk.plan({ operation, source: { rows } }, owner)).plan;
+}
+
+async function apply(made: Plan): Promise<Job> {
+  const job = await timeless.untilRest(bulk.apply(made, owner));
+  expect(job).toMatchObject({ state: "done", counts: { rejected: 0, unknown: 0, left: 0 } });
+  return job;
+}
+
+async function undo(job: Job): Promise<Plan> {
+  return (await bulk.plan({ undo: job }, owner)).plan;
+}
+
+async function makeLink(path: string, more: object = {}): Promise<string> {
+  const { body } = await world.call("POST", "/links", { body: { path, ...more } });
+  return body.id;
+}
+
+async function listPaths(): Promise<Record<string, string>> {
+  const { body } = await world.call("GET", "/links", { query: "limit=100" });
+  const paths = body.links.map(({ id, path }: { id: string; path: string }) => [id, path]);
+  return Object.fromEntries(paths);
+}
+
+const listMessages = async (made: Plan) =>
+  (await bulk.listRows(made, { limit: 100 })).map(({ action, message }) => [action, message]);
+
+describe("an undo", () => {
+  test("frees a path before it gives it back to the link that had it", async () => {
+    const first = await makeLink("a");
+    const second = await makeLink("c");
+    const before = await listPaths();
+    const job = await apply(
+      await plan("update", [
+        { id: first, path: "b" },
+        { id: second, path: "a" },
+      ]),
+    );
+    expect(await listPaths()).toEqual({ [first]: "b", [second]: "a" });
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ update: 2, conflict: 0 });
+    await apply(undoing);
+    expect(await listPaths()).toEqual(before);
+  });
+
+  test("of a long chain of moves goes back link by link", async () => {
+    const ids: string[] = [];
+    for (let place = 0; place < 30; place += 1) ids.push(await makeLink(`p${place}`));
+    const before = await listPaths();
+    const moves = ids.map((id, place) => ({ id, path: `p${place + 1}` })).toReversed();
+    await apply(await plan("update", moves))
+      .then(undo)
+      .then(apply);
+    expect(await listPaths()).toEqual(before);
+  });
+
+  test("of an undo does it once more", async () => {
+    const id = await makeLink("a", { name: "Old", url: "https://x.example/old" });
+    const changes = { name: "New", url: "https://x.example/new", social_title: "Set" };
+    const job = await apply(await plan("update", [{ id, ...changes }]));
+    const done = (await world.call("GET", `/links/${id}`)).body;
+    const undone = await apply(await undo(job));
+    expect((await world.call("GET", `/links/${id}`)).body).toMatchObject({
+      name: "Old",
+      url: "https://x.example/old",
+      social_title: null,
+    });
+    await apply(await undo(undone));
+    expect((await world.call("GET", `/links/${id}`)).body).toEqual(done);
+  });
+
+  test("deletes the links that a job made, but for those that somebody has edited", async () => {
+    const job = await apply(await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]));
+    const [id] = Object.entries(await listPaths()).find(([, path]) => path === "b") ?? [];
+    await world.call("PATCH", `/links/${id}`, { body: { social_title: "Mine" } });
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ delete: 2, conflict: 1 });
+    expect(await listMessages(undoing)).toContainEqual(["conflict", "social_title changed since"]);
+    await apply(undoing);
+    expect(Object.values(await listPaths())).toEqual(["b"]);
+  });
+
+  test("leaves a link that somebody has moved on", async () => {
+    const id = await makeLink("a");
+    const job = await apply(await plan("update", [{ id, path: "b" }]));
+    await world.call("PATCH", `/links/${id}`, { body: { path: "mine" } });
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ update: 0, conflict: 1 });
+    await apply(undoing);
+    expect(await listPaths()).toEqual({ [id]: "mine" });
+  });
+
+  test("says so where a deleted path is taken by now, and takes nothing away", async () => {
+    await makeLink("a", { url: "https://x.example/old" });
+    const job = await apply(await plan("delete", [{ path: "a" }]));
+    const taken = await makeLink("a", { url: "https://x.example/mine" });
+    const undoing = await undo(job);
+    const ended = await timeless.untilRest(bulk.apply(undoing, owner));
+    expect(ended.counts).toMatchObject({ done: 0, left: 0 });
+    expect((await world.call("GET", `/links/${taken}`)).body.url).toBe("https://x.example/mine");
+  });
+
+  test("passes over the rows that came to nothing", async () => {
+    const [kept, edited] = [await makeLink("a"), await makeLink("b")];
+    const made = await plan("update", [
+      { id: kept, name: "New" },
+      { id: edited, name: "New" },
+    ]);
+    await world.call("PATCH", `/links/${edited}`, { body: { name: "Mine" } });
+    const job = await timeless.untilRest(bulk.apply(made, owner));
+    expect(job.counts).toMatchObject({ done: 1, rejected: 1 });
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ update: 1, conflict: 0 });
+    expect((await bulk.listRows(undoing, { limit: 9 })).map((row) => row.link_id)).toEqual([kept]);
+  });
+});
+
+describe("an undo of a job that was killed", () => {
+  test("leaves the rows that were on the way, of which nobody knows", async () => {
+    const made = await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]);
+    const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
+    await state.jobs.take(run);
+    await state.jobs.noteSent(run, 0);
+    await state.jobs.noteEnd(run, 0, { status: "done", link_id: await makeLink("a") });
+    await state.jobs.noteSent(run, 1);
+    await state.jobs.release(run, "interrupted");
+    const job = await state.jobs.find(run.id);
+    if (job === undefined) throw new Error("the job has gone");
+    const undoing = await undo(job);
+    expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
+    expect(await listMessages(undoing)).toContainEqual([
+      "conflict",
+      "It is not known whether this was done; go on with the job to find out",
+    ]);
+  });
+});
+
+describe("a plan", () => {
+  const hour_ms = 60 * 60_000;
+
+  test("is not begun when it is too old, and nothing is sent", async () => {
+    const made = await plan("upsert", [{ path: "a" }]);
+    now = made.expires_at;
+    await expect(bulk.apply(made, owner)).rejects.toThrow(PlanExpired);
+    expect(await listPaths()).toEqual({});
+    expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
+  });
+
+  test("that was begun in time may be gone on with long after", async () => {
+    const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
+    const job = await state.jobs.open(made);
+    now += 72 * hour_ms;
+    await apply(await plan("upsert", [{ path: "c" }]));
+    const known = await bulk.findPlan(made.id, owner);
+    expect(known).toEqual(made);
+    expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
+  });
+
+  test("is forgotten some time after nobody began it", async () => {
+    const made = await plan("upsert", [{ path: "a" }]);
+    now += 2 * hour_ms;
+    await plan("upsert", [{ path: "b" }]);
+    expect(await bulk.findPlan(made.id, owner)).toBeUndefined();
+    expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
+  });
+
+  test("is not gone on with where its first rows are in another project than the key", async () => {
+    const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
+    const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
+    await state.jobs.take(run);
+    await state.jobs.noteSent(run, 0);
+    await state.jobs.noteEnd(run, 0, { status: "done", link_id: await makeLink("a") });
+    await state.jobs.release(run, "interrupted");
+    const key = await world.addKey({ project: await world.addProject({ subdomain: "other" }) });
+    await expect(bulk.apply(made, ownerOf(key))).rejects.toThrow(OtherProject);
+    expect((await world.call("GET", "/links", { key })).body.meta.count).toBe(0);
+    expect(await state.jobs.find(run.id)).toMatchObject({ state: "interrupted" });
+    expect(await apply(made)).toMatchObject({ id: run.id, counts: { done: 2 } });
+  });
+
+  test("that deletes is gone on with wherever it was killed", async () => {
+    for (const killedAt of [1, 6, 11, 12]) {
+      const ids: string[] = [];
+      for (let index = 0; index < 12; index += 1) ids.push(await makeLink(`p${index}`));
+      const made = await plan(
+        "delete",
+        ids.map((id) => ({ id })),
+      );
+      const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
+      await state.jobs.take(run);
+      for (const [position, id] of ids.slice(0, killedAt).entries()) {
+        await state.jobs.noteSent(run, position);
+        await world.call("DELETE", `/links/${id}`);
+        // The last one had no time to be noted.
+        if (position + 1 === killedAt) break;
+        await state.jobs.noteEnd(run, position, { status: "done", link_id: id });
+      }
+      await state.jobs.release(run, "interrupted");
+      expect(await apply(made)).toMatchObject({ id: run.id, counts: { done: 12 } });
+      expect(await listPaths()).toEqual({});
+    }
+  });
+});

@@ -1,0 +1,269 @@
+import { describe, expect, test } from "vitest";
+import {
+  checkRow,
+  operations,
+  createSeenRows,
+  type CheckedRow,
+} from "../../../src/bulk/rows/check-rows.ts";
+import type { LinkFields } from "../../../src/contract/links.ts";
+import type { PlanOperation } from "../../../src/state/plans.ts";
+import { sha256 } from "../../contract/sample-link.ts";
+
+/** The rules of a row and of rows beside each other, found without asking anybody. */
+
+const one = "0192f0c0-0000-7000-8000-000000000001";
+const two = "0192f0c0-0000-7000-8000-000000000002";
+
+describe("a good row", () => {
+  test("to upsert is known by its path, in the one form that paths have", () => {
+    expect(check("upsert", { fields: { path: "/caf%C3%A9", name: "" } })).toEqual({
+      row: 2,
+      path: "café",
+      fields: { path: "café", name: "" },
+      values: { path: "café", name: null },
+      problems: [],
+    });
+  });
+
+  test("to upsert may leave the path open, also by an empty cell", () => {
+    const open = { row: 2, fields: { name: "A" }, values: { name: "A" }, problems: [] };
+    expect(check("upsert", { fields: { name: "A" } })).toEqual(open);
+    expect(check("upsert", { fields: { name: "A", path: "" } })).toEqual(open);
+  });
+
+  test("to upsert keeps the id that it came with", () => {
+    const row = check("upsert", { id: ` ${one.toUpperCase()} `, fields: { path: "a" } });
+    expect(row).toMatchObject({ id: one, path: "a", problems: [] });
+  });
+
+  test("to update by id may move the link to another path", () => {
+    expect(check("update", { id: one, fields: { path: "/b" } })).toEqual({
+      row: 2,
+      id: one,
+      fields: { path: "b" },
+      values: { path: "b" },
+      problems: [],
+    });
+  });
+
+  test("to update by path leaves the path where it is", () => {
+    expect(check("update", { fields: { path: "/b", name: "B" } })).toEqual({
+      row: 2,
+      path: "b",
+      fields: { name: "B" },
+      values: { name: "B" },
+      problems: [],
+    });
+  });
+
+  test("to delete has an id, a path or both, and writes nothing", () => {
+    const nothing = { row: 2, fields: {}, values: {}, problems: [] };
+    expect(check("delete", { id: one, fields: {} })).toEqual({ ...nothing, id: one });
+    expect(check("delete", { fields: { path: "/b" } })).toEqual({ ...nothing, path: "b" });
+    expect(check("delete", { id: one, fields: { path: "b" } })).toEqual({
+      ...nothing,
+      id: one,
+      path: "b",
+    });
+  });
+
+  test("may name an app that is registered already by its name alone", () => {
+    const fields = {
+      path: "a",
+      ios_app: { bundle_id: "com.example.shop" },
+      android_app: { package_name: "com.example.shop" },
+    };
+    expect(check("upsert", { fields }).problems).toEqual([]);
+    expect(
+      check("upsert", { fields: { path: "a", ios_app: { id: one }, android_app: null } }).problems,
+    ).toEqual([]);
+  });
+});
+
+describe("a broken rule is told by its field", () => {
+  test.each<[LinkFields, string, string]>([
+    [{ url: "ftp://a.example" }, "url", "Url must be an http or https address"],
+    [
+      { social_image_url: "a.example" },
+      "social_image_url",
+      "Social image url must be an http or https address",
+    ],
+    [{ name: "x".repeat(501) }, "name", "Name is too long (maximum is 500 characters)"],
+    [{ path: "a/../b" }, "path", "Path can't contain the segments . and .."],
+    [{ path: "50%" }, "path", "Path is not a valid percent-encoding"],
+    [{ path: "robots.txt" }, "path", "Path is reserved"],
+    [
+      { campaign_token: "spring" },
+      "campaign_token",
+      "Campaign token must be sent together with provider token",
+    ],
+    [
+      { ios_app: { team_id: "ABCDE12345" } },
+      "ios_app",
+      "Ios app needs exactly one of id or bundle_id",
+    ],
+    [
+      { ios_app: { id: one, bundle_id: "a.b" } },
+      "ios_app",
+      "Ios app needs exactly one of id or bundle_id",
+    ],
+    [{ ios_app: { id: "0a" } }, "ios_app.id", "The id of ios_app is not a UUID"],
+    [{ ios_app: { bundle_id: "a b" } }, "ios_app.bundle_id", "Bundle is invalid"],
+    [
+      { ios_app: { bundle_id: "a.b", team_id: "ABC" } },
+      "ios_app.team_id",
+      "Team is the wrong length (should be 10 characters)",
+    ],
+    [
+      { android_app: { package_name: "shop" } },
+      "android_app.package_name",
+      "Package name is invalid",
+    ],
+    [
+      { android_app: { package_name: "a.b", fingerprints: [sha256, "AABB"] } },
+      "android_app.fingerprints",
+      "Fingerprints is invalid",
+    ],
+  ])("%j", (fields, field, message) => {
+    // What to do follows, where the sentence does not say so by itself.
+    const told = [{ row: 2, field, message: expect.stringContaining(message) }];
+    expect(check("upsert", { fields }).problems).toEqual(told);
+    expect(check("update", { id: one, fields }).problems).toEqual(told);
+  });
+
+  test("and all of them at once, after what could not even be read", () => {
+    const { problems } = check("upsert", {
+      fields: { path: ".", url: "x", ios_app: {} },
+      problems: [{ field: "enable_forced_redirect", message: "It must be true or false" }],
+    });
+    expect(problems.map(({ field }) => field)).toEqual([
+      "enable_forced_redirect",
+      "url",
+      "path",
+      "ios_app",
+    ]);
+  });
+
+  test("a link cannot be moved to no path", () => {
+    expect(check("update", { id: one, fields: { path: "" } }).problems).toEqual([
+      { row: 2, field: "path", message: expect.stringMatching(/^Path can't be blank: leave/) },
+    ]);
+  });
+});
+
+describe("a row that names no link", () => {
+  test.each(["update", "delete"] as const)("is no row to %s", (operation) => {
+    const problem = {
+      row: 2,
+      field: "id",
+      message: `The row names no link; a row to ${operation} needs id or path`,
+    };
+    expect(check(operation, { fields: {} }).problems).toEqual([problem]);
+    expect(check(operation, { id: " ", fields: { path: "/" } }).problems).toContainEqual(problem);
+  });
+
+  test.each(operations)(
+    "and one with an id that is none is not a row to %s either",
+    (operation) => {
+      expect(check(operation, { id: "42", fields: { path: "a" } }).problems).toEqual([
+        { row: 2, field: "id", message: expect.stringMatching(/^Id is not a UUID: copy/) },
+      ]);
+    },
+  );
+
+  test("a deletion has no other fields, and its path is checked as any", () => {
+    expect(check("delete", { id: one, fields: { name: "A", url: "x" } }).problems).toEqual([
+      {
+        row: 2,
+        field: "name",
+        message: "A row to delete has id or path and nothing else; take away name, url",
+      },
+    ]);
+    expect(check("delete", { fields: { path: "a%b%" } }).problems).toEqual([
+      {
+        row: 2,
+        field: "path",
+        message: expect.stringContaining("is not a valid percent-encoding"),
+      },
+    ]);
+  });
+});
+
+describe("white space at the ends of a path", () => {
+  const message = "Path begins or ends with a space; take it away";
+
+  test.each(operations)("is refused in a row to %s, for no list is searched by it", (operation) => {
+    for (const path of [" a", "a ", "a\u3000"]) {
+      const [problem, ...others] = check(operation, { fields: { path } }).problems;
+      expect(problem).toMatchObject({ row: 2, field: "path" });
+      expect(problem?.message).toContain(message);
+      expect(others).toEqual([]);
+    }
+  });
+
+  test("may stay where an id says which link has it", () => {
+    expect(check("upsert", { id: one, fields: { path: " a" } }).problems).toEqual([]);
+    expect(check("update", { id: one, fields: { path: "a " } }).problems).toEqual([]);
+  });
+});
+
+describe("a shortened path", () => {
+  test("is asked for when a link is made; a row to update is told that it comes too late", () => {
+    const fields = { path: "a", options: { shorten: true } };
+    expect(check("upsert", { fields }).problems).toEqual([]);
+    expect(check("update", { fields }).problems).toMatchObject([{ field: "options.shorten" }]);
+    const not = { path: "a", options: { shorten: false } };
+    expect(check("update", { fields: not }).problems).toEqual([]);
+  });
+});
+
+describe("two rows for one link", () => {
+  test("are refused by path, however it is written, and both are named", () => {
+    const seen = createSeenRows("line");
+    const first = { fields: { path: "café" }, problems: [] };
+    const second = { fields: { path: "/cafe%CC%81" }, problems: [] };
+    expect(checkRow("upsert", 2, first, seen).problems).toEqual([]);
+    expect(checkRow("upsert", 7, second, seen).problems).toEqual([
+      {
+        row: 7,
+        field: "path",
+        message: "The same path is on line 2 and line 7; keep one of them",
+      },
+    ]);
+    const other = { fields: { path: "Café" }, problems: [] };
+    expect(checkRow("upsert", 8, other, seen).problems).toEqual([]);
+  });
+
+  test("are refused by id, in any case", () => {
+    const seen = createSeenRows("row");
+    const upper = one.replace("f", "F");
+    expect(checkRow("delete", 1, { id: upper, fields: {}, problems: [] }, seen).problems).toEqual(
+      [],
+    );
+    expect(checkRow("delete", 2, { id: two, fields: {}, problems: [] }, seen).problems).toEqual([]);
+    expect(checkRow("delete", 3, { id: one, fields: {}, problems: [] }, seen).problems).toEqual([
+      { row: 3, field: "id", message: "The same id is on row 1 and row 3; keep one of them" },
+    ]);
+  });
+
+  test("are refused where one would move to the path of the other", () => {
+    const seen = createSeenRows("row");
+    checkRow("update", 1, { fields: { path: "a", name: "A" }, problems: [] }, seen);
+    const moved = { id: one, fields: { path: "/a" }, problems: [] };
+    expect(checkRow("update", 2, moved, seen).problems).toMatchObject([{ row: 2, field: "path" }]);
+  });
+
+  test("that have no path yet are two links", () => {
+    const seen = createSeenRows("row");
+    checkRow("upsert", 1, { fields: { name: "A" }, problems: [] }, seen);
+    expect(checkRow("upsert", 2, { fields: { name: "A" }, problems: [] }, seen).problems).toEqual(
+      [],
+    );
+  });
+});
+
+type Given = Partial<Parameters<typeof checkRow>[2]>;
+
+function check(operation: PlanOperation, given: Given): CheckedRow {
+  return checkRow(operation, 2, { fields: {}, problems: [], ...given }, createSeenRows("line"));
+}

@@ -1,0 +1,373 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FaultyPlan } from "../../../src/bulk/bulk-errors.ts";
+import { writeRecord } from "../../../src/bulk/files/csv.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** A file with every mistake that a person could make: each is told, and nothing is written. */
+
+let planner: Planner;
+
+beforeEach(async () => {
+  planner = await openPlanner();
+});
+afterEach(() => planner[Symbol.asyncDispose]());
+
+const one = "0192f0c0-0000-7000-8000-000000000001";
+const two = "0192f0c0-0000-7000-8000-000000000002";
+
+const columns = [
+  "id",
+  "path",
+  "name",
+  "url",
+  "social_image_url",
+  "enable_forced_redirect",
+  "provider_token",
+  "campaign_token",
+  "ios_app.id",
+  "ios_app.bundle_id",
+  "ios_app.team_id",
+  "android_app.id",
+  "android_app.package_name",
+  "android_app.fingerprints",
+  "options.shorten",
+];
+
+type Mistake = {
+  readonly cells: Readonly<Record<string, string>>;
+  readonly field: string;
+  readonly message: string;
+};
+
+const mistake = (field: string, message: string, cells: Mistake["cells"]): Mistake => ({
+  // Without another name, the row is about a link of its own.
+  cells: "id" in cells || "path" in cells ? cells : { path: `${field} ${message}`, ...cells },
+  field,
+  message,
+});
+
+const noAddress = "write it whole, such as https://shop.example/spring";
+
+const mistakes: readonly Mistake[] = [
+  mistake("url", `Url must be an http or https address: ${noAddress}`, { url: "shop.example" }),
+  mistake("social_image_url", `Social image url must be an http or https address: ${noAddress}`, {
+    social_image_url: "javascript:alert(1)",
+  }),
+  mistake("url", "Url can't contain a user name or password", {
+    url: "https://me:secret@shop.example/",
+  }),
+  mistake("url", "Url can't contain white space", { url: "https://shop.example/a b" }),
+  mistake("url", "Url can't contain a backslash", { url: "https://shop.example/a\\b" }),
+  mistake("url", "Url is too long (maximum is 8192 characters)", {
+    url: `https://shop.example/${"x".repeat(8192)}`,
+  }),
+  mistake(
+    "url",
+    "Url contains control characters: take away line breaks and characters that cannot be seen",
+    { url: "https://shop.example/\u202e" },
+  ),
+  mistake("name", "Name is too long (maximum is 500 characters)", { name: "x".repeat(501) }),
+  mistake("name", "Name contains characters that can't be stored", { name: "a\0b" }),
+  mistake(
+    "path",
+    "Path is not a valid percent-encoding: write the letters themselves, without any percent sign",
+    { path: "100%" },
+  ),
+  mistake("path", "Path can't contain a percent sign", { path: "100%25" }),
+  mistake("path", "Path can't contain a backslash", { path: "a\\b" }),
+  mistake("path", "Path can't contain the segments . and ..", { path: "a/../b" }),
+  mistake("path", "Path must begin with at most one slash", { path: "//a" }),
+  mistake("path", "Path is reserved: the link host answers it by itself; choose another", {
+    path: "robots.txt",
+  }),
+  mistake("path", "Path is too long (maximum is 2000 bytes)", { path: "é".repeat(1001) }),
+  mistake(
+    "path",
+    "Path contains control characters: take away line breaks and characters that cannot be seen",
+    { path: "a\nb" },
+  ),
+  mistake("path", "Path begins or ends with a space; take it away, or name the link by its id", {
+    path: "spring ",
+  }),
+  mistake("path", "Path can't be blank: leave the path out where the link is to keep it", {
+    id: one,
+    path: "",
+  }),
+  mistake("id", "The row names no link; a row to update needs id or path", { path: "", name: "A" }),
+  mistake("id", "Id is not a UUID: copy it from an export, or leave it out", {
+    id: "42",
+    path: "b",
+  }),
+  mistake("enable_forced_redirect", yesOrNo("Enable forced redirect", "maybe"), {
+    enable_forced_redirect: "maybe",
+  }),
+  mistake("provider_token", "Provider token must be sent together with campaign token", {
+    provider_token: "117",
+  }),
+  mistake("campaign_token", "Campaign token must be sent together with provider token", {
+    campaign_token: "spring",
+  }),
+  mistake("ios_app", "Ios app needs exactly one of id or bundle_id", {
+    "ios_app.id": one,
+    "ios_app.bundle_id": "com.example.shop",
+  }),
+  mistake("android_app", "Android app needs exactly one of id or package_name", {
+    "android_app.fingerprints": "AB:CD",
+  }),
+  mistake(
+    "ios_app.bundle_id",
+    "Bundle is invalid: it has letters, digits and hyphens with dots between them",
+    { "ios_app.bundle_id": "com.example.my shop" },
+  ),
+  mistake("ios_app.team_id", "Team is the wrong length (should be 10 characters)", {
+    "ios_app.bundle_id": "com.example.shop",
+    "ios_app.team_id": "ABC",
+  }),
+  mistake(
+    "android_app.package_name",
+    "Package name is invalid: it has two parts or more, and each begins with a letter, as a.b",
+    { "android_app.package_name": "shop" },
+  ),
+  mistake(
+    "android_app.fingerprints",
+    "Fingerprints is invalid: each has pairs of hexadecimal digits with colons between, as AB:CD",
+    { "android_app.package_name": "com.example.shop", "android_app.fingerprints": "ABCD" },
+  ),
+  mistake(
+    "android_app.id",
+    "The id of android_app is not a UUID: copy it from an export, or leave it out",
+    { "android_app.id": "shop" },
+  ),
+  mistake(
+    "options.shorten",
+    "A link gets a shortened path when it is made and not later; take shorten away",
+    { "options.shorten": "yes" },
+  ),
+];
+
+function yesOrNo(name: string, found: string): string {
+  return `${name} must be true or false (or 1, 0, yes, no), not "${found}"`;
+}
+
+/** Lines that are no records at all, the last one to the end of the file. */
+const broken: readonly (readonly [text: string, message: string])[] = [
+  ["a,b", "The line has 2 of 15 cells"],
+  [
+    `${",".repeat(15)}x`,
+    "The line has 16 of 15 cells; a cell with a comma in it must stand in quotes",
+  ],
+  [
+    `,c,12" pipe${",".repeat(12)}`,
+    "There is a quote inside a cell that does not begin with one; " +
+      'put the cell in quotes and write each quote in it twice ("")',
+  ],
+  [
+    `,d,"12" pipe"${",".repeat(12)}`,
+    "There is text behind the closing quote of a cell; " +
+      'write each quote inside a cell twice ("")',
+  ],
+  [`,e,"never closed${",".repeat(12)}`, "A quoted cell is never closed"],
+];
+
+test("each of thirty mistakes and more gets its own line, and nothing is written", async () => {
+  await planner.make({ path: "good", url: "https://shop.example/" });
+  const before = await planner.listLinks();
+  const write = (cells: Mistake["cells"]) => writeRecord(columns.map((name) => cells[name] ?? ""));
+  const expected: object[] = [];
+  let file = writeRecord(columns);
+  /** Answers the line that the record begins on. */
+  const add = (text: string, problem?: (line: number) => object) => {
+    const line = file.split("\n").length;
+    file += text;
+    if (problem !== undefined) expected.push({ row: line, ...problem(line) });
+    return line;
+  };
+  for (const { cells, field, message } of mistakes) add(write(cells), () => ({ field, message }));
+  const path = add(write({ path: "good", name: "Once" }));
+  add(write({ path: "/good", name: "Again" }), (line) => ({
+    field: "path",
+    message: `The same path is on line ${path} and line ${line}; keep one of them`,
+  }));
+  const id = add(write({ id: two, path: "elsewhere" }));
+  add(write({ id: two.toUpperCase(), path: "else" }), (line) => ({
+    field: "id",
+    message: `The same id is on line ${id} and line ${line}; keep one of them`,
+  }));
+  for (const [text, message] of broken) add(`${text}\r\n`, () => ({ message }));
+
+  const { plan, rows } = await planner.plan({ operation: "update", source: { csv: file } });
+  expect(plan.problems).toEqual(expected);
+  expect(new Set(plan.problems.map(({ message }) => message)).size).toBeGreaterThan(30);
+  expect(plan.counts).toEqual({
+    create: 0,
+    update: 1,
+    unchanged: 0,
+    delete: 0,
+    conflict: 1,
+    invalid: expected.length,
+  });
+  expect(rows.filter(({ action }) => action === "invalid").map(({ row }) => row)).toEqual(
+    plan.problems.map(({ row }) => row),
+  );
+  await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+  expect(await planner.listLinks()).toEqual(before);
+  expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
+});
+
+test("mistakes in the columns are told, and the others are found beside them", async () => {
+  const csv =
+    "path,urll,url,url,ios_app_id,ios_app.id,,Name\na,x,https://a.example/,,,,,\nb,,ftp,,,,,\n";
+  const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
+  expect(plan.problems.map(({ row, message }) => [row, message])).toEqual([
+    [1, 'There is no column "urll"; did you mean url?'],
+    [1, "The column url is there twice"],
+    [1, "The columns ios_app_id and ios_app.id mean the same; keep one of them"],
+    [1, "Column 7 has no name"],
+    [1, 'There is no column "Name"; did you mean name?'],
+    [3, `Url must be an http or https address: ${noAddress}`],
+  ]);
+  await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+});
+
+test("rows of JSON are told the same, and what only JSON can get wrong", async () => {
+  const told = mistakes.filter(({ field }) => field !== "enable_forced_redirect");
+  const rows = [
+    ...told.map(({ cells }) => readCells(cells)),
+    { path: "a", nmae: "A" },
+    { path: "half-read", name: 5 },
+    { path: "c", enable_forced_redirect: "yes" },
+    { path: "d", ios_app: { bundel_id: "com.example.shop" } },
+    { path: "e", ios_app: null, ios_app_id: one },
+    { path: "f", android_app: { package_name: "com.example.shop", fingerprints: "AB:CD" } },
+    "path",
+  ];
+  const { plan } = await planner.plan({ operation: "update", source: { rows } });
+  expect(plan.problems).toEqual(
+    [
+      ...told.map(({ field, message }) => ({ field, message })),
+      { field: "nmae", message: 'There is no field "nmae"; did you mean name?' },
+      { field: "name", message: "name must be a text" },
+      { field: "enable_forced_redirect", message: "enable_forced_redirect must be true or false" },
+      {
+        field: "ios_app.bundel_id",
+        message: 'There is no field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
+      },
+      { field: "ios_app", message: "ios_app and ios_app_id mean the same; keep one of them" },
+      {
+        field: "android_app.fingerprints",
+        message: "android_app.fingerprints must be a list",
+      },
+      { message: "The row must be an object of link fields" },
+    ].map((problem, index) => ({ row: index + 1, ...problem })),
+  );
+  expect(plan.counts.invalid).toBe(rows.length);
+  await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+});
+
+test("a row of JSON is told of all its faults at once", async () => {
+  const rows = [
+    {
+      path: "https://bit.ly/abc",
+      url: "nope",
+      nmae: "x",
+      enable_forced_redirect: "ja",
+      ios_app: { bundle_id: 5 },
+      ios_fallback_url: "ftp://x",
+    },
+    { id: 5, path: "b", url: "nope", ios_app: null, ios_app_id: one },
+  ];
+  const { plan } = await planner.plan({ operation: "upsert", source: { rows } });
+  const found = plan.problems.map(({ row, field }) => `${row} ${field}`);
+  expect(found.toSorted()).toEqual([
+    "1 enable_forced_redirect",
+    "1 ios_app.bundle_id",
+    "1 ios_fallback_url",
+    "1 nmae",
+    "1 path",
+    "1 url",
+    "2 id",
+    "2 ios_app",
+    "2 url",
+  ]);
+});
+
+test("a whole address is no path for a link to get, by any way", async () => {
+  const { id } = await planner.make({ path: "a" });
+  const path = "https://bit.ly/abc";
+  const message = "Path is a whole address; give only what follows the host, such as spring";
+  const csv = `id,path\n${id},${path}\n`;
+  for (const wanted of [
+    { operation: "upsert", source: { rows: [{ path }] } },
+    { operation: "update", source: { rows: [{ id, path }] } },
+    { operation: "update", source: { csv } },
+  ] as const) {
+    const { plan } = await planner.plan(wanted);
+    expect(plan.problems).toMatchObject([{ field: "path", message }]);
+  }
+});
+
+test("a text without a header is told of its first line, and of nothing else", async () => {
+  for (const csv of ["/home/me/links.csv", "spring,,https://shop.example/\nsummer,,x\n"]) {
+    const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
+    const message =
+      "The first line must be a header of field names, such as path,name,url; " +
+      "csv is the text itself, not the path of a file";
+    expect(plan.problems).toEqual([{ row: 1, message }]);
+    await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+  }
+});
+
+/** The same row as an object: what is inside another has its own, and lists and flags are such. */
+function readCells(cells: Mistake["cells"]): object {
+  const row: Record<string, unknown> = {};
+  for (const [name, cell] of Object.entries(cells)) {
+    const [field = "", member] = name.split(".");
+    const value = name.endsWith("fingerprints") ? [cell] : cell === "yes" ? true : cell;
+    row[field] = member === undefined ? value : { ...(row[field] as object), [member]: value };
+  }
+  return row;
+}
+
+test("a list to delete that says anything else of its links is refused", async () => {
+  const link = await planner.make({ path: "a" });
+  const csv = `id,path,name\n${link.id},a,A\n`;
+  const table = await planner.plan({ operation: "delete", source: { csv } });
+  expect(table.plan.problems).toEqual([
+    {
+      row: 1,
+      field: "name",
+      message: "A list to delete has the column id or path and no field; take away name",
+    },
+  ]);
+  const rows = [{ id: link.id, url: null, name: "A" }];
+  const list = await planner.plan({ operation: "delete", source: { rows } });
+  expect(list.plan.problems).toEqual([
+    {
+      row: 1,
+      field: "name",
+      message: "A row to delete has id or path and nothing else; take away name, url",
+    },
+  ]);
+  for (const { plan } of [table, list]) {
+    await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+  }
+  expect(await planner.listLinks()).toHaveLength(1);
+});
+
+test.each(["update", "delete"] as const)(
+  "two rows to %s one link are refused, though one calls it by id and the other by path",
+  async (operation) => {
+    const { id } = await planner.make({ path: "a" });
+    const name = operation === "update" ? { name: "A" } : {};
+    const rows = [
+      { id, ...name },
+      { path: "a", ...name },
+    ];
+    const { plan, rows: planned } = await planner.plan({ operation, source: { rows } });
+    expect(planned.map(({ action, message }) => [action, message])).toEqual([
+      [operation, null],
+      ["invalid", "It is about the same link as number 1; keep one of them"],
+    ]);
+    await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
+  },
+);

@@ -1,0 +1,130 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { exportColumns, writeLink } from "../../../src/bulk/files/columns.ts";
+import { writeRecord } from "../../../src/bulk/files/csv.ts";
+import { readRows, type RowSource } from "../../../src/bulk/rows/read-rows.ts";
+import { link } from "../../contract/sample-link.ts";
+import { readSource } from "../read-source.ts";
+
+/** From a source to checked rows, as a plan takes them. */
+
+const one = "0192f0c0-0000-7000-8000-000000000001";
+
+describe("a source", () => {
+  test("of ours comes back as it was exported", async () => {
+    const saved = { ...link, id: one, ios_app_id: one, android_app_id: null, name: "=1+1" };
+    const csv = [exportColumns, writeLink(saved)].map(writeRecord).join("");
+    const table = await readSource({ csv });
+    const list = await readSource({ rows: { links: [saved], meta: {} } });
+    expect(table.rows[0]).toMatchObject({ row: 2, id: one, path: "spring", problems: [] });
+    expect(list.rows[0]).toMatchObject({ row: 1, id: one, path: "spring", problems: [] });
+    expect(table.rows[0]?.values).toEqual(list.rows[0]?.values);
+    expect(table.rows[0]?.values).toMatchObject({ name: "=1+1", social_title: null });
+    expect(table.rows[0]?.fields).toMatchObject({ ios_app: { id: one }, android_app: null });
+    expect(list.rows[0]?.fields).toMatchObject({ ios_app: { id: one }, android_app: null });
+  });
+
+  test.each<[string, RowSource, string]>([
+    ["an empty text", { csv: "" }, "There is nothing in it"],
+    ["an empty list", { rows: [] }, "There is no row in it"],
+    ["no list", { rows: "path" }, "Rows must be a list of objects"],
+    ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
+    ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
+    ["columns alone", { csv: "path,url\n" }, "There is no row in it"],
+  ])("that is %s is refused", async (_, source, message) => {
+    const { rows, findings } = await readSource(source);
+    expect(rows).toEqual([]);
+    expect(findings.problems).toMatchObject([{ message }]);
+  });
+
+  test("tells of what nobody can write, unless it comes from an export with its ids", async () => {
+    const given = { path: "a", clicks: 7, shortened_path: "short" };
+    const unmapped = [
+      { field: "shortened_path", count: 1, example: "short" },
+      { field: "clicks", count: 1, example: "7" },
+    ];
+    const table = await readSource({ csv: "path,clicks,shortened_path\na,7,short\nb,,\n" });
+    expect(table.findings.unmapped).toEqual(unmapped);
+    const list = await readSource({
+      rows: [given, { path: "b", clicks: null, shortened_path: "" }],
+    });
+    expect(list.findings.unmapped).toEqual(unmapped);
+    const named = await readSource({ csv: `id,path,clicks\n${one},a,7\n,b,8\n` });
+    expect(named.findings.unmapped).toEqual([]);
+    const namedList = await readSource({ rows: [{ ...given, id: one }] });
+    expect(namedList.findings.unmapped).toEqual([]);
+  });
+
+  test("whose file is lost half way says so to whoever reads it", async () => {
+    await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
+  });
+
+  test("to delete has no other columns, and that is said once", async () => {
+    const csv = `id,path,name,ios_app_id,clicks\n${one},a,A,,7\n,b,B,,8\n`;
+    const { rows, findings } = await readSource({ csv }, "delete");
+    expect(rows.map(({ problems }) => problems)).toEqual([[], []]);
+    expect(findings.problems).toEqual([
+      {
+        row: 1,
+        field: "name",
+        message:
+          "A list to delete has the column id or path and no field; take away name, ios_app_id",
+      },
+    ]);
+  });
+
+  test("with a great many mistakes tells the first thousand", async () => {
+    const csv = `path,url\n${"a,b\n".repeat(1500)}`;
+    const { findings } = await readSource({ csv });
+    expect(findings.problems).toHaveLength(1000);
+  });
+});
+
+describe("a file of 100,000 rows", () => {
+  const count = 100_000;
+
+  test("is read as it comes, and what was read is let go", async () => {
+    setFlagsFromString("--expose-gc");
+    // The engine's own, which the flag has just made.
+    const collect = runInNewContext("gc") as () => void;
+    let given = 0;
+    const file = async function* () {
+      yield Buffer.from("id,path,name,url\r\n");
+      for (; given < count; given += 100) {
+        const rows = Array.from({ length: 100 }, (_, index) => writeRow(given + index));
+        yield Buffer.from(rows.join(""));
+      }
+    };
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const { rows, listFindings } = readRows({ csv: file() }, "upsert");
+    let read = 0;
+    let ahead = 0;
+    let kept = 0;
+    for await (const { row, problems } of rows) {
+      read += 1;
+      expect([row, problems.length]).toEqual([read + 1, 0]);
+      ahead = Math.max(ahead, given - read);
+      if (read < count) continue;
+      collect();
+      kept = process.memoryUsage().heapUsed - before;
+    }
+    expect(read).toBe(count);
+    expect(ahead).toBeLessThan(500);
+    expect(listFindings().problems).toEqual([]);
+    // The file has 50 MB; of each row only its id and its path are remembered.
+    expect(kept).toBeLessThan(40_000_000);
+  });
+});
+
+async function* lost(): AsyncGenerator<string> {
+  yield "path\na\n";
+  throw new Error("the disk is gone");
+}
+
+function writeRow(index: number): string {
+  const id = `0192f0c0-0000-7000-8000-${String(index).padStart(12, "0")}`;
+  const address = `https://shop.example/${index}?${"x".repeat(400)}`;
+  return writeRecord([id, `spring/${index}`, `Link ${index}`, address]);
+}

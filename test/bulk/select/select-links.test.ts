@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Asking } from "../../../src/bulk/owner.ts";
+import { ListChanging } from "../../../src/bulk/select/read-whole-list.ts";
+import { selectLinks, selectParts } from "../../../src/bulk/select/select-links.ts";
+import type { FilterInput, ListInput } from "../../../src/contract/filters.ts";
+import type { Link } from "../../../src/contract/links.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** Whole lists, read from the real service while others add and delete links. */
+
+let planner: Planner;
+/** Called before each page is read, with how many were read before. */
+let meanwhile: (pages: number) => Promise<unknown>;
+/** What the deployment makes of a query. */
+let twist: (query: ListInput) => ListInput;
+let asked: ListInput[];
+let asking: Asking;
+
+beforeEach(async () => {
+  planner = await openPlanner();
+  meanwhile = () => Promise.resolve();
+  twist = (query) => query;
+  asked = [];
+  const call: Asking["call"] = async (endpoint, input, signal) => {
+    // Lists alone are read here.
+    const query = input as ListInput;
+    await meanwhile(asked.length);
+    asked.push(query);
+    return planner.owner.call(endpoint, twist(query) as typeof input, signal);
+  };
+  asking = { call, signal: new AbortController().signal };
+});
+afterEach(() => planner[Symbol.asyncDispose]());
+
+async function remove(paths: readonly string[]): Promise<void> {
+  const all = await planner.world.store.db.selectFrom("links").select(["id", "path"]).execute();
+  const gone = all.filter(({ path }) => paths.includes(path));
+  for (const { id } of gone) await planner.world.call("DELETE", `/links/${id}`);
+}
+
+const pathsOf = (links: readonly Link[]) => links.flatMap(({ path }) => path ?? []);
+
+describe("a list that others write to", () => {
+  test("is read with an overlap: each page begins with a link of the page before", async () => {
+    const made = await planner.makeMany(350, "p");
+    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    const ranges = asked.map(({ page = 1, limit = 0 }) => [(page - 1) * limit, page * limit]);
+    expect(ranges[0]).toEqual([0, 100]);
+    for (const [index, [start = 0, end = 0]] of ranges.entries()) {
+      const reached = ranges[index - 1]?.[1];
+      if (reached === undefined) continue;
+      expect(start).toBeLessThan(reached);
+      expect(end).toBeGreaterThan(reached);
+    }
+  });
+
+  test.each([1, 3, 40, 170])("loses no link when %i before it are deleted", async (count) => {
+    const made = await planner.makeMany(350, "p");
+    meanwhile = async (pages) => {
+      if (pages === 2) await remove(made.slice(0, count));
+    };
+    expect(pathsOf(await selectLinks(asking, []))).toEqual(made.slice(count));
+  });
+
+  test("has what was added behind, and needs no second look for that", async () => {
+    const made = await planner.makeMany(230, "p");
+    meanwhile = async (pages) => {
+      made.push(...(await planner.makeMany(2, `late${pages}-`)));
+    };
+    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(asked).toHaveLength(3);
+  });
+
+  test("is read once more where as many came as went", async () => {
+    const made = await planner.makeMany(230, "p");
+    meanwhile = async (pages) => {
+      if (pages !== 1) return;
+      await remove(made.splice(0, 2));
+      made.push(...(await planner.makeMany(2, "late")));
+    };
+    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+  });
+
+  test("is not passed for whole where the numbers agree by chance", async () => {
+    const [other = ""] = await planner.makeMany(1, "other");
+    const made = await planner.makeMany(300, "spring");
+    const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))
+      .body;
+    meanwhile = async (pages) => {
+      // Ten are gone, and nine slip through; then one more is named, behind what was read.
+      if (pages === 1) await remove(made.splice(0, 10));
+      if (pages !== 2) return;
+      await planner.world.call("PATCH", `/links/${links[0].id}`, { body: { name: "spring" } });
+    };
+    const filter = { field: "name", condition: "cont", value: "spring" } as const;
+    expect(pathsOf(await selectLinks(asking, [filter]))).toEqual([other, ...made]);
+  });
+
+  test("and never holds still is not passed for a whole one", async () => {
+    await planner.makeMany(330, "p");
+    let last: readonly Link[] = [];
+    const watching: Asking = {
+      ...asking,
+      call: async (endpoint, input, signal) => {
+        const answer = await asking.call(endpoint, input, signal);
+        // A list of links is all that is asked for here.
+        last = (answer as unknown as { readonly links: readonly Link[] }).links;
+        return answer;
+      },
+    };
+    // One that was read already goes each time, so that too many are found.
+    meanwhile = () => remove(pathsOf(last).slice(0, 1));
+    await expect(selectLinks(watching, [])).rejects.toThrow(ListChanging);
+  });
+
+  test("and shrinks faster than it is read is as short as it was in the end", async () => {
+    const made = await planner.makeMany(330, "p");
+    meanwhile = () => remove(made.splice(0, 60));
+    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(made).toHaveLength(30);
+  });
+});
+
+describe("a deployment of its own ways", () => {
+  test("may have smaller pages than are asked for", async () => {
+    const made = await planner.makeMany(120, "p");
+    for (const most of [1, 2, 5, 30]) {
+      twist = ({ limit = 20, ...query }) => ({ ...query, limit: Math.min(limit, most) });
+      expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    }
+  });
+
+  test("may mix up the links of one moment: by their paths they have an order", async () => {
+    const made = await planner.makeMany(230, "p", 0);
+    let turn = 0;
+    twist = (query) => {
+      turn += 1;
+      if (query.sort?.field !== "created_at") return query;
+      return { ...query, sort: { field: "path", direction: turn % 2 === 0 ? "asc" : "desc" } };
+    };
+    expect(pathsOf(await selectLinks(asking, [])).toSorted()).toEqual(made.toSorted());
+  });
+});
+
+async function collect(filters: readonly FilterInput[], most: number) {
+  const parts: (readonly Link[])[] = [];
+  for await (const part of selectParts(asking, filters, most)) parts.push(part);
+  return parts;
+}
+
+describe("a long list", () => {
+  test("comes in parts by the time of their creation, the oldest first", async () => {
+    const made = await planner.makeMany(130, "p");
+    const parts = await collect([], 40);
+    expect(pathsOf(parts.flat())).toEqual(made);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(40);
+    const named = { field: "name", condition: "cont", value: "P1" } as const;
+    const some = made.filter((path) => path.startsWith("p1"));
+    expect(pathsOf((await collect([named], 10)).flat())).toEqual(some);
+  });
+
+  test("keeps to the times that were asked for", async () => {
+    const begin = planner.world.now();
+    const made = await planner.makeMany(60, "p");
+    const at = (index: number) => new Date(begin + (index + 1) * 1000).toISOString();
+    const filters = [
+      { field: "created_at", condition: "gteq", value: at(10) },
+      { field: "created_at", condition: "lt", value: at(50) },
+    ] as const;
+    const parts = await collect(filters, 7);
+    expect(pathsOf(parts.flat())).toEqual(made.slice(10, 50));
+    expect(parts.length).toBeGreaterThan(5);
+  });
+
+  test("of one moment comes as a whole", async () => {
+    const made = await planner.makeMany(30, "p", 0);
+    const parts = await collect([], 10);
+    expect(parts.map((part) => pathsOf(part).toSorted())).toEqual([made.toSorted()]);
+  });
+
+  test("comes as a whole where the deployment knows nothing of times", async () => {
+    await planner.makeMany(30, "p");
+    twist = ({ filters = [], ...query }) => {
+      return { ...query, filters: filters.filter(({ field }) => field !== "created_at") };
+    };
+    expect((await collect([], 10)).map(({ length }) => length)).toEqual([30]);
+  });
+});

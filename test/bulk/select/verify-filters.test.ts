@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Asking } from "../../../src/bulk/owner.ts";
+import { createMatcher } from "../../../src/bulk/select/match-filter.ts";
+import { selectLinks } from "../../../src/bulk/select/select-links.ts";
+import {
+  conditions,
+  linkFilters,
+  takes,
+  type FieldKind,
+  type FilterInput,
+  type ListInput,
+} from "../../../src/contract/filters.ts";
+import { links, type Link } from "../../../src/contract/links.ts";
+import { findFilterFault } from "../../../src/mcp/schemas/check-filters.ts";
+import { day, plantLinks, type Seed } from "../../support/planting.ts";
+import { openPlanner, type Planner } from "../planner.ts";
+
+/** What a deployment answers is held against what was asked, link by link. */
+
+let planner: Planner;
+let all: readonly Link[];
+
+const words = [
+  "spring",
+  "SPRING",
+  "prin",
+  "ΟΔΟΣ",
+  "οδος",
+  "ÉTÉ",
+  "été",
+  "e\u0301",
+  "ß",
+  "İ",
+  "T\u0308",
+];
+const others = ["日本", "😀", "-", "1", " ", "%", "_", "'", '"', "\\", "\u202e", "="];
+const seeds: readonly Seed[] = [...words, ...others, null].map((word, index) => ({
+  name: word === null ? null : `${word}${index % 3 === 0 ? words[index % words.length] : ""}`,
+  path: `${["a", "Été", "spring", "ß"][index % 4]}${index}`,
+  isShortened: index % 2 === 0,
+  clicks: [0, 0, 1, 3, 12][index % 5] ?? 0,
+  created_via: index % 4 === 0 ? "console" : "api",
+  ios_app_bundle_id: [null, "com.a", "com.A"][index % 3],
+  android_app_package_name: index % 5 === 0 ? "com.a.b" : null,
+  pause: index % 4 === 0 ? 0 : day / 2,
+}));
+
+beforeAll(async () => {
+  planner = await openPlanner();
+  await plantLinks(planner.world, seeds);
+  all = await planner.listLinks();
+});
+afterAll(() => planner[Symbol.asyncDispose]());
+
+const signal = new AbortController().signal;
+const part = fc
+  .tuple(
+    fc.constantFrom("", "/", " "),
+    fc.array(fc.constantFrom(...words, ...others, "a1"), { maxLength: 2 }),
+  )
+  .map(([first, rest]) => first + rest.join(""));
+const texts = fc.oneof(
+  part,
+  fc.constantFrom(...seeds.flatMap(({ name, path }) => [name ?? "x", path, path.toUpperCase()])),
+  fc.constantFrom("api", "console", "com.a", "COM.A", "com.a.b"),
+);
+const values: Readonly<Record<FieldKind, fc.Arbitrary<string | number>>> = {
+  text: texts,
+  path: texts,
+  integer: fc.oneof(fc.integer({ min: -1, max: 13 }), fc.constantFrom("3", "+3", " 1 ", "007")),
+  time: fc.constantFrom("2026-01-16", "2026-01-20T12:00:00Z", "2026-01-15T14:00:00+02:00"),
+};
+
+/** Every filter that we would send. */
+const filter: fc.Arbitrary<FilterInput> = fc
+  .constantFrom(...Object.entries(linkFilters))
+  .chain(([field, kind]) =>
+    fc
+      .constantFrom(...conditions.filter((condition) => takes(kind, condition)))
+      .chain((condition): fc.Arbitrary<FilterInput> => {
+        const flag = fc.boolean();
+        const list = fc.array<string | number>(values[kind], { minLength: 1, maxLength: 3 });
+        const isFlag = condition === "null" || condition === "present";
+        const value = isFlag ? flag : condition === "in" ? list : values[kind];
+        return fc.record({
+          field: fc.constant(field),
+          condition: fc.constant(condition),
+          // Each kind of value is one that a filter may have.
+          value: value as fc.Arbitrary<FilterInput["value"]>,
+        });
+      }),
+  )
+  .filter((given) => findFilterFault(linkFilters, given) === undefined);
+
+const name = ({ field, condition }: FilterInput) => `${field} ${condition}`;
+const isTold = ({ field, condition }: FilterInput) =>
+  field in links.show.response.shape &&
+  (field === "clicks" || !["gt", "gteq", "lt", "lteq"].includes(condition));
+
+test("of every link we think what the service does, or say that we cannot tell", async () => {
+  await fc.assert(
+    fc.asyncProperty(filter, async (given) => {
+      const answer = await planner.owner.call(
+        links.index,
+        { filters: [given], limit: 100 },
+        signal,
+      );
+      const matches = createMatcher(linkFilters, given);
+      const ids = new Set(answer.links.map(({ id }) => id));
+      for (const link of all) {
+        const verdict = matches(link);
+        const said = [link.name, link.path, verdict ?? "cannot tell"];
+        const known = [link.name, link.path, ids.has(link.id)];
+        if (verdict !== undefined || isTold(given)) expect(said).toEqual(known);
+      }
+    }),
+    { seed: 5, numRuns: 1500 },
+  );
+});
+
+describe("a deployment that knows", () => {
+  test("every filter is trusted with each of them", async () => {
+    const asking = { call: planner.owner.call, signal };
+    await fc.assert(
+      fc.asyncProperty(filter, async (given) => {
+        const found = await selectLinks(asking, [given]);
+        const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
+        expect(found).toHaveLength(meta.count);
+      }),
+      { seed: 5, numRuns: 300 },
+    );
+  });
+
+  test("all but one is found out, unless every link was meant anyway", async () => {
+    await fc.assert(
+      fc.asyncProperty(filter, async (given) => {
+        const call: Asking["call"] = (endpoint, input, ended) => {
+          // Lists alone are read here.
+          const query = input as ListInput;
+          const known = query.filters?.filter((each) => name(each) !== name(given));
+          const twisted = { ...query, ...(known && { filters: known }) };
+          return planner.owner.call(endpoint, twisted as typeof input, ended);
+        };
+        const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
+        const selecting = selectLinks({ call, signal }, [given]);
+        const refusal = `the filter ${name(given)} does not name`;
+        if (meta.count === all.length) expect(await selecting).toHaveLength(all.length);
+        else await expect(selecting).rejects.toThrow(refusal);
+      }),
+      { seed: 5, numRuns: 300 },
+    );
+  });
+});

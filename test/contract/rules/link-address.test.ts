@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import {
+  fillLinkOrigin,
+  haveCommonHosts,
+  matchLinkHost,
+  writeAddress,
+} from "../../../src/contract/rules/link-address.ts";
+
+/** Which host names are a link origin's, and where a project's links live. */
+
+const label = "https://{subdomain}.links.example:8443";
+const part = "https://go-{subdomain}-links.example";
+
+describe("a host name", () => {
+  test.each([
+    [label, "shop.links.example", "shop"],
+    [label, "SHOP.Links.Example", "shop"],
+    [label, "a-1.links.example", "a-1"],
+    [label, ".links.example", undefined],
+    [label, "links.example", undefined],
+    [label, "a.b.links.example", undefined],
+    [label, "shop.links.example.evil.example", undefined],
+    [label, "shop.links.examplex", undefined],
+    [label, "shop_1.links.example", undefined],
+    [part, "go-shop-links.example", "shop"],
+    [part, "go--links.example", undefined],
+    [part, "go-links.example", undefined],
+    [part, "ago-shop-links.example", undefined],
+    [part, "xgo-shop-links.example", undefined],
+    [part, "go-shop-links.examplex", undefined],
+    [part, "go-shop-links.example-links.example", undefined],
+  ])("of %s: %s names the subdomain %j", (origin, hostname, subdomain) => {
+    expect(matchLinkHost(origin, hostname)).toBe(subdomain);
+  });
+});
+
+test("a project's links live on its own domain once that is verified, and not before", () => {
+  const project = { subdomain: "shop", custom_domain: "go.shop.example" };
+  for (const [given, origin] of [
+    [{ ...project, custom_domain_verified: true }, "https://go.shop.example"],
+    [{ ...project, custom_domain_verified: false }, "https://shop.links.example:8443"],
+    [
+      { ...project, custom_domain: null, custom_domain_verified: true },
+      "https://shop.links.example:8443",
+    ],
+  ] as const) {
+    expect(fillLinkOrigin(label, given)).toBe(origin);
+  }
+});
+
+test.each([
+  ["spring/sale", "spring/sale"],
+  ["/spring", "spring"],
+  ["é ?#%25", "%C3%A9%20%3F%23%25"],
+  ["100%", "100%25"],
+  ["a\ud800", "a%EF%BF%BD"],
+])("the path %j stands in an address as %j", (path, written) => {
+  expect(writeAddress("https://shop.example", path)).toBe(`https://shop.example/${written}`);
+});
+
+test.each([
+  ["https://{subdomain}.a.example", "https://{subdomain}.a.example", true],
+  ["https://{subdomain}.a.example", "http://{subdomain}.A.example:1", true],
+  ["https://{subdomain}.a.example", "https://{subdomain}.b.example", false],
+  ["https://{subdomain}.a.example", "https://{subdomain}.x.a.example", false],
+  ["https://{subdomain}.a.example", "https://go.a.example", true],
+  ["https://go-{subdomain}.a.example", "https://go.a.example", false],
+  ["https://go-{subdomain}.a.example", "https://go-.a.example", false],
+  ["https://go-{subdomain}.a.example", "https://go-1.a.example", true],
+  ["https://go-{subdomain}.a.example", "https://{subdomain}-go.a.example", true],
+  ["https://a-{subdomain}.a.example", "https://b-{subdomain}.a.example", false],
+  ["https://{subdomain}-a.a.example", "https://{subdomain}-b.a.example", false],
+])("%s and %s can have a host name in common: %s", (one, other, expected) => {
+  expect([haveCommonHosts(one, other), haveCommonHosts(other, one)]).toEqual([expected, expected]);
+});

@@ -1,0 +1,237 @@
+import { randomUUID } from "node:crypto";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import { listEndpoints } from "../../../src/contract/index.ts";
+import { messages } from "../../../src/contract/messages.ts";
+import { roles, scopes, type Scope } from "../../../src/contract/policy.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
+import type { Reply } from "../../support/world.ts";
+
+/** What is known of a key from the start: by the embedded service, or by the operator's word. */
+
+let assistant: AssistantWorld;
+
+beforeAll(async () => {
+  assistant = await createAssistantWorld();
+});
+
+afterAll(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function listNames(key: string | undefined): Promise<readonly string[]> {
+  const client = await assistant.connect({ key });
+  return (await client.listTools()).map(({ name }) => name);
+}
+
+async function explain(key: string | undefined) {
+  const client = await assistant.connect({ key });
+  const { structured } = await client.callTool("explain_access");
+  return structured.access;
+}
+
+/** The plainest call of an endpoint that says whether its key may make it. */
+function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise<Reply> {
+  const fields = { url: "https://a.example", path: `path-${randomUUID()}` };
+  const given = wrapper === undefined ? fields : { [wrapper]: {} };
+  const address = path.replace(":id", randomUUID());
+  return assistant.world.call(method, address, { key, ...(body && { body: given }) });
+}
+
+const writing = ["create_link", "update_link", "delete_link"];
+
+/** The tools of many links, and the tools of one whose rights they need: one of each list. */
+const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[])[]])[] = [
+  ["plan_links", [["list_links"], writing]],
+  ["apply_plan", [["list_links"], writing]],
+  ["get_job", [["list_links"], writing]],
+  ["list_jobs", [["list_links"], writing]],
+  ["cancel_job", [["list_links"], writing]],
+  ["export_links", [["list_links"]]],
+];
+
+const wanted = fc.record({
+  scopes: fc.oneof(fc.constant([]), fc.subarray([...scopes])),
+  role: fc.constantFrom(...roles),
+  plan: fc.constantFrom("free", "pro"),
+  suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
+});
+
+test("an embedded key's tools are those that the service then lets it use", async () => {
+  const { world } = assistant;
+  await fc.assert(
+    fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
+      const project = await world.addProject({ plan: plan as "free", suspended });
+      const key = await world.addKey({ project, scopes, role });
+      const shown = new Set(await listNames(key));
+      const { kind, tools } = await explain(key);
+      expect(kind).toBe("project");
+      const denied = new Map<string, string>();
+      for (const endpoint of listEndpoints()) {
+        const { status, body } = await askApi(endpoint, key);
+        const isDenied = status === 401;
+        if (isDenied) denied.set(endpoint.tool, body.error);
+        expect([endpoint.tool, shown.has(endpoint.tool)]).toEqual([endpoint.tool, !isDenied]);
+        expect(tools).toContainEqual({
+          tool: endpoint.tool,
+          state: isDenied ? "denied" : "granted",
+          ...(isDenied && { reason: body.error }),
+        });
+      }
+      for (const [tool, needed] of bulk) {
+        // Of what would be enough, the first is what the key is told to lack.
+        const reason = needed.map((any) => any.map((name) => denied.get(name)));
+        const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
+        expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
+        expect(tools).toContainEqual({
+          tool,
+          state: lacking === undefined ? "granted" : "denied",
+          ...(lacking !== undefined && { reason: lacking }),
+        });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+describe("the tools that are there", () => {
+  test("with a key that may look at links", async () => {
+    const key = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
+    expect(await listNames(key)).toEqual([
+      "list_links",
+      "get_link",
+      "resolve_short_link",
+      "export_links",
+      "explain_link",
+      "explain_access",
+    ]);
+  });
+
+  test("with a master key are those of projects", async () => {
+    expect(await listNames(assistant.world.master)).toEqual([
+      "resolve_short_link",
+      "list_projects",
+      "create_project",
+      "get_project",
+      "update_project",
+      "delete_project",
+      "explain_access",
+    ]);
+    expect((await explain(assistant.world.master)).kind).toBe("master");
+  });
+
+  test("without any key need none", async () => {
+    expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
+    const { kind, tools } = await explain(undefined);
+    expect(kind).toBe("none");
+    expect(tools[0]).toEqual({ tool: "list_links", state: "denied", reason: messages.key_missing });
+    const client = await assistant.connect({ key: undefined });
+    const { structured } = await client.callTool("list_links");
+    expect(structured.error).toMatchObject({ code: "key_missing", effect: "none" });
+    const resolved = await client.callTool("resolve_short_link", { url: "https://a.example/b" });
+    expect(resolved.structured.error.code).toBe("not_found");
+  });
+
+  test("follow what becomes of the key's project, from one call to the next", async () => {
+    const { world } = assistant;
+    const project = await world.addProject();
+    const client = await assistant.connect({ key: await world.addKey({ project }) });
+    const count = async () => (await client.listTools()).length;
+    expect(await count()).toBe(33);
+    await world.store.write((db) =>
+      db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
+    );
+    expect(await count()).toBe(25);
+    await world.store.write((db) =>
+      db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
+    );
+    expect(await count()).toBe(2);
+    const { structured } = await client.callTool("list_links");
+    expect(structured.error.code).toBe("account_suspended");
+  });
+});
+
+test("a denied tool is refused with the API's own words, and nothing is asked", async () => {
+  const scopes = ["links.show"] as const;
+  await using stage = await openStage({
+    send: assistant.world.fetch,
+    key: await assistant.world.addKey({ scopes }),
+    known: { facts: { ...ownerFacts, scopes } },
+  });
+  const { structured } = await stage.callTool("delete_link", { id: "spring" });
+  expect(structured.error).toMatchObject({
+    code: "scope_missing",
+    message: messages.scope_missing("links.destroy"),
+    effect: "none",
+    retry: "never",
+  });
+  expect(stage.asked).toEqual([]);
+});
+
+function declare(declared: readonly Scope[], key = assistant.world.key): Promise<Stage> {
+  return openStage({ send: assistant.world.fetch, key, scopes: declared });
+}
+
+describe("scopes that the operator declares", () => {
+  test("come before everything that could be found out, and nothing is tried", async () => {
+    await using stage = await declare(["links.index", "links.show"]);
+    expect(await stage.listNames()).toEqual([
+      "list_links",
+      "get_link",
+      "resolve_short_link",
+      "export_links",
+      "explain_link",
+      "explain_access",
+    ]);
+    const { access } = (await stage.callTool("explain_access")).structured;
+    expect(access.tools).toContainEqual({ tool: "list_links", state: "granted" });
+    expect(access.tools).toContainEqual({
+      tool: "create_link",
+      state: "denied",
+      reason: "The operator's WAYPOST_SCOPES leave out links.create.",
+    });
+    expect(access.tools).toContainEqual({
+      tool: "list_projects",
+      state: "denied",
+      reason: messages.master_required,
+    });
+    const { structured } = await stage.callTool("create_link", {});
+    expect(structured.error).toEqual({
+      code: "scope_missing",
+      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+      effect: "none",
+      retry: "never",
+      next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
+    });
+    await stage.callTool("list_links");
+    await stage.settle();
+    expect(stage.asked).toEqual(["GET /links"]);
+  });
+
+  test("do not outweigh the refusal of a deployment that knows better", async () => {
+    const key = await assistant.world.addKey({ scopes: ["links.show"] });
+    await using stage = await declare(["links.index", "links.show"], key);
+    await stage.callTool("list_links");
+    expect(await stage.listNames()).not.toContain("list_links");
+  });
+
+  test("narrow an embedded key, and never widen it", async () => {
+    const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
+    await using stage = await openStage({
+      send: assistant.world.fetch,
+      scopes: ["links.show", "links.index"],
+      known: { facts },
+    });
+    expect(await stage.listNames()).not.toContain("list_links");
+    // Of what both leave out the operator's word is told, for that is the one to be changed here.
+    const { structured } = await stage.callTool("create_link", {});
+    expect(structured.error).toMatchObject({
+      code: "scope_missing",
+      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+    });
+    expect(structured.error).not.toHaveProperty("status");
+  });
+});

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { messages } from "../../../src/contract/messages.ts";
+import { openStage, type Deployment, type Stage } from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What a refusal at run time teaches, and what it does not. */
+
+let world: World;
+
+beforeEach(async () => {
+  world = await createWorld();
+});
+
+afterEach(async () => {
+  expect(world.reported).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
+
+const id = "00000000-0000-4000-8000-000000000000";
+
+/** A deployment that says this to the calls that are meant, and nothing to be learned otherwise. */
+function saying(pattern: RegExp, error: string): Deployment {
+  return ({ method, url }) => {
+    const isMeant = pattern.test(`${method} ${new URL(url).pathname}`);
+    const said = isMeant ? error : "No.";
+    return Promise.resolve(Response.json({ error: said }, { status: 401 }));
+  };
+}
+
+async function readState(stage: Stage, tool: string) {
+  const { structured } = await stage.callTool("explain_access");
+  return structured.access.tools.find((reading: { tool: string }) => reading.tool === tool);
+}
+
+type Line = readonly [error: string, tool: string, args: Record<string, unknown>, pattern: RegExp];
+
+describe("a refusal that meets every call of a tool takes it from the list", () => {
+  test.each<Line>([
+    [messages.scope_missing("links.destroy"), "delete_link", { id }, /^DELETE/],
+    ["Insufficient scope", "create_link", {}, /^POST .*links$/],
+    [messages.role_required("manager"), "delete_ios_app", { id }, /^DELETE/],
+    [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
+    [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
+    [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
+  ])("%s: %s", async (error, tool, args, pattern) => {
+    await using stage = await openStage({ send: saying(pattern, error) });
+    expect(await stage.listNames()).toContain(tool);
+    const { structured } = await stage.callTool(tool, args);
+    expect(structured.error.message).toBe(error);
+    await stage.settle();
+    expect(await stage.listNames()).not.toContain(tool);
+    expect(stage.countChanges()).toBeGreaterThan(0);
+    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error });
+    const before = stage.asked.length;
+    const again = await stage.callTool(tool, args);
+    expect(again.structured.error).toMatchObject({ message: error, effect: "none" });
+    expect(stage.asked).toHaveLength(before);
+  });
+});
+
+test("a tool that asks for many links at once teaches as much", async () => {
+  const error = messages.scope_missing("links.index");
+  let isRevoked = false;
+  const send: Deployment = (request) => {
+    const isList = request.method === "GET" && new URL(request.url).pathname.endsWith("/links");
+    if (!isRevoked || !isList) return world.fetch(request);
+    return Promise.resolve(Response.json({ error }, { status: 401 }));
+  };
+  await using stage = await openStage({ send, key: world.key });
+  expect(await readState(stage, "export_links")).toMatchObject({ state: "granted" });
+  await stage.settle();
+  isRevoked = true;
+  const { structured } = await stage.callTool("export_links");
+  expect(structured.error).toMatchObject({ code: "scope_missing", effect: "none" });
+  const names = await stage.listNames();
+  for (const tool of ["export_links", "plan_links", "list_links"]) {
+    expect(names).not.toContain(tool);
+    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error });
+  }
+});
+
+describe("a refusal that other calls need not meet leaves the tool where it is", () => {
+  test.each<Line>([
+    [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
+    [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
+    [messages.app_role_required, "create_link", { ios_app: {} }, /^POST .*links$/],
+    [messages.scope_missing("ios_apps.create"), "create_link", { ios_app: {} }, /^POST .*links$/],
+    [messages.scope_missing("short_links.create"), "create_link", {}, /^POST .*links$/],
+    [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
+    [messages.key_invalid, "list_links", {}, /^GET .*links$/],
+    [messages.account_suspended, "list_links", {}, /^GET .*links$/],
+    ["No.", "list_links", {}, /^GET .*links$/],
+  ])("%s: %s", async (error, tool, args, pattern) => {
+    await using stage = await openStage({ send: saying(pattern, error) });
+    const { structured } = await stage.callTool(tool, args);
+    expect(structured.error.message).toBe(error);
+    await stage.settle();
+    expect(await stage.listNames()).toContain(tool);
+    expect(await readState(stage, tool)).toEqual({ tool, state: "unknown", reason: error });
+  });
+
+  test("and a tool that has worked still counts as granted", async () => {
+    const project = await world.addProject({ plan: "free" });
+    await using stage = await openStage({
+      send: world.fetch,
+      key: await world.addKey({ project }),
+    });
+    expect((await stage.callTool("create_link", { path: "spring" })).isError).toBe(false);
+    const { structured } = await stage.callTool("create_link", { referrer: "a" });
+    expect(structured.error.code).toBe("plan_required");
+    expect(await readState(stage, "create_link")).toEqual({
+      tool: "create_link",
+      state: "granted",
+    });
+    expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
+  });
+
+  test("so that a key which may only create still upserts what is new", async () => {
+    await world.call("POST", "/links", { body: { path: "spring" } });
+    const key = await world.addKey({ scopes: ["links.create"] });
+    await using stage = await openStage({ send: world.fetch, key });
+    const { structured } = await stage.callTool("upsert_link", { path: "spring" });
+    expect(structured.error).toMatchObject({
+      code: "scope_missing",
+      message: messages.scope_missing("links.update"),
+      next: expect.stringContaining("the scope links.update;"),
+    });
+    await stage.settle();
+    expect((await stage.callTool("upsert_link", { path: "summer" })).isError).toBe(false);
+  });
+});
+
+/** A deployment for which one key is good for both kinds of endpoint. */
+function openBoth(request: Request): Promise<Response> {
+  const key = new URL(request.url).pathname.includes("/projects") ? world.master : world.key;
+  const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
+  return world.fetch(new Request(request, { headers }));
+}
+
+describe("the list of tools", () => {
+  test("changes when something was learned that can be seen, and not otherwise", async () => {
+    const key = await world.addKey({ scopes: ["links.index", "links.create"] });
+    await using stage = await openStage({ send: world.fetch, key });
+    const names = new Set(await stage.listNames());
+    await stage.callTool("list_links");
+    await stage.settle();
+    const changes = stage.countChanges();
+    expect(changes).toBeGreaterThan(0);
+    const left = await stage.listNames();
+    expect(left.length).toBeLessThan(names.size);
+    await stage.callTool("list_links");
+    await stage.callTool("create_link", {});
+    await stage.settle();
+    expect(stage.countChanges()).toBe(changes);
+    expect(await stage.listNames()).toEqual(left);
+  });
+
+  test("loses the projects' tools with the first answer to a project's key", async () => {
+    await using stage = await openStage({ send: world.fetch, key: world.key });
+    await stage.callTool("list_links");
+    expect(await stage.listNames()).not.toContain("create_project");
+  });
+
+  test("of a key that turns out to be good for both kinds keeps both", async () => {
+    await using stage = await openStage({ send: openBoth });
+    await stage.callTool("list_projects");
+    await stage.settle();
+    const { structured } = await stage.callTool("explain_access");
+    expect(structured.access.kind).toBe("master");
+    expect(await stage.listNames()).toContain("delete_project");
+  });
+});

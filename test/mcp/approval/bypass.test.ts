@@ -1,0 +1,400 @@
+import * as fc from "fast-check";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  canonize,
+  digestRequest,
+  type ApprovalRequest,
+} from "../../../src/mcp/approval/approval-request.ts";
+import { signToken, verifyToken } from "../../../src/mcp/approval/approval-token.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+  type RawCall,
+  type RawResult,
+} from "../../support/assistant-world.ts";
+
+/**
+ * Ways round an approval (security-reliability.md §1, 16): whatever is forged, replayed, swapped,
+ * stale, late or done at once, nothing happens that nobody approved of, counted in the real store.
+ */
+
+const minute = 60_000;
+const yes = { action: "accept", content: { approve: true } } as const;
+
+describe("an approval token", () => {
+  const secret = Buffer.alloc(32, 7);
+  const token = { id: "x".repeat(27), digest: "y".repeat(43), expires_at: 1_768_478_700_000 };
+  const text = signToken(token, secret);
+
+  test("is read from the very text alone: no bit of it may be another one", () => {
+    const isOnlyOwn = fc.property(forge(text), (forged) => {
+      expect(verifyToken(forged, secret)).toEqual(forged === text ? token : undefined);
+    });
+    fc.assert(isOnlyOwn, { numRuns: 1500 });
+  });
+
+  test("is read with no other secret, and from no text that is made up", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.string(), (other, made) => {
+        fc.pre(Buffer.compare(other, secret) !== 0);
+        expect(verifyToken(text, other)).toBeUndefined();
+        expect(verifyToken(signToken(token, other), secret)).toBeUndefined();
+        expect(verifyToken(made, secret)).toBeUndefined();
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Acts of whatever a client could send, and a deployment could answer. */
+function makeAct(
+  given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
+): ApprovalRequest {
+  const args = given.args as ApprovalRequest["args"];
+  return { ...given, args, preview: { title: "", facts: [] } };
+}
+
+describe("an act's digest", () => {
+  test("is the same in whatever order a client sends the fields", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(canonize(reverse(value))).toBe(canonize(value));
+        expect(JSON.parse(canonize(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("is another one for another key, tool, argument, target or state", () => {
+    const part = fc.oneof(fc.jsonValue(), fc.string());
+    const parts = fc.record({ tool: fc.string(), args: part, target: fc.string(), state: part });
+    fc.assert(
+      fc.property(parts, parts, fc.string(), fc.string(), (one, other, key, otherKey) => {
+        const isSame = JSON.stringify([one, key]) === JSON.stringify([other, otherKey]);
+        fc.pre(!isSame && canonize([one, key]) !== canonize([other, otherKey]));
+        expect(digestRequest(makeAct(one), key)).not.toBe(digestRequest(makeAct(other), otherKey));
+        // One part at a time, for two random acts differ in everything.
+        for (const name of ["tool", "args", "target", "state"] as const) {
+          const swapped = { ...one, [name]: other[name] };
+          const isEqual = canonize(swapped) === canonize(one);
+          const digest = digestRequest(makeAct(swapped), key);
+          expect(digest === digestRequest(makeAct(one), key)).toBe(isEqual);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** How an approved call is changed before it is sent. */
+type Twist = {
+  readonly name: string;
+  readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;
+};
+
+type Sent = {
+  readonly sealed: unknown;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly key: string;
+};
+
+describe.each(["two-step", "guarded"] as const)("in %s mode a sealed approval", (mode) => {
+  let assistant: AssistantWorld;
+  let link: string;
+  let other: string;
+  let app: string;
+  let otherKey: string;
+  let rows: unknown;
+
+  beforeAll(async () => {
+    assistant = await createAssistantWorld({ mode });
+    link = (await assistant.plant("link", { path: "spring", name: "Spring" })).id;
+    other = (await assistant.plant("link", { path: "summer", name: "Summer" })).id;
+    app = (await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" })).id;
+    otherKey = await assistant.world.addKey();
+    rows = await recall(assistant);
+  });
+
+  afterEach(async () => {
+    expect(assistant.reported).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await assistant[Symbol.asyncDispose]();
+  });
+
+  /** Asks for an approval of deleting the link, and gives it: the rest is to use it. */
+  async function obtain(): Promise<string> {
+    return readSealed(await send({ name: "delete_link", arguments: { id: link } }));
+  }
+
+  function send(call: RawCall): Promise<RawResult> {
+    return assistant.callRaw(call);
+  }
+
+  function use({ sealed, tool, args, key }: Sent): Promise<RawResult> {
+    return mode === "two-step"
+      ? send({ name: tool, arguments: { ...args, approval: sealed }, key })
+      : send({
+          name: tool,
+          arguments: args,
+          key,
+          inputResponses: { approval: yes },
+          requestState: sealed,
+        });
+  }
+
+  async function rename(name: string): Promise<void> {
+    assistant.world.advance(200);
+    const reply = await assistant.world.call("PATCH", `/links/${link}`, { body: { name } });
+    expect(reply.status).toBe(200);
+  }
+
+  const twists: readonly Twist[] = [
+    { name: "for another target", change: () => ({ args: { id: other } }) },
+    { name: "for the target's path", change: () => ({ args: { id: "spring" } }) },
+    { name: "for its UUID in capitals", change: () => ({ args: { id: link.toUpperCase() } }) },
+    { name: "with another tool", change: () => ({ tool: "delete_ios_app", args: { id: app } }) },
+    { name: "with another key", change: () => ({ key: otherKey }) },
+    {
+      name: "after the target changed",
+      change: async () => {
+        await rename(`Spring ${Math.random()}`);
+        return {};
+      },
+    },
+    {
+      name: "after five minutes",
+      change: () => {
+        assistant.advance(5 * minute);
+        return {};
+      },
+    },
+    {
+      name: "after five minutes, with the clock set back",
+      change: () => {
+        assistant.advance(5 * minute);
+        assistant.setClock(-4 * minute);
+        return {};
+      },
+    },
+    {
+      name: "with the clock set to before it was made",
+      change: () => {
+        assistant.setClock(-minute);
+        return {};
+      },
+    },
+  ];
+  const twist = fc.oneof(
+    fc.constantFrom(...twists),
+    fc.integer({ min: 0, max: 1e9 }).map((seed): Twist => ({
+      name: `forged (${seed})`,
+      change: (sealed) => {
+        const [forged] = fc.sample(forge(sealed), { seed, numRuns: 1 });
+        return { sealed: forged === sealed ? flip(sealed, 0, 0) : forged };
+      },
+    })),
+    fc.option(fc.string(), { nil: undefined }).map((made): Twist => ({
+      name: `made up: ${String(made)}`,
+      change: () => ({ sealed: made }),
+    })),
+  );
+
+  test("goes through for nothing but its own act", async () => {
+    await fc.assert(
+      fc.asyncProperty(twist, async ({ change }) => {
+        const sealed = await obtain();
+        const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
+        const result = await use({ ...sent, ...(await change(sealed)) });
+
+        expect(result.structuredContent?.deleted).toBeUndefined();
+        expect(assistant.writes).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+    await rename("Spring");
+    expect(await recall(assistant)).toEqual(rows);
+  });
+
+  test("goes through in whatever order the fields come, and once", async () => {
+    const fields = ["id", "team_id", "name", "custom_scheme"];
+    const order = fc.shuffledSubarray(fields, { minLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(order, order, fc.integer({ min: 2, max: 10 }), async (one, two, times) => {
+        const before = assistant.writes.length;
+        const team_id = `TEAM${String(before).padStart(6, "0")}`;
+        const values = { id: app, team_id, name: "Other", custom_scheme: "other" } as const;
+        const pick = (names: readonly string[]) =>
+          Object.fromEntries(names.map((name) => [name, Reflect.get(values, name)]));
+        const tool = "update_ios_app";
+        const { key } = assistant.world;
+        const sealed = readSealed(await send({ name: tool, arguments: pick(one), key }));
+
+        const uses = Array.from({ length: times }, () =>
+          use({ sealed, tool, args: pick(two), key }),
+        );
+        const results = await Promise.all(uses);
+
+        const done = results.filter((result) => result.structuredContent?.ios_app !== undefined);
+        expect(done).toHaveLength(1);
+        expect(assistant.writes).toHaveLength(before + 1);
+        expect((await readApp()).team_id).toBe(team_id);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  async function readApp() {
+    return (await assistant.world.call("GET", `/ios_apps/${app}`)).body;
+  }
+});
+
+describe("an approval page", () => {
+  let assistant: AssistantWorld;
+  let link: string;
+
+  beforeAll(async () => {
+    assistant = await createAssistantWorld();
+    link = (await assistant.plant("link", { path: "spring", name: "Spring" })).id;
+  });
+
+  afterAll(async () => {
+    expect(assistant.reported).toEqual([]);
+    await assistant[Symbol.asyncDispose]();
+  });
+
+  const hosts = ["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "localhost.", ""];
+  const origins = ["http://evil.example", "https://evil.example:8787", "null", "file://"];
+  const types = ["text/plain", "multipart/form-data; boundary=x", "application/json", "", "x"];
+  const decisions = ["", "Approve", "approve ", "approved", "yes", "approve,decline"];
+
+  const right = {
+    host: "127.0.0.1:8787",
+    origin: "http://127.0.0.1:8787",
+    type: "application/x-www-form-urlencoded",
+  };
+
+  type Attempt = typeof right & { readonly token: string; readonly decision: string };
+
+  /** One thing about it is wrong, or two: more would hide which of them was noticed. */
+  function attempts(token: string): fc.Arbitrary<Attempt> {
+    const wrong = fc.record({
+      token: fc.oneof(forge(token), fc.string()).filter((made) => made !== token),
+      host: fc.constantFrom(...hosts),
+      origin: fc.constantFrom(...origins),
+      type: fc.constantFrom(...types),
+      decision: fc.constantFrom(...decisions),
+    });
+    const names = ["token", "host", "origin", "type", "decision"] as const;
+    const chosen = fc.subarray([...names], { minLength: 1, maxLength: 2 });
+    // A no from elsewhere is none either: somebody waits for the act.
+    const meant = fc.constantFrom("approve", "decline");
+    return fc.tuple(wrong, chosen, meant).map(([made, mistakes, decision]) => ({
+      token,
+      ...right,
+      decision,
+      ...Object.fromEntries(mistakes.map((name) => [name, made[name]])),
+    }));
+  }
+
+  test("takes no press from elsewhere, and a refused one spends nothing", async () => {
+    const call = () => assistant.callTool("delete_link", { id: link });
+    const { url } = (await call()).structured.error.approval;
+    const token = readToken((await assistant.visit(url)).html);
+
+    await fc.assert(
+      fc.asyncProperty(attempts(token), async ({ host, origin, type, token: sent, decision }) => {
+        const headers = { host, origin, "content-type": type };
+        const page = await assistant.visit(url, { token: sent, decision }, headers);
+        expect(page.status).toBe(403);
+        expect(page.html).not.toMatch(/<h1>(?:Approved|Declined)/);
+        expect((await call()).structured.error.approval.url).toBe(url);
+      }),
+      { numRuns: 300 },
+    );
+
+    expect(assistant.writes).toEqual([]);
+    await assistant.press(url, "approve");
+    expect((await call()).structured.deleted.id).toBe(link);
+  });
+
+  test("lets one of many calls through, whoever comes at once", async () => {
+    const calls = fc.integer({ min: 2, max: 10 });
+    await fc.assert(
+      fc.asyncProperty(calls, calls, async (times, presses) => {
+        assistant.world.advance(minute);
+        const { id } = await assistant.plant("link", {});
+        const before = assistant.writes.length;
+        const call = () => assistant.callTool("delete_link", { id });
+        const waiting = await Promise.all(Array.from({ length: times }, call));
+        const urls = new Set(waiting.map(({ structured }) => structured.error.approval.url));
+        expect(urls.size).toBe(1);
+        const [url] = urls;
+
+        const press = () => assistant.press(url, "approve");
+        await Promise.all(Array.from({ length: presses }, press));
+        const results = await Promise.all(Array.from({ length: times }, call));
+
+        expect(results.filter(({ isError }) => !isError)).toHaveLength(1);
+        expect(assistant.writes).toHaveLength(before + 1);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("does what the first of two contrary presses said", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = await assistant.plant("link", {});
+      const call = () => assistant.callTool("delete_link", { id });
+      const { url } = (await call()).structured.error.approval;
+      const both = ["approve", "decline"] as const;
+      const pages = await Promise.all(both.map((decision) => assistant.press(url, decision)));
+      const [title] = pages.map(({ html }) => /<h1>(\w+)/.exec(html)?.[1]);
+      expect(pages.every(({ html }) => html.includes(`<h1>${title}`))).toBe(true);
+      expect((await call()).isError).toBe(title === "Declined");
+    }
+  });
+});
+
+/** The sealed approval in an answer, whichever mode it came in. */
+function readSealed(result: RawResult): string {
+  return result.requestState ?? result.structuredContent.error.approval.token;
+}
+
+/** A text that is nearly the one given: bits turned, parts cut, added, doubled or swapped. */
+function forge(text: string): fc.Arbitrary<string> {
+  const at = fc.nat({ max: text.length - 1 });
+  const [payload = "", mark = ""] = text.split(".");
+  const flipped = fc.tuple(at, fc.nat({ max: 6 })).map(([i, bit]) => flip(text, i, bit));
+  return fc.oneof(
+    { weight: 6, arbitrary: flipped },
+    at.map((end) => text.slice(0, end)),
+    at.map((start) => text.slice(start + 1)),
+    fc.string({ minLength: 1 }).map((more) => text + more),
+    fc.constantFrom(`${mark}.${payload}`, `${payload}.`, `.${mark}`, `${text}.${mark}`, `${text}=`),
+    at.map((i) => text.slice(0, i) + text.charAt(i).toUpperCase() + text.slice(i + 1)),
+  );
+}
+
+function flip(text: string, at: number, bit: number): string {
+  const turned = String.fromCharCode(text.charCodeAt(at) ^ (1 << bit));
+  return text.slice(0, at) + turned + text.slice(at + 1);
+}
+
+function reverse(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reverse);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, reverse(member)] as const);
+  return Object.fromEntries(members.toReversed());
+}
+
+/** All that an approval could change, but for when it was touched. */
+async function recall({ world }: AssistantWorld): Promise<unknown> {
+  const { db } = world.store;
+  const links = await db.selectFrom("links").selectAll().orderBy("id").execute();
+  const apps = await db.selectFrom("ios_apps").selectAll().orderBy("id").execute();
+  return [...links, ...apps].map((row) => ({ ...row, updated_at: 0 }));
+}

@@ -1,0 +1,329 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  createAssistantWorld,
+  type AssistantWorld,
+  type Elicit,
+  type Era,
+  type RawCall,
+  type RawResult,
+} from "../../support/assistant-world.ts";
+import { createGate } from "../../support/gate.ts";
+
+/** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
+
+const eras: readonly Era[] = ["modern", "legacy", "v1"];
+const legacyEras: readonly Era[] = ["legacy", "v1"];
+const yes = { action: "accept", content: { approve: true } } as const;
+
+/** A client that has promised too much. */
+const fail: Elicit = () => Promise.reject(new Error("no window to show it in"));
+
+let assistant: AssistantWorld;
+let id: string;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld();
+  ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function rename(name: string): Promise<void> {
+  const reply = await assistant.world.call("PATCH", `/links/${id}`, { body: { name } });
+  expect(reply.status).toBe(200);
+}
+
+async function expectUntouched(): Promise<void> {
+  expect(assistant.writes).toEqual([]);
+  expect((await assistant.world.call("GET", `/links/${id}`)).status).toBe(200);
+}
+
+/** One call of 2026-07-28, by hand. */
+function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
+  return assistant.callRaw({ name: "delete_link", arguments: { id }, ...extra });
+}
+
+/** The same with a yes to a question that may be ours. */
+function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<RawResult> {
+  return call({ inputResponses: { approval: yes }, requestState, ...extra });
+}
+
+/** What is deleted can be put back as it was, behind the API's back. */
+async function keepLink(): Promise<() => Promise<void>> {
+  const { db, write } = assistant.world.store;
+  const row = await db.selectFrom("links").selectAll().where("id", "=", id).executeTakeFirst();
+  if (row === undefined) throw new Error("the link is not there");
+  return async () => {
+    await write((writing) => writing.insertInto("links").values(row).execute());
+  };
+}
+
+describe.each(eras)("in front of a %s client", (era) => {
+  const noes: readonly (readonly [string, ReturnType<Elicit>])[] = [
+    ["a form that was sent without its tick", { action: "accept", content: { approve: false } }],
+    ["a declined form", { action: "decline" }],
+    ["a form that was closed", { action: "cancel" }],
+  ];
+
+  test.each(noes)("%s is a no", async (_, reply) => {
+    const { callTool } = await assistant.connect({ era, elicit: () => reply });
+    const result = await callTool("delete_link", { id });
+    expect(result.structured.error).toMatchObject({
+      code: "approval_declined",
+      effect: "none",
+      retry: "never",
+    });
+    await expectUntouched();
+  });
+
+  test("a target that changed meanwhile is asked about again, as it is now", async () => {
+    const asked: string[] = [];
+    const elicit: Elicit = async (message) => {
+      if (asked.push(message) === 1) await rename("Summer");
+      return yes;
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+
+    const result = await callTool("delete_link", { id });
+
+    expect(asked.map((message) => message.split("\n")[0])).toEqual([
+      'Delete the link "Spring" for ever',
+      'Delete the link "Summer" for ever',
+    ]);
+    expect(result.structured.deleted.id).toBe(id);
+    expect(assistant.writes).toHaveLength(1);
+  });
+
+  test("a no to the second question is a no, whatever was said to the first", async () => {
+    let questions = 0;
+    const elicit: Elicit = async () => {
+      questions += 1;
+      if (questions > 1) return { action: "decline" };
+      await rename("Summer");
+      return yes;
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    const result = await callTool("delete_link", { id });
+    expect(result.structured.error.code).toBe("approval_declined");
+    await expectUntouched();
+  });
+
+  test("visits that come meanwhile change nothing about the question", async () => {
+    let questions = 0;
+    const elicit: Elicit = async () => {
+      questions += 1;
+      await assistant.world.store.write((db) =>
+        db.updateTable("links").set({ clicks: 5000 }).where("id", "=", id).execute(),
+      );
+      return yes;
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    expect(questions).toBe(1);
+  });
+
+  test("an answer that took too long is asked for again", async () => {
+    let questions = 0;
+    const elicit: Elicit = () => {
+      questions += 1;
+      if (questions === 1) assistant.advance(5 * 60_000);
+      return yes;
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    expect(questions).toBe(2);
+    expect(assistant.writes).toHaveLength(1);
+  });
+
+  test("one yes is for one act: the next one is asked about by itself", async () => {
+    const other = await assistant.plant("link", { path: "summer" });
+    const asked: string[] = [];
+    const elicit: Elicit = (message) => {
+      asked.push(message);
+      return asked.length === 1 ? yes : { action: "decline" };
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    await callTool("delete_link", { id });
+    const second = await callTool("delete_link", { id: other.id });
+    expect(second.structured.error.code).toBe("approval_declined");
+    expect(asked).toHaveLength(2);
+    expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
+  });
+
+  test.each([
+    ["no form at all", {}],
+    ["a way to open addresses alone", { elicitation: { url: {} } }],
+  ])("that has %s, the page is the way", async (_, capabilities) => {
+    const { callTool } = await assistant.connect({ era, capabilities });
+    const { error } = (await callTool("delete_link", { id })).structured;
+    expect(error).toMatchObject({ code: "approval_required", approval: { url: /approve/ } });
+    await expectUntouched();
+  });
+
+  test.each([
+    ["before there were two ways of asking", { elicitation: {} }],
+    ["with both ways", { elicitation: { form: {}, url: {} } }],
+  ])("that said it can ask %s, the form is the way", async (_, capabilities) => {
+    const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
+    expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+  });
+});
+
+describe.each(legacyEras)("a %s client that says it can ask", (era) => {
+  test("and then fails is a no", async () => {
+    const { callTool } = await assistant.connect({ era, elicit: fail });
+    const { error } = (await callTool("delete_link", { id })).structured;
+    expect(error.code).toBe("approval_declined");
+    await expectUntouched();
+  });
+
+  test("and then stays silent is a no after five minutes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const ends: string[] = [];
+    const asked = createGate();
+    const elicit: Elicit = () => {
+      asked.open();
+      return new Promise(() => {});
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    const call = callTool("delete_link", { id }).finally(() => ends.push("no"));
+    await asked.opened;
+
+    await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
+    expect(ends).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+
+    expect((await call).structured.error.code).toBe("approval_declined");
+    await expectUntouched();
+  });
+
+  test("about a target that never stands still is asked so often and no more", async () => {
+    let questions = 0;
+    const elicit: Elicit = async () => {
+      questions += 1;
+      await rename(`Name ${questions}`);
+      return yes;
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    const { error } = (await callTool("delete_link", { id })).structured;
+    expect(error.code).toBe("approval_declined");
+    expect(questions).toBe(3);
+    await expectUntouched();
+  });
+
+  test("cannot bring an answer along that nobody asked for", async () => {
+    const { callTool } = await assistant.connect({ era, elicit: () => ({ action: "decline" }) });
+    const { error } = (await callTool("delete_link", { id }, { inputResponses: { approval: yes } }))
+      .structured;
+    expect(error.code).toBe("approval_declined");
+    await expectUntouched();
+  });
+});
+
+describe("a modern client", () => {
+  test("is asked with a form of one box, and nothing happens until it answers", async () => {
+    const asked = await call();
+    expect(asked).toMatchObject({
+      resultType: "input_required",
+      requestState: expect.any(String),
+      inputRequests: {
+        approval: {
+          method: "elicitation/create",
+          params: {
+            mode: "form",
+            message: expect.stringContaining('Delete the link "Spring" for ever'),
+            requestedSchema: { type: "object", required: ["approve"] },
+          },
+        },
+      },
+    });
+    const { requestedSchema } = asked.inputRequests.approval.params;
+    expect(Object.keys(requestedSchema.properties)).toEqual(["approve"]);
+    expect(requestedSchema.properties.approve.type).toBe("boolean");
+    await expectUntouched();
+  });
+
+  test("that fails to show the form is a no", async () => {
+    const { callTool } = await assistant.connect({ elicit: fail });
+    await callTool("delete_link", { id }).catch(() => undefined);
+    await expectUntouched();
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["an empty list", {}],
+    ["another name", { other: yes }],
+    ["a yes in another's clothes", { approval: { method: "elicitation/create", result: yes } }],
+    ["a word", { approval: { action: "accept", content: { approve: "true" } } }],
+    ["a number", { approval: { action: "accept", content: { approve: 1 } } }],
+    ["no content", { approval: { action: "accept" } }],
+    ["a list", { approval: { action: "accept", content: [true] } }],
+    ["a tick on a declined form", { approval: { action: "decline", content: { approve: true } } }],
+    ["no object", true],
+  ])("that answers a question with %s does not approve", async (_, inputResponses) => {
+    const { requestState } = await call();
+    const result = await call({ inputResponses, requestState });
+    expect(result.structuredContent?.deleted).toBeUndefined();
+    await expectUntouched();
+  });
+
+  test.each([
+    ["without our state", undefined],
+    ["with a state of its own", "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
+    ["with an empty state", ""],
+    ["with a state that is no text", { id: "x" }],
+    ["with a number for a state", 7],
+  ])("that answers %s is refused", async (_, requestState) => {
+    await call();
+    const result = await answer(requestState);
+    expect(result.structuredContent?.deleted).toBeUndefined();
+    await expectUntouched();
+  });
+
+  test("that brings its question back without an answer is asked again", async () => {
+    const { requestState } = await call();
+    expect((await call({ requestState })).resultType).toBe("input_required");
+    await expectUntouched();
+  });
+
+  test("cannot use one answer twice", async () => {
+    const { requestState } = await call();
+    // The record is there again, as it was: only the approval is gone.
+    const restore = await keepLink();
+    expect((await answer(requestState)).structuredContent.deleted.id).toBe(id);
+    await restore();
+
+    const second = await answer(requestState);
+    expect(second.structuredContent.error.code).toBe("approval_declined");
+    expect(assistant.writes).toHaveLength(1);
+  });
+
+  test("cannot make a yes of what was a no", async () => {
+    const { requestState } = await call();
+    const no = { inputResponses: { approval: { action: "decline" } }, requestState };
+    expect((await call(no)).structuredContent.error.code).toBe("approval_declined");
+    expect((await answer(requestState)).structuredContent.error.code).toBe("approval_declined");
+    await expectUntouched();
+  });
+
+  test("cannot take one question's answer for another act, tool or key", async () => {
+    const other = await assistant.plant("link", { path: "summer" });
+    const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
+    const key = await assistant.world.addKey();
+    const elsewhere: readonly Partial<RawCall>[] = [
+      { arguments: { id: other.id } },
+      { arguments: { id: "spring" } },
+      { name: "delete_ios_app", arguments: { id: app.id } },
+      { key },
+    ];
+    for (const changed of elsewhere) {
+      const { requestState } = await call();
+      expect((await answer(requestState, changed)).resultType).toBe("input_required");
+    }
+    await expectUntouched();
+  });
+});

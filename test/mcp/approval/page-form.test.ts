@@ -1,0 +1,243 @@
+import { createHmac } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createApprovalPages } from "../../../src/mcp/approval/page.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+  type Page,
+} from "../../support/assistant-world.ts";
+
+/** The approval page as it answers over HTTP: what it says, and what it takes. */
+
+let assistant: AssistantWorld;
+let url: string;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld();
+  await assistant.plant("link", { path: "spring", name: '<b onclick="x">Spring</b>' });
+  url = await ask();
+});
+
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function ask(): Promise<string> {
+  return (await call()).error.approval.url;
+}
+
+async function call() {
+  return (await assistant.callTool("delete_link", { id: "spring" })).structured;
+}
+
+function readTitle({ html }: Page): string {
+  return /<h1>(.*?)<\/h1>/.exec(html)?.[1] ?? "";
+}
+
+/** No frame, no script, no store, no other host: whatever is answered. */
+function expectGuarded({ headers }: Pick<Page, "headers">): void {
+  const policy = headers.get("content-security-policy") ?? "";
+  expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; /);
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("form-action 'self'");
+  expect(policy).not.toContain("script-src");
+  expect(Object.fromEntries(headers)).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    "referrer-policy": "same-origin",
+  });
+  expect(headers.get("set-cookie")).toBeNull();
+}
+
+describe("a page that waits", () => {
+  test("is one form: a hidden token and two buttons named decision", async () => {
+    const page = await assistant.visit(url);
+    expect(page.status).toBe(200);
+    expectGuarded(page);
+    expect(page.html.match(/<form method="post">/g)).toHaveLength(1);
+    const inputs = page.html.match(/<input[^>]*>/g);
+    expect(inputs).toEqual([expect.stringMatching(/^<input type="hidden" name="token" value="/)]);
+    const buttons = [...page.html.matchAll(/<button name="(\w+)" value="(\w+)"/g)];
+    expect(buttons.map(([, name, value]) => [name, value])).toEqual([
+      ["decision", "approve"],
+      ["decision", "decline"],
+    ]);
+    expect(page.html).not.toMatch(/<script|<a |<img|<iframe|https?:\/\/(?!default\.localhost)/);
+  });
+
+  test("shows what the assistant was told, with strangers' markup as text", async () => {
+    const { preview } = (await call()).error.approval;
+    const { html } = await assistant.visit(url);
+    expect(html).not.toContain("<b onclick");
+    const text = html
+      .replace(/<style>.*<\/style>/s, "")
+      .replace(/<[^>]*>/g, "\n")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">");
+    for (const line of preview.split("\n")) {
+      expect(text).toContain(line.replace(/^- [^:]*: /, ""));
+    }
+    expect(html).toContain("until 12:05 UTC");
+  });
+
+  test("spends nothing by being opened, however often and by whatever method", async () => {
+    for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "OPTIONS"]) {
+      const headers = { host: "127.0.0.1:8787" };
+      const response = await assistant.fetchPage(new Request(url, { method, headers }));
+      expect(response.status).toBe(200);
+    }
+    expect(await ask()).toBe(url);
+    await assistant.press(url, "approve");
+    expect((await call()).deleted).toBeDefined();
+  });
+
+  test("has a token of its own", async () => {
+    await assistant.plant("link", { path: "summer" });
+    const { structured } = await assistant.callTool("delete_link", { id: "summer" });
+    const other = readToken((await assistant.visit(structured.error.approval.url)).html);
+    const page = await assistant.visit(url, { token: other, decision: "approve" });
+    expect(page.status).toBe(403);
+    expect(page.html).toContain("That did not come from this page.");
+    expect(await ask()).toBe(url);
+  });
+
+  test("has a token that nothing else of the folder is signed like", async () => {
+    const { state } = assistant;
+    const id = url.split("/").at(-1) ?? "";
+    const sign = async (name: string) =>
+      createHmac("sha256", await state.readSecret(name))
+        .update(id)
+        .digest("base64url");
+    const right = readToken((await assistant.visit(url)).html);
+    expect(right).toBe(await sign("approval-pages"));
+    // Sealed approvals go through clients, who see texts of their own choice signed.
+    const page = await assistant.visit(url, {
+      token: await sign("approvals"),
+      decision: "approve",
+    });
+    expect(page.status).toBe(403);
+    expect(await ask()).toBe(url);
+  });
+
+  test("takes no form that is longer than its own", async () => {
+    const token = readToken((await assistant.visit(url)).html);
+    const form = { token, decision: "approve", more: "x".repeat(5000) };
+    expect((await assistant.visit(url, form)).status).toBe(403);
+    expect(await ask()).toBe(url);
+  });
+
+  test.each(["127.0.0.1:8787", "localhost:9999", "127.0.0.1"])("answers as %s", async (host) => {
+    const page = await assistant.visit(url, undefined, { host, origin: `http://${host}` });
+    expect(page.status).toBe(200);
+  });
+
+  test.each([
+    ["another host's name", { host: "evil.example" }],
+    ["another page's origin", { origin: "http://evil.example" }],
+    ["an origin that is none", { origin: "null" }],
+  ])("shows nothing to %s", async (_, headers) => {
+    const page = await assistant.visit(url, undefined, headers);
+    expect(page.status).toBe(403);
+    expectGuarded(page);
+    expect(page.html).not.toContain("Spring");
+    expect(readToken(page.html)).toBe("");
+  });
+});
+
+describe("a page that is over", () => {
+  test("tells how it ended, before and after the assistant has gone on", async () => {
+    expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
+    const approved = await assistant.visit(url);
+    expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
+    expect(approved.html).toContain("tell it to go on");
+    await call();
+    const used = await assistant.visit(url);
+    expect(readTitle(used)).toBe("Approved");
+    expect(used.html).toContain("has gone on");
+  });
+
+  test("stays declined, also when the assistant was told", async () => {
+    expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
+    expect(readTitle(await assistant.visit(url))).toBe("Declined");
+    expect((await call()).error.code).toBe("approval_declined");
+    expect(readTitle(await assistant.visit(url))).toBe("Declined");
+  });
+
+  test("cannot be answered once more", async () => {
+    const token = readToken((await assistant.visit(url)).html);
+    await assistant.press(url, "decline");
+    const page = await assistant.visit(url, { token, decision: "approve" });
+    expect(readTitle(page)).toBe("Declined");
+    expect((await call()).error.code).toBe("approval_declined");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("says that it expired, and takes no answer any more", async () => {
+    const token = readToken((await assistant.visit(url)).html);
+    assistant.advance(5 * 60_000);
+    for (const form of [undefined, { token, decision: "approve" }]) {
+      const page = await assistant.visit(url, form);
+      expect([page.status, readTitle(page)]).toEqual([404, "This approval is over"]);
+      expect(page.html).toContain("It has expired");
+      expectGuarded(page);
+    }
+    expect(await ask()).not.toBe(url);
+  });
+
+  test("looks like one that never was", async () => {
+    const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
+    const payload = sealed.requestState.split(".")[0];
+    const { id } = JSON.parse(Buffer.from(payload, "base64url").toString());
+    const others = ["x", "", id, `${url.split("/").at(-1)}/`, "..", "%00"];
+    for (const other of others) {
+      const page = await assistant.visit(`http://127.0.0.1:8787/approve/${other}`);
+      expect([page.status, readTitle(page)]).toEqual([404, "This approval is over"]);
+    }
+    const elsewhere = await assistant.visit(url.replace("/approve/", "/another/"));
+    expect(elsewhere.status).toBe(404);
+  });
+});
+
+test("the caller is told once that it was decided, and not before", async () => {
+  const decided: string[] = [];
+  const { fetch } = createApprovalPages({
+    openState: () => Promise.resolve(assistant.state),
+    hostnames: ["127.0.0.1"],
+    checkPin: (pin) => Promise.resolve(pin === "271828"),
+    onDecided: (id) => decided.push(id),
+    report: String,
+  });
+  const token = readToken((await assistant.visit(url)).html);
+  const press = async (form: Record<string, string>) => {
+    const body = new URLSearchParams({ token, ...form });
+    const headers = { host: "127.0.0.1" };
+    return (await fetch(new Request(url, { method: "POST", headers, body }))).status;
+  };
+  expect(await press({ decision: "approve", pin: "314159" })).toBe(403);
+  expect(await press({ decision: "decline", token: "x" })).toBe(403);
+  expect(decided).toEqual([]);
+  expect(await press({ decision: "decline" })).toBe(200);
+  expect(await press({ decision: "approve", pin: "271828" })).toBe(200);
+  expect(decided).toEqual([url.split("/").at(-1)]);
+});
+
+test("a fault is told by its reference and nothing else", async () => {
+  const { fetch } = createApprovalPages({
+    openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
+    hostnames: ["127.0.0.1"],
+    checkPin: undefined,
+    onDecided: () => {},
+    report: () => "abc123",
+  });
+  const response = await fetch(new Request(url, { headers: { host: "127.0.0.1" } }));
+  const html = await response.text();
+  expect(response.status).toBe(500);
+  expect(html).toContain("Reference abc123.");
+  expect(html).not.toContain("secret");
+  expectGuarded(response);
+});

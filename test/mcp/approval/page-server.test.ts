@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
+
+/** The approval page's server over stdio: on loopback, and open only while an approval waits. */
+
+const path = "/approve/";
+const minute = 60_000;
+let listener: PageServer;
+
+beforeEach(() => {
+  // Only what the listener waits with is held still: connections go on by themselves.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  listener = createPageServer((asked) =>
+    Promise.resolve(new Response(new URL(asked.url).pathname)),
+  );
+});
+
+afterEach(() => {
+  listener.close();
+  vi.useRealTimers();
+});
+
+/** What is answered there; undefined where nobody listens. */
+function visit(url: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    // A new connection each time: one that is open already would tell nothing about the server.
+    request(url, { agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => resolve(text));
+    })
+      .on("error", () => resolve(undefined))
+      .end();
+  });
+}
+
+describe("the listener", () => {
+  test("opens on loopback with the first approval, and has one address for all", async () => {
+    const [first, second] = await Promise.all([
+      listener.open(path, "first"),
+      listener.open(path, "second"),
+    ]);
+    expect(first).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/approve\/first$/);
+    expect(second).toBe(first.replace("first", "second"));
+    expect(await listener.open(path, "first")).toBe(first);
+    expect(await visit(first)).toBe("/approve/first");
+  });
+
+  test("closes a moment after the last one was answered", async () => {
+    const first = await listener.open(path, "first");
+    const second = await listener.open(path, "second");
+
+    listener.release("first");
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(await visit(first)).toBe("/approve/first");
+
+    listener.release("second");
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(await visit(second)).toBe("/approve/second");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await visit(second)).toBeUndefined();
+  });
+
+  test("closes when the time of an approval is over, and is there a little longer", async () => {
+    const url = await listener.open(path, "first");
+    await vi.advanceTimersByTimeAsync(5 * minute);
+    expect(await visit(url)).toBe("/approve/first");
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(await visit(url)).toBeUndefined();
+  });
+
+  test("does not stay open for asking again and again", async () => {
+    const url = await listener.open(path, "first");
+    for (let minutes = 0; minutes < 5; minutes += 1) {
+      await vi.advanceTimersByTimeAsync(minute);
+      expect(await listener.open(path, "first")).toBe(url);
+    }
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(await visit(url)).toBeUndefined();
+  });
+
+  test("opens again for the next one", async () => {
+    const url = await listener.open(path, "first");
+    listener.release("first");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await visit(url)).toBeUndefined();
+    expect(await visit(await listener.open(path, "second"))).toBe("/approve/second");
+  });
+
+  test("closes at once when the process ends, whoever still waits", async () => {
+    const url = await listener.open(path, "first");
+    listener.close();
+    expect(await visit(url)).toBeUndefined();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+/** This machine by other addresses than the page's own; those at which it can be reached. */
+async function listOtherAddresses(): Promise<readonly string[]> {
+  const known = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address)),
+  );
+  // What is known by the name of its link alone has no place in an address of the web.
+  const usual = known.filter((host) => !host.startsWith("[fe80:"));
+  const others = new Set(["127.0.0.2", "[::1]", ...usual]);
+  others.delete("127.0.0.1");
+  const everywhere = createServer((_, response) => response.end("here")).listen({ port: 0 });
+  await once(everywhere, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = everywhere.address() as AddressInfo;
+  const answers = [...others].map(async (host) => [host, await visit(`http://${host}:${port}/`)]);
+  const reached = (await Promise.all(answers)).filter(([, answer]) => answer === "here");
+  everywhere.close();
+  await once(everywhere, "close");
+  return reached.map(([host = ""]) => host);
+}
+
+test("the page is at one loopback address, whichever others the machine has", async (context) => {
+  const others = await listOtherAddresses();
+  // Said aloud, for then nothing at all is known about it.
+  context.skip(others.length === 0, "this machine has no address but 127.0.0.1");
+  const url = await listener.open(path, "first");
+  expect(await visit(url)).toBe("/approve/first");
+  for (const host of others) {
+    expect(await visit(url.replace("127.0.0.1", host)), host).toBeUndefined();
+  }
+});

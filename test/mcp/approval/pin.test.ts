@@ -1,0 +1,262 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openPin } from "../../../src/compose/pin-file.ts";
+import { UsageFault } from "../../../src/config.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+} from "../../support/assistant-world.ts";
+import { memoryFolder } from "../../support/memory-folder.ts";
+
+/** The operator's PIN: what an assistant that can press a button itself does not know. */
+
+describe("the PIN's file", () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(memoryFolder, "waypost-pin-"));
+    path = join(folder, "pin");
+  });
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  test("holds a hash alone from the first start on, which is known again later", async () => {
+    await writeFile(path, "correct horse\n");
+    await chmod(path, 0o644);
+    const first = await openPin(path);
+    const stored = await readFile(path, "utf8");
+    expect(stored).toMatch(/^scrypt\$[\w-]{22}\$[\w-]{43}\n$/);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+
+    const second = await openPin(path);
+    expect(await readFile(path, "utf8")).toBe(stored);
+    for (const checkPin of [first, second]) {
+      expect(await checkPin("correct horse")).toBe(true);
+      expect(await checkPin("correct horsf")).toBe(false);
+      expect(await checkPin("")).toBe(false);
+      expect(await checkPin(stored.trim())).toBe(false);
+    }
+  });
+
+  test("gives two operators with one PIN two hashes", async () => {
+    const other = join(folder, "other");
+    for (const file of [path, other]) {
+      await writeFile(file, "123456");
+      await openPin(file);
+    }
+    expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
+  });
+
+  test("is compared as a person types it: blanks around it and accents either way", async () => {
+    await writeFile(path, "  pass\u00e9 123 ");
+    const checkPin = await openPin(path);
+    expect(await checkPin("passe\u0301 123")).toBe(true);
+    expect(await checkPin(" pass\u00e9 123\t")).toBe(true);
+    expect(await checkPin("pass\u00e9123")).toBe(false);
+  });
+
+  test.each([
+    ["a short one", "12345"],
+    ["an empty one", "  \n"],
+  ])("is refused with %s, and never repeated", async (_, text) => {
+    await writeFile(path, text);
+    const refused = await openPin(path).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(UsageFault);
+    expect(String(refused)).toContain("at least 6 characters");
+    expect(String(refused)).not.toContain("12345");
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+
+  test("is refused where there is none", async () => {
+    await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
+  });
+});
+
+describe("a page that asks for a PIN", () => {
+  const pin = "271828";
+  let assistant: AssistantWorld;
+  /** Every PIN that was really looked at. */
+  let looked: string[];
+
+  beforeEach(async () => {
+    looked = [];
+    assistant = await createAssistantWorld({
+      pin: (given) => {
+        looked.push(given);
+        return Promise.resolve(given === pin);
+      },
+    });
+    for (const path of ["a", "b", "c", "d", "e"]) await assistant.plant("link", { path });
+  });
+
+  afterEach(async () => {
+    expect(assistant.reported).toEqual([]);
+    await assistant[Symbol.asyncDispose]();
+  });
+
+  const call = async (id: string) => (await assistant.callTool("delete_link", { id })).structured;
+  const ask = async (id: string): Promise<string> => (await call(id)).error.approval.url;
+
+  test("lets an act through for the right one", async () => {
+    const url = await ask("a");
+    const { html } = await assistant.visit(url);
+    expect(html).toMatch(/<input type="password" name="pin" autocomplete="off" required>/);
+    expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
+    expect((await call("a")).deleted).toBeDefined();
+  });
+
+  test("lets nothing through for another one, or for none", async () => {
+    const url = await ask("a");
+    const wrong = await assistant.press(url, "approve", "314159");
+    expect([wrong.status, wrong.html]).toEqual([403, expect.stringContaining("The PIN is wrong.")]);
+    expect(wrong.html).not.toContain("314159");
+    for (const none of [undefined, "", "  "]) {
+      const page = await assistant.press(url, "approve", none);
+      expect([page.status, page.html]).toEqual([403, expect.stringContaining("Type the PIN")]);
+    }
+    expect(looked).toEqual(["314159"]);
+    expect(await ask("a")).toBe(url);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("can be declined by anyone", async () => {
+    const url = await ask("a");
+    expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
+    expect((await call("a")).error.code).toBe("approval_declined");
+  });
+
+  test("gives the right one no sixth try", async () => {
+    const url = await ask("a");
+    for (let guess = 0; guess < 5; guess += 1) {
+      const page = await assistant.press(url, "approve", `00000${guess}`);
+      expect(page.html).toContain("The PIN is wrong.");
+    }
+    const page = await assistant.press(url, "approve", pin);
+    expect(page.html).toContain("There were too many wrong PINs");
+    expect(looked).toHaveLength(5);
+    expect(await ask("a")).toBe(url);
+    expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("gives many guesses at once no more tries than one after another", async () => {
+    const url = await ask("a");
+    const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
+    await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));
+    expect(looked).toHaveLength(5);
+    await assistant.press(url, "approve", pin);
+    expect(looked).toHaveLength(5);
+    expect((await call("a")).error.code).toBe("approval_required");
+  });
+
+  test("gives new pages no new tries without an end, and some again after an hour", async () => {
+    for (const path of ["a", "b", "c", "d"]) {
+      const url = await ask(path);
+      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
+    }
+    expect(looked).toHaveLength(20);
+    await assistant.press(await ask("e"), "approve", pin);
+    expect(looked).toHaveLength(20);
+
+    assistant.advance(60 * 60_000);
+    await assistant.press(await ask("e"), "approve", pin);
+    expect((await call("e")).deleted).toBeDefined();
+  });
+
+  test("forgets wrong ones when a right one came", async () => {
+    for (const path of ["a", "b", "c", "d"]) {
+      const url = await ask(path);
+      for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
+      expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
+    }
+    expect((await assistant.press(await ask("e"), "approve", pin)).html).toContain("<h1>Approved");
+  });
+
+  test("takes a press without its number for no try at all", async () => {
+    for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
+    const filters = [{ field: "path", condition: "start", value: "row-" }];
+    const wanted = { operation: "update", filters, changes: { name: "New" } };
+    const { plan } = (await assistant.callTool("plan_links", wanted)).structured;
+    const apply = async () =>
+      (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+    const { url } = (await apply()).error.approval;
+    const token = readToken((await assistant.visit(url)).html);
+    const press = (more: Record<string, string>) =>
+      assistant.visit(url, { token, decision: "approve", ...more });
+    for (let guess = 0; guess < 6; guess += 1) {
+      expect((await press({ pin: "000000", count: "50" })).html).toContain("Type the number");
+    }
+    expect(looked).toEqual([]);
+    expect((await press({ count: "51" })).html).toContain("Type the PIN");
+    expect((await press({ pin, count: "51" })).html).toContain("<h1>Approved");
+    expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
+  });
+
+  test("takes a press without its token for no try at all", async () => {
+    const url = await ask("a");
+    for (let guess = 0; guess < 6; guess += 1) {
+      await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
+    }
+    expect(looked).toEqual([]);
+    expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
+  });
+});
+
+test("the PIN in its file is the one that the page asks for", async () => {
+  await using assistant = await createAssistantWorld({ pin: "correct horse" });
+  await assistant.plant("link", { path: "a" });
+  const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
+  const { url } = (await call()).error.approval;
+  await assistant.press(url, "approve", "wrong horse");
+  expect((await call()).error.code).toBe("approval_required");
+  await assistant.press(url, "approve", "correct horse");
+  expect((await call()).deleted).toBeDefined();
+});
+
+test.each(["modern", "legacy", "v1"] as const)(
+  "where a PIN is set, the form of a %s client approves of nothing",
+  async (era) => {
+    let questions = 0;
+    const elicit = () => {
+      questions += 1;
+      return { action: "accept", content: { approve: true } } as const;
+    };
+    await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
+    await assistant.plant("link", { path: "a" });
+    const { structured } = await assistant.callTool("delete_link", { id: "a" });
+    expect(structured.error).toMatchObject({ code: "approval_required" });
+    expect(structured.error.approval.url).toMatch(/\/approve\//);
+    expect(questions).toBe(0);
+    expect(assistant.writes).toEqual([]);
+  },
+);
+
+describe("where a PIN is set, a yes that was sealed without one", () => {
+  const remove = { name: "delete_link", arguments: { id: "a" } };
+  const yes = { action: "accept", content: { approve: true } };
+
+  test.each(["guarded", "two-step"] as const)("in %s mode is none", async (mode) => {
+    await using assistant = await createAssistantWorld({ pin: "correct horse" });
+    await assistant.plant("link", { path: "a" });
+    // Another process of the same folder, whose operator has set no PIN for it.
+    await using open = await createAssistantWorld({ mode, beside: assistant.world });
+    const asked = await open.callRaw(remove);
+    const requestState = asked.requestState ?? asked.structuredContent.error.approval.token;
+    expect(requestState).toMatch(/^[\w-]+\.[\w-]+$/);
+
+    const answer = { inputResponses: { approval: yes }, requestState };
+    const { structuredContent } = await assistant.callRaw({ ...remove, ...answer });
+    expect(structuredContent.error).toMatchObject({ code: "approval_required", effect: "none" });
+    expect(structuredContent.error.approval.url).toMatch(/\/approve\//);
+    expect(assistant.writes).toEqual([]);
+
+    // The page's press is what it waits for, and nothing else was spent on it.
+    await assistant.press(structuredContent.error.approval.url, "approve", "correct horse");
+    expect((await assistant.callRaw(remove)).structuredContent.deleted).toBeDefined();
+  });
+});

@@ -1,0 +1,257 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+
+/** Which updates a person is asked about, and what they are shown before they answer. */
+
+let assistant: AssistantWorld;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld();
+});
+
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** What a person would be shown; undefined where the call went through without one. */
+async function readPreview(tool: string, args: Args, key?: string): Promise<string | undefined> {
+  const client = key === undefined ? assistant : await assistant.connect({ key });
+  const { isError, structured } = await client.callTool(tool, args);
+  if (!isError) return undefined;
+  expect(structured.error.code).toBe("approval_required");
+  return structured.error.approval.preview;
+}
+
+const prints = ["AA:BB:01", "AA:BB:02"];
+const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
+const androidApp = { package_name: "com.example.app", fingerprints: prints, name: "Example" };
+
+describe("an update that many links hang on is asked about", () => {
+  test.each([
+    ["bundle_id", "com.other", '- bundle_id: "com.example.app" becomes "com.other"'],
+    ["team_id", "NEWTEAM123", '- team_id: "ABCDE12345" becomes "NEWTEAM123"'],
+  ])("an iOS app's %s", async (field, value, line) => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    expect(await readPreview("update_ios_app", { id, [field]: value })).toContain(line);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test.each([
+    ["package_name", "com.other", '- package_name: "com.example.app" becomes "com.other"'],
+    ["fingerprints", ["AA:BB:02"], '- fingerprints: "AA:BB:01", "AA:BB:02" becomes "AA:BB:02"'],
+  ])("an Android app's %s", async (field, value, line) => {
+    const { id } = await assistant.plant("android_app", androidApp);
+    expect(await readPreview("update_android_app", { id, [field]: value })).toContain(line);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test.each([
+    [{ subdomain: "fresh" }, '- subdomain: "spring" becomes "fresh"'],
+    [{ custom_domain: "go.other.com" }, '- custom_domain: "go.example.com" becomes "go.other.com"'],
+    [{ custom_domain: null }, '- custom_domain: "go.example.com" becomes nothing'],
+    [{ custom_domain: "" }, '- custom_domain: "go.example.com" becomes ""'],
+  ])("a project's domains: %o", async (change, line) => {
+    const { id } = await assistant.world.addProject({
+      subdomain: "spring",
+      custom_domain: "go.example.com",
+    });
+    const { master } = assistant.world;
+    const preview = await readPreview("update_project", { id, ...change }, master);
+    expect(preview).toContain(line);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("with all that it changes, and not only what it is asked about for", async () => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    const preview = await readPreview("update_ios_app", {
+      id,
+      team_id: "NEWTEAM123",
+      name: "Other",
+      custom_scheme: "other",
+      bundle_id: iosApp.bundle_id,
+    });
+    expect(preview?.split("\n").slice(0, 5)).toEqual([
+      'Change the iOS app "Example"',
+      '- team_id: "ABCDE12345" becomes "NEWTEAM123"',
+      '- name: "Example" becomes "Other"',
+      '- custom_scheme: nothing becomes "other"',
+      '- bundle_id: "com.example.app"',
+    ]);
+  });
+});
+
+describe("no one is asked about", () => {
+  test("an app's other fields, or its old values", async () => {
+    const ios = await assistant.plant("ios_app", iosApp);
+    const android = await assistant.plant("android_app", androidApp);
+    const calls: readonly (readonly [string, Args])[] = [
+      ["update_ios_app", { id: ios.id, name: "Other", custom_scheme: "other" }],
+      ["update_ios_app", { id: ios.id, bundle_id: iosApp.bundle_id, team_id: iosApp.team_id }],
+      ["update_ios_app", { id: iosApp.bundle_id, name: "Third", team_id: iosApp.team_id }],
+      ["update_android_app", { id: android.id, name: "Other" }],
+      ["update_android_app", { id: android.id, fingerprints: prints }],
+      ["update_android_app", { id: android.id, package_name: androidApp.package_name }],
+    ];
+    for (const [tool, args] of calls) expect(await readPreview(tool, args)).toBeUndefined();
+    expect(assistant.writes).toHaveLength(calls.length);
+  });
+
+  test("a project's name, its old domains, or a domain that stays away", async () => {
+    const { id } = await assistant.world.addProject({ subdomain: "spring" });
+    const { master } = assistant.world;
+    for (const change of [{ name: "Other" }, { subdomain: "spring" }, { custom_domain: "" }]) {
+      expect(await readPreview("update_project", { id, ...change }, master)).toBeUndefined();
+    }
+    expect(assistant.writes).toHaveLength(3);
+  });
+
+  test("links that are created, upserted, changed or shortened", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    const calls: readonly (readonly [string, Args])[] = [
+      ["create_link", { path: "summer" }],
+      ["upsert_link", { path: "spring", name: "Other" }],
+      ["update_link", { id, url: "https://example.com", path: "autumn" }],
+      ["shorten_link", { url: "https://example.com" }],
+    ];
+    for (const [tool, args] of calls) expect(await readPreview(tool, args)).toBeUndefined();
+  });
+});
+
+describe("what is shown", () => {
+  test("of a link: name, address, path, where it leads, clicks and id", async () => {
+    const { id } = await assistant.plant("link", {
+      path: "spring sale/ü",
+      name: "Spring",
+      url: "https://example.com/spring",
+    });
+    await assistant.world.store.write((db) =>
+      db.updateTable("links").set({ clicks: 1234 }).where("id", "=", id).execute(),
+    );
+    expect(await readPreview("delete_link", { id })).toBe(
+      [
+        'Delete the link "Spring" for ever',
+        "- address: http://default.localhost:8787/spring%20sale/%C3%BC",
+        '- path: "spring sale/ü"',
+        '- url: "https://example.com/spring"',
+        "- clicks: 1234",
+        `- id: ${id}`,
+      ].join("\n"),
+    );
+  });
+
+  test.each(["delete_ios_app", "update_ios_app"])(
+    "of an app, for %s: the links that open it, those with the most clicks by name",
+    async (tool) => {
+      const { id } = await assistant.plant("ios_app", iosApp);
+      for (const [index, name] of ["One", "Two", "Three", null].entries()) {
+        const ios_app = { bundle_id: iosApp.bundle_id };
+        const link = await assistant.plant("link", { path: `path-${index}`, name, ios_app });
+        await assistant.world.store.write((db) =>
+          db.updateTable("links").set({ clicks: index }).where("id", "=", link.id).execute(),
+        );
+      }
+      await assistant.plant("link", { path: "alone" });
+      const change = tool === "update_ios_app" ? { team_id: "NEWTEAM123" } : {};
+      expect(await readPreview(tool, { id, ...change })).toContain(
+        "- links that open this app: 4, most clicked: " +
+          '"path-3" (3 clicks), "Three" (2 clicks), "Two" (1 click)',
+      );
+    },
+  );
+
+  test("of an Android app that no link opens: that there are none", async () => {
+    await assistant.plant("android_app", androidApp);
+    const preview = await readPreview("delete_android_app", { id: androidApp.package_name });
+    expect(preview).toContain('Delete the Android app "Example" for ever');
+    expect(preview).toContain("- links that open this app: 0");
+  });
+
+  test("of a project: everything in it", async () => {
+    const { master, project, call } = assistant.world;
+    await call("POST", "/links", { body: { path: "spring" } });
+    const preview = await readPreview("delete_project", { id: project.id }, master);
+    expect(preview).toContain('Delete the project "Default" for ever');
+    expect(preview).toContain("- concerns: everything in the project: its links, apps and keys");
+    expect(preview).toContain("- links: 1");
+  });
+
+  test("of a domain, to its very end, however long it is", async () => {
+    const { id } = await assistant.world.addProject({ subdomain: "spring" });
+    const domain = `${"go.example.com.".repeat(15)}attacker.example`;
+    const { master } = assistant.world;
+    const preview = await readPreview("update_project", { id, custom_domain: domain }, master);
+    expect(preview).toContain(`nothing becomes "${domain}"`);
+  });
+
+  test("of a stranger's text: inert, in quotes, on one line", async () => {
+    const { id } = await assistant.plant("link", {
+      path: "spring",
+      name: 'Spring" for ever\n\nDo you approve? \u202eesrever\u200b Yes: "',
+    });
+    const [title, ...facts] = (await readPreview("delete_link", { id }))?.split("\n") ?? [];
+    expect(title).toBe(
+      'Delete the link "Spring\\" for ever Do you approve? ' +
+        '\\\\u{202e}esrever\\\\u{200b} Yes: \\"" for ever',
+    );
+    expect(facts.every((line) => line.startsWith("- "))).toBe(true);
+  });
+
+  test("of a very long name: its beginning, beside the id", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", name: "x".repeat(500) });
+    const preview = await readPreview("delete_link", { id });
+    expect(preview?.split("\n")[0]).toBe(`Delete the link "${"x".repeat(80)}…" for ever`);
+    expect(preview).toContain(`- id: ${id}`);
+  });
+});
+
+describe("a key that may act but not look", () => {
+  test("deletes what it names, and the person is told that no more is known", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", name: "Spring" });
+    const key = await assistant.world.addKey({ scopes: ["links.destroy"] });
+    const client = await assistant.connect({ key });
+
+    const { error } = (await client.callTool("delete_link", { id })).structured;
+    expect(error.approval.preview).toBe(
+      [
+        `Delete the link "${id}" for ever`,
+        "- details: this API key may act on it, but not read it",
+        `- id: ${id}`,
+      ].join("\n"),
+    );
+    expect(error.approval.preview).not.toContain("Spring");
+
+    await assistant.press(error.approval.url, "approve");
+    expect((await client.callTool("delete_link", { id })).structured).toEqual({ deleted: { id } });
+  });
+
+  test("is asked about every change of consequence, for nobody knows the old value", async () => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    const key = await assistant.world.addKey({ scopes: ["ios_apps.update"] });
+    const preview = await readPreview("update_ios_app", { id, team_id: iosApp.team_id }, key);
+    expect(preview).toContain('- team_id: becomes "ABCDE12345"');
+    const emptied = await readPreview("update_ios_app", { id, bundle_id: "" }, key);
+    expect(emptied).toContain('- bundle_id: becomes ""');
+    expect(await readPreview("update_ios_app", { id, name: "Other" }, key)).toBeUndefined();
+  });
+
+  test("approves of an app's deletion without the number of its links", async () => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    const key = await assistant.world.addKey({ scopes: ["ios_apps.destroy", "ios_apps.show"] });
+    const preview = await readPreview("delete_ios_app", { id }, key);
+    expect(preview).toContain("- links that open this app: could not be counted");
+  });
+});
+
+test("nobody is asked about what is not there, or what the key may not do", async () => {
+  const { id } = await assistant.plant("link", { path: "spring" });
+  const missing = await assistant.callTool("delete_link", {
+    id: "0190a000-0000-7000-8000-000000000000",
+  });
+  expect(missing.structured.error.code).toBe("not_found");
+  const key = await assistant.world.addKey({ scopes: ["links.show"] });
+  const forbidden = await (await assistant.connect({ key })).callTool("delete_link", { id });
+  expect(forbidden.structured.error.code).toBe("scope_missing");
+});

@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import {
+  createAssistantWorld,
+  type AssistantClient,
+  type AssistantWorld,
+  type Elicit,
+  type Era,
+} from "../../support/assistant-world.ts";
+
+/** design.md, "Approval": the four modes, before clients of both eras. */
+
+const eras: readonly Era[] = ["modern", "legacy", "v1"];
+const yes = () => ({ action: "accept", content: { approve: true } }) as const;
+const writers = [
+  "create_link",
+  "upsert_link",
+  "update_link",
+  "delete_link",
+  "shorten_link",
+  "register_ios_app",
+  "update_ios_app",
+  "delete_ios_app",
+  "register_android_app",
+  "update_android_app",
+  "delete_android_app",
+];
+
+async function withLink(options: Parameters<typeof createAssistantWorld>[0] = {}) {
+  const assistant = await createAssistantWorld(options);
+  const { id } = await assistant.plant("link", { path: "spring", name: "Spring" });
+  return { assistant, id };
+}
+
+async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean> {
+  const links = world.store.db.selectFrom("links").select("id").where("path", "=", path);
+  return (await links.executeTakeFirst()) !== undefined;
+}
+
+describe.each(eras)("a %s client", (era) => {
+  test("is asked by its own form what the person approves of, and then it happens", async () => {
+    const asked: string[] = [];
+    const elicit: Elicit = (message) => {
+      asked.push(message);
+      return yes();
+    };
+    const { assistant, id } = await withLink({ era, elicit });
+    await using _ = assistant;
+
+    const result = await assistant.callTool("delete_link", { id: "spring" });
+
+    expect(result.structured).toEqual({ deleted: { id, name: "Spring", path: "spring" } });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain('Delete the link "Spring" for ever');
+    expect(asked[0]).toContain("http://default.localhost:8787/spring");
+    expect(await hasLink(assistant, "spring")).toBe(false);
+  });
+
+  test("without a form gets a page, and once that is approved the call goes through", async () => {
+    const { assistant, id } = await withLink({ era });
+    await using _ = assistant;
+    const call = () => assistant.callTool("delete_link", { id: "spring" });
+
+    const first = await call();
+    expect(first.structured.error).toMatchObject({
+      code: "approval_required",
+      effect: "none",
+      retry: "later",
+      approval: {
+        preview: expect.stringContaining('Delete the link "Spring" for ever'),
+        url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8787\/approve\/[\w-]{27}$/),
+        expires_at: "2026-01-15T12:05:00.000Z",
+      },
+      next: expect.stringContaining("call delete_link again with the same arguments"),
+    });
+    const { url } = first.structured.error.approval;
+    expect((await call()).structured.error.approval.url).toBe(url);
+    expect(assistant.writes).toEqual([]);
+
+    await assistant.press(url, "approve");
+
+    expect((await call()).structured.deleted.id).toBe(id);
+    expect((await call()).structured.error.code).toBe("not_found");
+    expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
+  });
+
+  test("in two-step mode sends the call again with its token, which works once", async () => {
+    const { assistant, id } = await withLink({ era, mode: "two-step", elicit: yes });
+    await using _ = assistant;
+
+    const first = await assistant.callTool("delete_link", { id });
+    expect(first.structured.error).toMatchObject({
+      code: "approval_required",
+      effect: "none",
+      retry: "now",
+      approval: { preview: expect.stringContaining('Delete the link "Spring" for ever') },
+    });
+    expect(first.structured.error.approval).not.toHaveProperty("url");
+    expect(await hasLink(assistant, "spring")).toBe(true);
+
+    const { token } = first.structured.error.approval;
+    const second = await assistant.callTool("delete_link", { id, approval: token });
+    expect(second.structured.deleted.id).toBe(id);
+    expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
+  });
+
+  test("in full mode is asked nothing", async () => {
+    let questions = 0;
+    const elicit: Elicit = () => {
+      questions += 1;
+      return yes();
+    };
+    const { assistant, id } = await withLink({ era, mode: "full", elicit });
+    await using _ = assistant;
+
+    expect((await assistant.callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
+    expect(questions).toBe(0);
+  });
+});
+
+test.each(eras)("read-only mode has no tool that writes, for a %s client", async (era) => {
+  const { assistant, id } = await withLink({ era, mode: "read-only", elicit: yes });
+  await using _ = assistant;
+
+  const names = (await assistant.listTools()).map(({ name }) => name);
+  expect(names).toContain("list_links");
+  expect(names.filter((name) => writers.includes(name))).toEqual([]);
+  for (const name of writers) {
+    await expect(assistant.callTool(name, { id })).rejects.toThrow(/no tool/);
+  }
+  expect(assistant.writes).toEqual([]);
+});
+
+test("every other mode lists what writes", async () => {
+  for (const mode of ["guarded", "two-step", "full"] as const) {
+    await using assistant = await createAssistantWorld({ mode });
+    const names = (await assistant.listTools()).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(writers));
+  }
+});
+
+/** The tools that take a token. */
+async function listTakers({ listTools }: AssistantClient): Promise<readonly string[]> {
+  const takers = (await listTools()).filter(({ inputSchema }) => {
+    return Object.hasOwn(inputSchema.properties ?? {}, "approval");
+  });
+  return takers.map(({ name }) => name).toSorted();
+}
+
+describe("the argument approval", () => {
+  const gated = [
+    "apply_plan",
+    "delete_link",
+    "update_ios_app",
+    "delete_ios_app",
+    "update_android_app",
+    "delete_android_app",
+    "publish_template",
+    "unpublish_template",
+    "restore_template_version",
+  ];
+
+  test("is there in two-step mode alone, and only where an act may need it", async () => {
+    for (const mode of ["read-only", "guarded", "full"] as const) {
+      await using assistant = await createAssistantWorld({ mode });
+      expect(await listTakers(assistant), mode).toEqual([]);
+    }
+    await using assistant = await createAssistantWorld({ mode: "two-step" });
+    expect(await listTakers(assistant)).toEqual(gated.toSorted());
+  });
+
+  test("is there for the master key's projects too", async () => {
+    await using assistant = await createAssistantWorld({ mode: "two-step" });
+    const client = await assistant.connect({ key: assistant.world.master });
+    expect(await listTakers(client)).toEqual(["delete_project", "update_project"]);
+  });
+
+  test.each(["guarded", "full"] as const)("is refused in %s mode", async (mode) => {
+    const { assistant, id } = await withLink({ mode });
+    await using _ = assistant;
+    const result = await assistant.callTool("delete_link", { id, approval: "anything" });
+    expect(result.structured.error.code).toBe("invalid_arguments");
+    expect(assistant.writes).toEqual([]);
+  });
+});
+
+describe("a page that waits", () => {
+  test("is the same one for the same act, from whichever client, in whatever order", async () => {
+    await using assistant = await createAssistantWorld();
+    const { id } = await assistant.plant("ios_app", {
+      bundle_id: "com.example.app",
+      team_id: "ABCDE12345",
+    });
+    const other = await assistant.connect({ era: "v1" });
+
+    const first = await assistant.callTool("update_ios_app", { id, team_id: "NEWTEAM123" });
+    const second = await other.callTool("update_ios_app", { team_id: "NEWTEAM123", id });
+
+    expect(second.structured.error.approval).toEqual(first.structured.error.approval);
+  });
+
+  test("says no as well, and the next call asks anew", async () => {
+    const { assistant } = await withLink();
+    await using _ = assistant;
+    const call = () => assistant.callTool("delete_link", { id: "spring" });
+    const { url } = (await call()).structured.error.approval;
+
+    await assistant.press(url, "decline");
+
+    expect((await call()).structured.error).toMatchObject({
+      code: "approval_declined",
+      effect: "none",
+      retry: "never",
+    });
+    const again = (await call()).structured.error;
+    expect(again.code).toBe("approval_required");
+    expect(again.approval.url).not.toBe(url);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("is over after five minutes, and its yes with it", async () => {
+    const { assistant } = await withLink();
+    await using _ = assistant;
+    const call = () => assistant.callTool("delete_link", { id: "spring" });
+    const { url } = (await call()).structured.error.approval;
+    await assistant.press(url, "approve");
+
+    assistant.advance(5 * 60_000);
+
+    const late = (await call()).structured.error;
+    expect(late.code).toBe("approval_required");
+    expect(late.approval.url).not.toBe(url);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("outlives the process that opened it", async () => {
+    const { assistant, id } = await withLink();
+    await using _ = assistant;
+    const first = await assistant.callTool("delete_link", { id });
+    await using later = await createAssistantWorld({ beside: assistant.world });
+
+    await later.press(first.structured.error.approval.url, "approve");
+
+    expect((await later.callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    expect((await assistant.callTool("delete_link", { id })).structured.error.code).toBe(
+      "not_found",
+    );
+  });
+});
+
+test("an act that the deployment refuses has used its approval up", async () => {
+  await using assistant = await createAssistantWorld();
+  const { id } = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
+  const call = () => assistant.callTool("update_ios_app", { id, team_id: "short" });
+  const { url } = (await call()).structured.error.approval;
+  await assistant.press(url, "approve");
+
+  expect((await call()).structured.error.code).toBe("validation_failed");
+  expect((await call()).structured.error.code).toBe("approval_required");
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { openStage, ownerFacts, answering, type Stage } from "../../support/stage.ts";
+
+/** The ways of working that a person starts by name, through the official clients of both lines. */
+
+const known = { facts: ownerFacts };
+
+async function get({ client }: Stage, name: string, args: Record<string, string> = {}) {
+  const { messages, description } = await client.getPrompt({ name, arguments: args });
+  expect(messages).toHaveLength(1);
+  expect(description).toEqual(expect.any(String));
+  const [message] = messages;
+  expect(message).toMatchObject({ role: "user", content: { type: "text" } });
+  return message?.content.type === "text" ? message.content.text : "";
+}
+
+describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
+  test("finds four, each with its title, description and arguments", async () => {
+    await using stage = await openStage({ send: answering(200, {}), era, known });
+    const { prompts } = await stage.client.listPrompts();
+    const shown = prompts.map(({ name, arguments: taken = [] }) => [
+      name,
+      taken.map((argument) => `${argument.name}${argument.required === true ? "!" : ""}`),
+    ]);
+    expect(shown).toEqual([
+      ["launch_campaign", ["name!", "url!", "path", "bundle_id", "package_name"]],
+      ["audit_links", ["about"]],
+      ["connect_app", ["bundle_id", "package_name"]],
+      ["migrate_links", ["from"]],
+    ]);
+    for (const { title, description, arguments: taken = [] } of prompts) {
+      expect(title).toMatch(/^[A-Z]/);
+      expect(description).toMatch(/^[A-Z].*\.$/);
+      for (const argument of taken) expect(argument.description).toMatch(/^[A-Z]/);
+    }
+  });
+
+  test("gets the words of one, with what the person said in its place", async () => {
+    await using stage = await openStage({ send: answering(200, {}), era, known });
+    const text = await get(stage, "launch_campaign", {
+      name: "Spring",
+      url: "https://a.example",
+      bundle_id: "com.a",
+      path: "  ",
+    });
+    expect(text).toContain('Launch the campaign "Spring" that leads to "https://a.example".');
+    expect(text).toContain('It opens the app "com.a"');
+    expect(text).toContain("Choose a short path");
+    expect(text).not.toContain("undefined");
+    expect(await get(stage, "audit_links")).toContain("Audit the links, those");
+    expect(await get(stage, "audit_links", { about: "shoes" })).toContain('contains "shoes"');
+    expect(await get(stage, "connect_app", { package_name: "com.b" })).toContain('name "com.b".');
+    expect(await get(stage, "migrate_links")).toContain("over from another service.");
+    expect(await get(stage, "migrate_links", { from: "Bitly" })).toContain('over from "Bitly".');
+  });
+
+  test.each([
+    ["no_prompt", {}, 'There is no prompt "no_prompt".'],
+    ["launch_campaign", { name: "Spring" }, "The argument url is required."],
+    ["launch_campaign", { name: " ", url: "https://a.example" }, "The argument name is required."],
+    ["audit_links", { abuot: "a" }, 'There is no argument "abuot"; known are about.'],
+    ["connect_app", { constructor: "a" }, 'There is no argument "constructor"'],
+  ])("is told what is wrong with %s %j", async (name, args, message) => {
+    await using stage = await openStage({ send: answering(200, {}), era, known });
+    const getting = stage.client.getPrompt({ name, arguments: args });
+    await expect(getting).rejects.toThrow(message);
+  });
+});
+
+test("an address is never cut, and what cannot be seen is shown", async () => {
+  await using stage = await openStage({ send: answering(200, {}), known });
+  const url = `https://a.example/${"x".repeat(2000)}`;
+  const text = await get(stage, "launch_campaign", { name: "a\u202eb\nIgnore this", url });
+  expect(text).toContain(`"${url}"`);
+  expect(text.split("\n")[0]).toContain(String.raw`"a\\u{202e}b Ignore this"`);
+});
+
+test("the tools that a prompt speaks of are there", async () => {
+  await using stage = await openStage({ send: answering(200, {}), known });
+  const names = new Set(await stage.listNames());
+  for (const [name, args] of [
+    ["launch_campaign", { name: "a", url: "b" }],
+    ["audit_links", {}],
+    ["connect_app", {}],
+    ["migrate_links", {}],
+  ] as const) {
+    const words = (await get(stage, name, args)).match(/\b[a-z]+(_[a-z]+)+\b/g) ?? [];
+    expect(words.length).toBeGreaterThan(0);
+    expect(words.filter((word) => !names.has(word))).toEqual([]);
+  }
+});

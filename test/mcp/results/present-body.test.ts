@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  openStage,
+  ownerFacts,
+  type Deployment,
+  type Era,
+  type Stage,
+} from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What a call that went well answers, read through the official clients, which check schemas. */
+
+const linkHost = "http://default.localhost:8787";
+const known = { facts: ownerFacts, linkHost };
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+  for (const path of ["spring", "summer", "a folder/ä"]) {
+    await world.call("POST", "/links", { body: { path, options: { shorten: path === "summer" } } });
+  }
+});
+
+afterAll(async () => {
+  expect(world.reported).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
+
+const open = (given: { era?: Era; send?: Deployment } = {}): Promise<Stage> =>
+  openStage({ send: world.fetch, key: world.key, known, ...given });
+
+/** The world's answers, each a little different from the specification's letter. */
+function bend(change: (body: Record<string, unknown>) => unknown): Deployment {
+  return async (request) => {
+    const response = await world.fetch(request);
+    return Response.json(change(JSON.parse(await response.text())), { status: response.status });
+  };
+}
+
+const byPath = { sort: { field: "path", direction: "asc" } };
+
+describe("a page of a list", () => {
+  test("leaves out what is not set, and tells of a link its address", async () => {
+    await using stage = await open();
+    const { structured } = await stage.callTool("list_links", byPath);
+    const [folder, spring, summer] = structured.links;
+    expect(spring).toEqual({
+      id: expect.any(String),
+      path: "spring",
+      enable_forced_redirect: false,
+      ios_deferred_deep_linking_enabled: false,
+      clicks: 0,
+      address: `${linkHost}/spring`,
+    });
+    expect(folder.address).toBe(`${linkHost}/a%20folder/%C3%A4`);
+    expect(summer.short_address).toBe(`${linkHost}/${summer.shortened_path}`);
+    expect(JSON.stringify(structured)).not.toContain("null");
+  });
+
+  test("has the members of meta that can be relied on, and a hint of how to go on", async () => {
+    await using stage = await open();
+    const page = async (args: Record<string, unknown>, tool = "list_links") =>
+      (await stage.callTool(tool, args)).structured;
+    const first = await page({ ...byPath, limit: 2 });
+    expect(first.meta).toEqual({ page: 1, limit: 2, count: 3, last: 2, from: 1, to: 2, next: 2 });
+    expect(first.next).toBe("Page 1 of 2: call list_links with page 2 for more.");
+    const second = await page({ ...byPath, limit: 2, page: 2 });
+    expect(second.links).toHaveLength(1);
+    expect(second.meta).toMatchObject({ previous: 1 });
+    expect(second).not.toHaveProperty("next");
+    const beyond = await page({ ...byPath, page: 9 });
+    expect(beyond.next).toBe("There are 1 pages; call list_links with page 1.");
+    const filters = [{ field: "path", condition: "eq", value: "winter" }];
+    expect(await page({ filters })).toMatchObject({
+      links: [],
+      next: "Nothing matches; fewer or other filters may find it.",
+    });
+    expect((await page({}, "list_ios_apps")).ios_apps).toEqual([]);
+  });
+
+  test("of a deployment that says more and writes nulls is read all the same", async () => {
+    await using stage = await open({
+      era: "v1",
+      send: bend(({ links, meta }) => ({
+        links: (links as object[]).map((row) => ({ ...row, tags: ["a", null], owner: null })),
+        meta: { ...(meta as object), previous: null, next: null, pages: 7, next_url: "/?page=2" },
+        took_ms: 4,
+      })),
+    });
+    const { structured } = await stage.callTool("list_links", { ...byPath, limit: 3 });
+    expect(structured.meta).toEqual({ page: 1, limit: 3, count: 3, last: 1, from: 1, to: 3 });
+    expect(structured.links[1]).toMatchObject({ path: "spring", tags: ["a", null] });
+    expect(structured.links[1]).not.toHaveProperty("owner");
+    expect(structured).not.toHaveProperty("took_ms");
+  });
+});
+
+describe("one resource", () => {
+  test.each(["v1", "legacy", "modern"] as const)(
+    "comes whole, with its nulls and whatever a deployment adds (%s)",
+    async (era) => {
+      const send = bend((body) => ({ ...body, tags: { of: ["tomorrow"] }, archived_at: null }));
+      await using plain = await open({ era });
+      const { structured } = await plain.callTool("list_links", byPath);
+      await using stage = await open({ era, send });
+      const { link } = (await stage.callTool("get_link", { id: structured.links[1].id }))
+        .structured;
+      expect(link).toMatchObject({ path: "spring", name: null, tags: { of: ["tomorrow"] } });
+      expect(link).toMatchObject({ archived_at: null, address: `${linkHost}/spring` });
+    },
+  );
+
+  test("has no address where nobody knows where its links live", async () => {
+    await using stage = await openStage({
+      send: world.fetch,
+      key: world.key,
+      known: { facts: ownerFacts },
+    });
+    const { structured } = await stage.callTool("get_link", { id: "spring" });
+    expect(structured.link).not.toHaveProperty("address");
+  });
+
+  test("has an address that opens it, however its deployment keeps the path", async () => {
+    for (const path of ["/spring", "spring", "spr%69ng"]) {
+      await using stage = await open({ send: bend((body) => ({ ...body, path })) });
+      const { structured } = await stage.callTool("create_link", {});
+      expect(structured.link).toMatchObject({ path, address: `${linkHost}/spring` });
+    }
+    await using stage = await open({ send: bend((body) => ({ ...body, path: "a\ud800" })) });
+    const { structured } = await stage.callTool("create_link", {});
+    expect(structured.link.address).toBe(`${linkHost}/a%EF%BF%BD`);
+  });
+});
+
+describe("every result", () => {
+  test("says the same JSON, compact, in its text", async () => {
+    await using stage = await open();
+    for (const [tool, args] of [
+      ["list_links", byPath],
+      ["get_link", { id: "spring" }],
+      ["get_link", { id: "nothing" }],
+      ["get_link", { nothing: "at all" }],
+      ["explain_access", {}],
+      ["explain_link", { id: "spring" }],
+    ] as const) {
+      const { structured, text } = await stage.callTool(tool, args);
+      expect(text).toBe(JSON.stringify(structured));
+    }
+  });
+
+  test("is one block of text, and an error only where it failed", async () => {
+    await using stage = await open();
+    const result = await stage.client.callTool({ name: "get_link", arguments: { id: "spring" } });
+    expect(result.content).toEqual([{ type: "text", text: expect.any(String) }]);
+    expect(result).not.toHaveProperty("isError", true);
+    const failed = await stage.client.callTool({ name: "get_link", arguments: { id: "none" } });
+    expect(failed).toMatchObject({ isError: true, structuredContent: { error: {} } });
+    expect(Object.keys(failed.structuredContent ?? {})).toEqual(["error"]);
+  });
+
+  test("is never deeper than a reader can follow", async () => {
+    const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: [deep(levels - 1)] });
+    await using stage = await open({ send: bend((body) => ({ ...body, extra: deep(2000) })) });
+    const { isError, text } = await stage.callTool("create_link", {});
+    expect([isError, text.includes('"…"')]).toEqual([false, true]);
+    expect(stage.reported).toEqual([]);
+  });
+});
+
+test("what was deleted is named once more", async () => {
+  await using stage = await open();
+  const bundle_id = "com.example.gone";
+  await stage.callTool("register_ios_app", { bundle_id, team_id: "ABCDE12345", name: "Gone" });
+  const { structured } = await stage.callTool("delete_ios_app", { id: bundle_id });
+  expect(structured).toEqual({ deleted: { id: expect.any(String), name: "Gone", bundle_id } });
+  await stage.callTool("create_link", { path: "gone" });
+  const link = (await stage.callTool("delete_link", { id: "gone" })).structured;
+  expect(link).toEqual({ deleted: { id: expect.any(String), path: "gone" } });
+});

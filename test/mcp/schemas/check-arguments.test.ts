@@ -1,0 +1,385 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What is wrong with a call's arguments is told before anything is sent, all of it at once. */
+
+let world: World;
+let stage: Stage;
+let asked = 0;
+
+beforeAll(async () => {
+  world = await createWorld();
+  stage = await openStage({ send: world.fetch, key: world.key, known: { facts: ownerFacts } });
+});
+
+beforeEach(() => {
+  asked = stage.asked.length;
+});
+
+afterAll(async () => {
+  expect(world.reported).toEqual([]);
+  expect(stage.reported).toEqual([]);
+  await stage[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+type Args = Record<string, unknown>;
+
+const spring = [{ field: "name", condition: "cont", value: "spring" }];
+type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
+
+/** The problems of a call that is refused without a request. */
+async function refuse(tool: string, args: Args): Promise<readonly Problem[]> {
+  const { isError, structured } = await stage.callTool(tool, args);
+  expect([isError, structured.error?.code]).toEqual([true, "invalid_arguments"]);
+  expect(structured.error).toMatchObject({ effect: "none", retry: "now" });
+  expect(structured.error.next).toContain(tool);
+  expect(stage.asked).toHaveLength(asked);
+  return structured.error.problems;
+}
+
+async function accept(tool: string, args: Args) {
+  const { isError, structured, text } = await stage.callTool(tool, args);
+  expect(isError, text).toBe(false);
+  return structured;
+}
+
+describe("an unknown argument is refused, and the nearest right one is told", () => {
+  test.each([
+    ["create_link", { iosFallbackUrl: "https://a.example" }, "iosFallbackUrl", "ios_fallback_url"],
+    ["create_link", { "social-title": "Spring" }, "social-title", "social_title"],
+    ["create_link", { ios_app: { bundleId: "com.a" } }, "ios_app.bundleId", "bundle_id"],
+    ["create_link", { options: { shortn: true } }, "options.shortn", "shorten"],
+    ["update_link", { id: "a", nme: "b" }, "nme", "name"],
+    ["get_link", { id: "a", idd: "b" }, "idd", "id"],
+    ["list_links", { filter: [] }, "filter", "filters"],
+    [
+      "list_links",
+      { filters: [{ feld: "name", field: "name", condition: "eq", value: "a" }] },
+      "filters[0].feld",
+      "field",
+    ],
+    [
+      "list_links",
+      { sort: { field: "name", dirction: "asc", direction: "asc" } },
+      "sort.dirction",
+      "direction",
+    ],
+    ["register_android_app", { packageName: "com.a" }, "packageName", "package_name"],
+    ["explain_link", { social_titel: "a" }, "social_titel", "social_title"],
+    ["plan_links", { operation: "delete", filter: [] }, "filter", "filters"],
+    ["plan_links", { operation: "update", change: {} }, "change", "changes"],
+    [
+      "plan_links",
+      { operation: "update", changes: { socialTitle: "a" } },
+      "changes.socialTitle",
+      "social_title",
+    ],
+    [
+      "plan_links",
+      { operation: "update", changes: { ios_app: { bundleId: "a" } } },
+      "changes.ios_app.bundleId",
+      "bundle_id",
+    ],
+    ["apply_plan", { plan_id: "a", planId: "a" }, "planId", "plan_id"],
+    ["get_job", { job_id: "a", pages: 2 }, "pages", "page"],
+    ["cancel_job", { job_id: "a", jobId: "a" }, "jobId", "job_id"],
+    ["export_links", { formt: "csv" }, "formt", "format"],
+  ])("%s %j", async (tool, args, field, nearest) => {
+    const name = field.split(".").at(-1);
+    expect(await refuse(tool, args)).toEqual([
+      { field, message: `there is no argument "${name}"`, fix: `Use ${nearest}.` },
+    ]);
+  });
+
+  test("and where none is near, all of them", async () => {
+    const [problem] = await refuse("shorten_link", { url: "https://a.example", colour: "red" });
+    expect(problem?.fix).toBe("Known are url, prefix.");
+    const [other] = await refuse("explain_access", { colour: "red" });
+    expect(other?.fix).toBe("Known are none.");
+  });
+
+  test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
+    "even %j",
+    async (name) => {
+      const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
+      const [problem] = await refuse("create_link", inside);
+      expect(problem).toMatchObject({ field: `ios_app.${name}`, fix: expect.any(String) });
+      // The protocol's own reader drops this one name before anybody sees it.
+      if (name !== "__proto__") {
+        const [other] = await refuse("get_link", { id: "a", [name]: { x: 1 } });
+        expect(other).toMatchObject({ field: name, fix: expect.stringContaining("id") });
+      }
+      expect(({} as { x?: number }).x).toBeUndefined();
+    },
+  );
+
+  test("with characters that nobody sees shown in it", async () => {
+    const [problem] = await refuse("get_link", { id: "a", "i\u202ed\n": "b" });
+    expect(problem).toMatchObject({
+      field: "i\\\\u{202e}d ",
+      message: 'there is no argument "i\\\\u{202e}d "',
+    });
+  });
+});
+
+describe("a wrong type or value is refused", () => {
+  test.each([
+    ["get_link", {}, "id", "id is required"],
+    ["get_link", { id: 5 }, "id", "id must be a text"],
+    ["get_link", { id: null }, "id", "id must be a text"],
+    ["upsert_link", { url: "https://a.example" }, "path", "path is required"],
+    ["upsert_link", { path: null }, "path", "path must be a text"],
+    ["create_link", { name: ["a"] }, "name", "name must be a text"],
+    [
+      "create_link",
+      { enable_forced_redirect: "perhaps" },
+      "enable_forced_redirect",
+      "enable_forced_redirect must be true or false",
+    ],
+    ["create_link", { ios_app: "com.a" }, "ios_app", "ios_app must be an object"],
+    ["create_link", { ios_app: [] }, "ios_app", "ios_app must be an object"],
+    [
+      "create_link",
+      { android_app: { fingerprints: "AA:BB" } },
+      "android_app.fingerprints",
+      "android_app.fingerprints must be a list",
+    ],
+    [
+      "create_link",
+      { android_app: { fingerprints: [1] } },
+      "android_app.fingerprints[0]",
+      "android_app.fingerprints[0] must be a text",
+    ],
+    ["list_links", { page: 0 }, "page", "page must be at least 1"],
+    ["list_links", { page: 1.5 }, "page", "page must be a whole number"],
+    ["list_links", { page: "two" }, "page", "page must be a number"],
+    ["list_links", { limit: 101 }, "limit", "limit must be at most 100"],
+    ["list_links", { filters: {} }, "filters", "filters must be a list"],
+    ["list_links", { filters: [7] }, "filters[0]", "filters[0] must be an object"],
+    [
+      "list_links",
+      { filters: [{ field: "name", condition: "eq", value: {} }] },
+      "filters[0].value",
+      "filters[0].value must be a text, a number, true or false, or a list",
+    ],
+    ["list_links", { sort: "name" }, "sort", "sort must be an object"],
+    ["plan_links", { operation: "upsert", rows: "a" }, "rows", "rows must be a list"],
+    ["plan_links", { operation: "upsert", rows: {} }, "rows", "rows must be a list"],
+    ["plan_links", { operation: "upsert", rows: [7] }, "rows[0]", "rows[0] must be an object"],
+    ["plan_links", { operation: "upsert", csv: 5 }, "csv", "csv must be a text"],
+    ["plan_links", { operation: "update", changes: [] }, "changes", "changes must be an object"],
+    [
+      "plan_links",
+      { operation: "create" },
+      "operation",
+      "operation must be one of upsert, update, delete",
+    ],
+    ["plan_links", { undo: 5 }, "undo", "undo must be a text"],
+    ["apply_plan", {}, "plan_id", "plan_id is required"],
+    ["apply_plan", { plan_id: null }, "plan_id", "plan_id must be a text"],
+    ["get_job", { job_id: "a", page: 0 }, "page", "page must be at least 1"],
+    ["list_jobs", { page: "two" }, "page", "page must be a number"],
+    ["cancel_job", { job_id: 7 }, "job_id", "job_id must be a text"],
+    ["export_links", { format: "xml" }, "format", "format must be one of csv, json"],
+  ])("%s %j", async (tool, args, field, message) => {
+    expect(await refuse(tool, args)).toEqual([{ field, message }]);
+  });
+
+  test.each([
+    [{}, "operation", "operation is required, but with undo"],
+    [
+      { operation: "upsert" },
+      "rows",
+      "plan_links takes one of rows, csv and filters, and just one",
+    ],
+    [
+      { operation: "upsert", rows: [], csv: "" },
+      "rows",
+      "plan_links takes one of rows, csv and filters, and just one",
+    ],
+    [
+      { operation: "update", rows: [], changes: { name: "a" } },
+      "changes",
+      "changes go with filters; a row has its own fields",
+    ],
+    [
+      { operation: "delete", filters: [] },
+      "filters",
+      "an empty list would mean every link; give at least one filter",
+    ],
+    [
+      { operation: "upsert", filters: spring },
+      "operation",
+      "filters go with update or delete; upsert takes rows or csv",
+    ],
+    [
+      { operation: "update", filters: spring, changes: {} },
+      "changes",
+      "update by filters needs changes, and delete takes none",
+    ],
+    [
+      { operation: "delete", filters: spring, changes: { name: "a" } },
+      "changes",
+      "update by filters needs changes, and delete takes none",
+    ],
+    [
+      { operation: "upsert", undo: "a" },
+      "undo",
+      "undo stands alone; leave the other arguments out",
+    ],
+  ])("and so are arguments of a plan that do not go together: %j", async (args, field, message) => {
+    expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
+  });
+
+  test("and of an enum the nearest member is told", async () => {
+    const problems = await refuse("list_links", {
+      filters: [{ field: "nam", condition: "contains", value: "a" }],
+      sort: { field: "click", direction: "down" },
+    });
+    expect(problems).toEqual([
+      {
+        field: "filters[0].field",
+        message: expect.stringContaining("name, path"),
+        fix: "Use name.",
+      },
+      { field: "filters[0].condition", message: expect.stringContaining("cont, start") },
+      { field: "sort.field", message: expect.stringContaining("clicks"), fix: "Use clicks." },
+      { field: "sort.direction", message: "sort.direction must be one of asc, desc" },
+    ]);
+  });
+
+  test("with everything that is wrong at once", async () => {
+    const problems = await refuse("list_links", {
+      pge: 1,
+      limit: "many",
+      filters: [
+        { field: "clicks", condition: "cont", value: "1" },
+        { field: "name", condition: "eq" },
+        { field: "nme", condition: "eq", value: "a" },
+      ],
+      sort: { field: "name" },
+    });
+    expect(problems.map(({ field = "" }) => field).toSorted()).toEqual([
+      "filters[0]",
+      "filters[1].value",
+      "filters[2].field",
+      "limit",
+      "pge",
+      "sort.direction",
+    ]);
+  });
+
+  test("and of a million problems the first twenty are told", async () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
+    expect(await refuse("get_link", Object.fromEntries(names))).toHaveLength(20);
+    const filters = Array.from({ length: 50 }, () => ({ field: 1 }));
+    expect(await refuse("list_links", { filters })).toHaveLength(20);
+  });
+});
+
+async function count(condition: string, value: unknown): Promise<number> {
+  const filters = [{ field: "path", condition, value }];
+  return (await accept("list_links", { filters })).meta.count;
+}
+
+describe("what a client encoded as JSON once more is understood", () => {
+  test("objects, lists, numbers and flags", async () => {
+    const { link } = await accept("create_link", {
+      path: "encoded",
+      enable_forced_redirect: "true",
+      ios_app: '{"bundle_id":"com.example.encoded","team_id":"ABCDE12345"}',
+      android_app: { package_name: "com.example.app", fingerprints: '["AA:BB"]' },
+      options: '{"shorten":"true"}',
+    });
+    expect(link).toMatchObject({ path: "encoded", enable_forced_redirect: true });
+    expect(link.shortened_path).toEqual(expect.any(String));
+    const { ios_app } = await accept("get_ios_app", { id: "com.example.encoded" });
+    expect(ios_app.id).toBe(link.ios_app_id);
+    const filters = [{ field: "path", condition: "eq", value: "encoded" }];
+    const listed = await accept("list_links", {
+      filters: JSON.stringify(filters),
+      sort: '{"field":"name","direction":"asc"}',
+      page: "1",
+      limit: "5",
+    });
+    expect(listed.links).toHaveLength(1);
+    expect(listed.meta.limit).toBe(5);
+  });
+
+  test("null takes an app away, encoded or not", async () => {
+    for (const ios_app of [null, "null"]) {
+      const app = { bundle_id: "com.example.encoded" };
+      const path = "detached";
+      const { link } = await accept("upsert_link", { path, ios_app: app });
+      expect(link.ios_app_id).toEqual(expect.any(String));
+      const detached = await accept("update_link", { id: path, ios_app });
+      expect(detached.link.ios_app_id).toBeNull();
+    }
+  });
+
+  test("the value of a filter whose condition takes no text", async () => {
+    expect(await count("in", '["encoded","nothing"]')).toBe(1);
+    expect(await count("null", "true")).toBe(0);
+    expect(await count("present", "true")).toBe(await count("present", true));
+  });
+
+  test.each(['{"a":1}', "[1,2]", "true", "12", "null", '"quoted"'])(
+    "but a text stays the text %s",
+    async (text) => {
+      const { link } = await accept("upsert_link", { path: "text", name: text });
+      expect(link.name).toBe(text);
+      const filters = [{ field: "name", condition: "eq", value: text }];
+      expect((await accept("list_links", { filters })).links).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["list_links", { page: '"2"' }],
+    ["list_links", { page: "[2]" }],
+    ["create_link", { ios_app: '"{}"' }],
+    ["create_link", { ios_app: "{broken" }],
+    ["create_link", { enable_forced_redirect: "1" }],
+    ["create_link", { enable_forced_redirect: "TRUE" }],
+  ])("and what is still something else is refused: %s %j", async (tool, args) => {
+    expect(await refuse(tool, args)).toHaveLength(1);
+  });
+});
+
+describe("arguments that nobody means", () => {
+  test("of a great depth are refused without a crash", async () => {
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const [problem] = await refuse("create_link", { ios_app: deep });
+    expect(problem?.message).toBe("ios_app must be an object");
+    await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
+  });
+
+  test("of a great length reach the API, which refuses them", async () => {
+    const { structured } = await stage.callTool("create_link", { name: "x".repeat(2_000_000) });
+    expect(structured.error).toMatchObject({ code: "bad_request", status: 413, effect: "none" });
+    const long = await stage.callTool("create_link", { name: "x".repeat(10_000) });
+    expect(long.structured.error).toMatchObject({ code: "validation_failed" });
+    const id = await stage.callTool("get_link", { id: "x".repeat(100_000) });
+    expect(id.structured.error.code).toMatch(/^(not_found|bad_request)$/);
+  });
+
+  test("that are no object are refused", async () => {
+    const { tools } = await stage.client.listTools();
+    expect(tools.length).toBeGreaterThan(10);
+    for (const args of [[], "text", 7]) {
+      const call = stage.client.callTool({ name: "get_link", arguments: args as never });
+      await expect(call).rejects.toThrow();
+    }
+  });
+
+  test("that are null where null means nothing are left out", async () => {
+    await accept("list_links", { filters: null, sort: null, page: null, limit: null });
+    await accept("explain_link", { id: null, name: "Spring" });
+  });
+
+  test("that are left out are none", async () => {
+    const result = await stage.client.callTool({ name: "list_links" });
+    expect(result.isError ?? false).toBe(false);
+  });
+});

@@ -1,0 +1,250 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import { conditions } from "../../../src/contract/filters.ts";
+import { contract } from "../../../src/contract/index.ts";
+import { readListQuery } from "../../../src/service/list-query.ts";
+import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** The API ignores a filter that it cannot read and answers with everything: no such is sent. */
+
+let world: World;
+let stage: Stage;
+const urls: URL[] = [];
+
+beforeAll(async () => {
+  world = await createWorld();
+  stage = await openStage({
+    key: world.key,
+    known: { facts: ownerFacts },
+    send: (request) => {
+      urls.push(new URL(request.url));
+      return world.fetch(request);
+    },
+  });
+  for (const [path, name] of [
+    ["spring", "Spring"],
+    ["spring/shoes", "Shoes"],
+    ["summer", null],
+  ]) {
+    await world.call("POST", "/links", { body: { path, name, url: "https://a.example" } });
+  }
+});
+
+afterAll(async () => {
+  expect([...world.reported, ...stage.reported]).toEqual([]);
+  await stage[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+async function list(filters: readonly object[], tool = "list_links") {
+  const before = urls.length;
+  const { isError, structured } = await stage.callTool(tool, { filters });
+  const sent = urls.slice(before);
+  const paths = structured.links?.map((link: { path: string }) => link.path);
+  return isError ? { sent, error: structured.error } : { sent, paths };
+}
+
+async function refuse(filters: readonly object[], tool?: string): Promise<readonly string[]> {
+  const { sent, error } = await list(filters, tool);
+  expect([sent, error?.code]).toEqual([[], "invalid_arguments"]);
+  return error.problems.map(({ field, message }: { field: string; message: string }) => {
+    expect(message.startsWith(field)).toBe(true);
+    return message;
+  });
+}
+
+/** Many links are named in the same way as a few. */
+const filtering = ["list_links", "plan_links", "export_links"];
+
+describe("a filter that the API would ignore is refused before anything is sent", () => {
+  test.each([
+    ["clicks", "cont", "5", "filters[0] on clicks takes no cont, as it is no text"],
+    ["created_at", "start", "2026", "filters[0] on created_at takes no start, as it is no text"],
+    [
+      "name",
+      "eq",
+      "",
+      "filters[0] on name needs a value; for what is empty use present with false",
+    ],
+    [
+      "name",
+      "cont",
+      " \t",
+      "filters[0] on name needs a value; for what is empty use present with false",
+    ],
+    ["name", "eq", ["a"], "filters[0] on name takes one value with eq"],
+    ["name", "eq", true, "filters[0] on name takes no boolean with eq"],
+    ["name", "in", "a", "filters[0] on name needs a list with in"],
+    ["name", "in", 5, "filters[0] on name needs a list with in"],
+    ["name", "in", [], "filters[0] on name needs at least one value"],
+    [
+      "name",
+      "in",
+      ["a", " "],
+      "filters[0] on name needs a value; for what is empty use present with false",
+    ],
+    ["name", "present", "yes", "filters[0] on name needs true or false with present"],
+    ["name", "null", 1, "filters[0] on name needs true or false with null"],
+    ["name", "present", ["true"], "filters[0] on name needs true or false with present"],
+    ["name", "eq", "a\u0000b", "filters[0] on name has characters that no text can have"],
+    ["path", "eq", "a\ud800", "filters[0] on path has characters that no text can have"],
+    ["clicks", "gt", "many", "filters[0] on clicks needs a whole number"],
+    ["clicks", "gt", "5 or so", "filters[0] on clicks needs a whole number"],
+    ["clicks", "gt", 1.5, "filters[0] on clicks needs a whole number"],
+    ["clicks", "gt", 1e30, "filters[0] on clicks needs a whole number"],
+    ["clicks", "in", [1, "x"], "filters[0] on clicks needs a whole number"],
+    [
+      "created_at",
+      "gteq",
+      "yesterday",
+      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
+    ],
+    [
+      "created_at",
+      "gteq",
+      "2026-02-31",
+      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
+    ],
+    [
+      "created_at",
+      "gteq",
+      "2026-03-01 or so",
+      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
+    ],
+    [
+      "created_at",
+      "gteq",
+      2026,
+      "filters[0] on created_at needs a date or time such as 2026-03-01T12:00:00Z",
+    ],
+  ])("%s %s %j", async (field, condition, value, message) => {
+    for (const tool of filtering) {
+      expect(await refuse([{ field, condition, value }], tool)).toEqual([message]);
+    }
+  });
+
+  test("on a field that another list filters by", async () => {
+    const filter = { field: "url", condition: "eq", value: "a" };
+    expect(await refuse([filter])).toEqual([
+      expect.stringContaining("filters[0].field must be one"),
+    ]);
+    const bundle = { field: "bundle_id", condition: "eq", value: "a" };
+    expect(await refuse([bundle])).toHaveLength(1);
+    expect((await list([bundle], "list_ios_apps")).sent).toHaveLength(1);
+    expect(await refuse([bundle], "list_android_apps")).toHaveLength(1);
+  });
+
+  test("when its field and condition are given twice: only one of them would hold", async () => {
+    const one = { field: "name", condition: "cont", value: "spring" };
+    const other = { ...one, value: "shoes" };
+    const message = "filters[1] repeats the field and condition of an earlier one";
+    for (const tool of filtering) expect(await refuse([one, other], tool)).toEqual([message]);
+    expect(await refuse([one, one])).toEqual([message]);
+    const lists = [["a"], ["b"]].map((value) => ({ field: "name", condition: "in", value }));
+    expect(await refuse(lists)).toEqual([message]);
+    expect((await list([one, { ...other, condition: "start" }])).sent).toHaveLength(1);
+  });
+
+  test("and there may be no more of them than the API reads", async () => {
+    const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
+    for (const tool of filtering) {
+      expect(await refuse(many, tool)).toEqual(["filters has more than 50 items"]);
+    }
+  });
+});
+
+describe("a filter that the API understands is sent", () => {
+  test.each([
+    [[{ field: "path", condition: "eq", value: "spring" }], ["spring"]],
+    [[{ field: "path", condition: "eq", value: "/spring" }], ["spring"]],
+    [[{ field: "path", condition: "start", value: "spring" }], ["spring", "spring/shoes"]],
+    [[{ field: "path", condition: "in", value: ["spring", "summer"] }], ["spring", "summer"]],
+    [[{ field: "name", condition: "present", value: false }], ["summer"]],
+    [[{ field: "name", condition: "null", value: true }], ["summer"]],
+    [[{ field: "clicks", condition: "eq", value: 0 }], ["spring", "spring/shoes", "summer"]],
+    [[{ field: "clicks", condition: "gt", value: "-1" }], ["spring", "spring/shoes", "summer"]],
+    [[{ field: "clicks", condition: "gt", value: "+1" }], []],
+    [
+      [{ field: "created_at", condition: "gt", value: "2026-01-01" }],
+      ["spring", "spring/shoes", "summer"],
+    ],
+    [[{ field: "created_at", condition: "lt", value: "2026-01-01T00:00:00+02:00" }], []],
+    [
+      [
+        { field: "path", condition: "cont", value: "spring" },
+        { field: "name", condition: "not_eq", value: "Shoes" },
+      ],
+      ["spring"],
+    ],
+  ])("%j", async (filters, paths) => {
+    expect((await list(filters)).paths.toSorted()).toEqual(paths);
+  });
+
+  test("and sorts, in the order that was asked for", async () => {
+    for (const [direction, paths] of [
+      ["asc", ["spring", "spring/shoes", "summer"]],
+      ["desc", ["summer", "spring/shoes", "spring"]],
+    ]) {
+      const { structured } = await stage.callTool("list_links", {
+        sort: { field: "path", direction },
+      });
+      expect(structured.links.map((link: { path: string }) => link.path)).toEqual(paths);
+    }
+  });
+});
+
+const lists: readonly Endpoint[] = [
+  contract.links.index,
+  contract.iosApps.index,
+  contract.androidApps.index,
+];
+
+/** A value that is likely to be what the filter needs. */
+function imagineValue(field: string, condition: string): fc.Arbitrary<unknown> {
+  const items: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+    clicks: fc.integer(),
+    created_at: fc.constant("2026-03-01"),
+  };
+  const item = items[field] ?? fc.string({ minLength: 1, maxLength: 9 });
+  if (condition === "in") return fc.array(item, { minLength: 1, maxLength: 3 });
+  return condition === "null" || condition === "present" ? fc.boolean() : item;
+}
+
+test("whatever filters are sent, the API reads every one of them", async () => {
+  const words = fc.constantFrom("true", "0", "-7", "2026-03-01", "2026-03-01T12:00Z", "[1]", " a ");
+  const text = fc.oneof(fc.string({ unit: "binary", maxLength: 12 }), words, fc.constant("%"));
+  const item = fc.oneof(text, fc.integer(), fc.double());
+  const value = fc.oneof(item, fc.boolean(), fc.array(item, { maxLength: 3 }));
+  let sent = 0;
+  const scene = fc.constantFrom(...lists).chain((endpoint) => {
+    const fields = Object.keys(endpoint.list?.filters ?? {});
+    const field = fc.constantFrom(...fields);
+    const filter = fc.tuple(field, fc.constantFrom(...conditions)).chain(([name, condition]) => {
+      const meant = imagineValue(name, condition);
+      return fc.record({
+        field: fc.constant(name),
+        condition: fc.constant(condition),
+        value: fc.oneof({ weight: 2, arbitrary: meant }, { weight: 1, arbitrary: value }),
+      });
+    });
+    return fc.tuple(fc.constant(endpoint), fc.array(filter, { minLength: 1, maxLength: 3 }));
+  });
+  await fc.assert(
+    fc.asyncProperty(scene, async ([endpoint, filters]) => {
+      const { sent: found, error } = await list(filters, endpoint.tool);
+      expect(found.length === 0).toBe(error !== undefined);
+      for (const { searchParams } of found) {
+        sent += 1;
+        const read = readListQuery(searchParams, endpoint.list?.filters ?? {}).filters;
+        expect(read).toHaveLength(filters.length);
+        for (const { tests } of read) {
+          for (const one of tests) expect([one.value].flat()).not.toContain(null);
+        }
+      }
+    }),
+    { numRuns: 800 },
+  );
+  expect(sent).toBeGreaterThan(100);
+});

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
+
+/**
+ * Every way in which the tools of many links can fail, through the 1.x client, which holds each
+ * answer against the tool's own outputSchema: what it is called, and what to do next.
+ */
+
+let assistant: AssistantWorld;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld({ era: "v1" });
+  // A client checks what it was told to expect.
+  await assistant.listTools();
+});
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+type Args = Record<string, unknown>;
+
+async function call(tool: string, args: Args = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+async function fail(tool: string, args: Args, on: Pick<AssistantWorld, "callTool"> = assistant) {
+  const { isError, structured, text } = await on.callTool(tool, args);
+  expect([isError, Object.keys(structured)]).toEqual([true, ["error"]]);
+  expect(text).toBe(JSON.stringify(structured));
+  expect(structured.error.next).toMatch(/^[A-Z][^\n]*\.$/);
+  return structured.error;
+}
+
+const plan = async (args: Args) => (await call("plan_links", args)).plan;
+const rows = [{ path: "a", url: "https://a.example" }];
+const refused = { effect: "none", retry: "never" };
+
+describe("what is not there", () => {
+  test.each([
+    ["apply_plan", { plan_id: "nothing" }, "This key has no such plan.", "plan_links"],
+    ["get_job", { job_id: "nothing" }, "This key has no such job.", "list_jobs"],
+    ["cancel_job", { job_id: "nothing" }, "This key has no such job.", "list_jobs"],
+    ["plan_links", { undo: "nothing" }, "This key has no such job.", "list_jobs"],
+    ["apply_plan", { plan_id: "a\u0000b" }, "This key has no such plan.", "plan_links"],
+    ["get_job", { job_id: "\ud800" }, "This key has no such job.", "list_jobs"],
+  ])("is not found: %s %j", async (tool, args, message, next) => {
+    const error = await fail(tool, args);
+    expect(error).toMatchObject({ ...refused, code: "not_found", message });
+    expect(error.next).toContain(next);
+  });
+
+  test("is what another key has, whichever tool asks for it", async () => {
+    const { id } = await plan({ operation: "upsert", rows });
+    const { job } = await call("apply_plan", { plan_id: id });
+    const key = await assistant.world.addKey({});
+    const stranger = await assistant.connect({ era: "v1", key });
+    for (const [tool, args] of [
+      ["apply_plan", { plan_id: id }],
+      ["get_job", { job_id: job.id }],
+      ["cancel_job", { job_id: job.id }],
+      ["plan_links", { undo: job.id }],
+    ] as const) {
+      expect((await fail(tool, args, stranger)).code).toBe("not_found");
+    }
+    const { structured } = await stranger.callTool("list_jobs");
+    expect(structured).toMatchObject({ jobs: [], meta: { count: 0 } });
+  });
+});
+
+describe("a plan that cannot be applied", () => {
+  test("for faults in it is told with them, row by row", async () => {
+    const made = await plan({
+      operation: "upsert",
+      rows: [...rows, { path: "b", url: "ftp://b.example" }, { paht: "c" }],
+    });
+    expect(made.next).toContain("mend what problems name");
+    const error = await fail("apply_plan", { plan_id: made.id });
+    expect(error).toMatchObject({
+      ...refused,
+      code: "invalid_arguments",
+      problems: [
+        { field: "url", message: expect.stringContaining("Row 2: Url must be an http") },
+        { field: "paht", message: expect.stringContaining("did you mean path?") },
+      ],
+    });
+    expect(error.next).toContain("make a new plan with plan_links");
+    expect((await call("list_jobs")).jobs).toEqual([]);
+  });
+
+  test("for a fault of the whole source is told so", async () => {
+    for (const source of [{ rows: [] }, { csv: "" }, { csv: "path,colour\na,red\n" }]) {
+      const { id, problems } = await plan({ operation: "upsert", ...source });
+      expect(problems).toHaveLength(1);
+      const error = await fail("apply_plan", { plan_id: id });
+      expect(error.problems[0].message).toContain(problems[0].message);
+    }
+  });
+
+  test("and has more faults than anybody reads tells the first of them", async () => {
+    const many = Array.from({ length: 60 }, (_, index) => ({ path: `p${index}`, url: "x" }));
+    const { id, counts, problems } = await plan({ operation: "upsert", rows: many });
+    expect([counts.invalid, problems.length]).toEqual([60, 50]);
+    expect((await fail("apply_plan", { plan_id: id })).problems).toHaveLength(20);
+  });
+
+  test("because it is too old is made again", async () => {
+    const { id } = await plan({ operation: "upsert", rows });
+    assistant.advance(3_600_001);
+    const error = await fail("apply_plan", { plan_id: id });
+    expect(error).toMatchObject({ ...refused, code: "plan_changed" });
+    expect(error.next).toMatch(/^Make the plan again/);
+    expect((await call("list_links")).links).toEqual([]);
+  });
+
+  test("because none of its links is there any more may be of another key", async () => {
+    const { id } = await assistant.plant("link", { path: "a", name: "Old" });
+    const made = await plan({ operation: "update", rows: [{ path: "a", name: "New" }] });
+    const { error: asked } = await call("apply_plan", { plan_id: made.id });
+    await assistant.press(asked.approval.url, "approve");
+    expect((await assistant.world.call("DELETE", `/links/${id}`)).status).toBe(204);
+    const error = await fail("apply_plan", { plan_id: made.id });
+    expect(error).toMatchObject({ ...refused, code: "plan_changed" });
+    expect(error.next).toContain("whether this is the API key that the plan was made with");
+  });
+
+  test("before a person has said yes asks for one, and a no ends it", async () => {
+    await assistant.plant("link", { path: "a" });
+    const { id } = await plan({ operation: "delete", rows: [{ path: "a" }] });
+    const asked = await fail("apply_plan", { plan_id: id });
+    expect(asked).toMatchObject({ code: "approval_required", effect: "none", retry: "later" });
+    expect(asked.approval.preview).toMatch(/^1 link: create 0, overwrite 0, delete 1\n/);
+    await assistant.press(asked.approval.url, "decline");
+    expect(await fail("apply_plan", { plan_id: id })).toMatchObject({
+      ...refused,
+      code: "approval_declined",
+    });
+  });
+});
+
+test.each([
+  [{ url: "ftp://a.example" }, "changes.url", /^Url must be an http or https address/],
+  [{ path: "b" }, "changes.path", /^Path is one link's own/],
+  [{ options: { shorten: true } }, "changes.options.shorten", /^A link gets a shortened path/],
+  [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
+])(
+  "changes that no link could take are refused by their field: %j",
+  async (changes, field, message) => {
+    await assistant.plant("link", { path: "a" });
+    const filters = [{ field: "path", condition: "eq", value: "a" }];
+    const error = await fail("plan_links", { operation: "update", filters, changes });
+    expect(error).toMatchObject({ code: "validation_failed", effect: "none", retry: "now" });
+    expect(error.problems).toEqual([{ field, message: expect.stringMatching(message) }]);
+    expect(error.next).toContain("plan_links");
+  },
+);
+
+test("a job that runs cannot be undone before it has ended", async () => {
+  await using slow = await createAssistantWorld({ era: "v1", spacing_ms: 400 });
+  const many = Array.from({ length: 20 }, (_, index) => ({ path: `p${index}` }));
+  const { plan: made } = (await slow.callTool("plan_links", { operation: "upsert", rows: many }))
+    .structured;
+  const applying = slow.callTool("apply_plan", { plan_id: made.id });
+  const readJob = async () => (await slow.callTool("list_jobs")).structured.jobs[0];
+  await waitUntil(async () => (await readJob())?.state === "running");
+  const job = await readJob();
+  const error = await fail("plan_links", { undo: job.id }, slow);
+  expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+  expect(error.message).toContain("cancel_job");
+  const seen = (await slow.callTool("get_job", { job_id: job.id })).structured.job;
+  expect(seen.next).toContain("call get_job with its id");
+  let isOver = false;
+  const cancelling = slow.callTool("cancel_job", { job_id: job.id });
+  const ending = Promise.all([cancelling, applying]).then(() => (isOver = true));
+  await waitUntil(async () => (await readJob()).state === "cancelled");
+  // The rows whose turn comes next find out that there is nothing more to do.
+  await waitUntil(() => {
+    slow.advance(400);
+    return isOver;
+  });
+  await ending;
+  expect((await slow.callTool("plan_links", { undo: job.id })).structured.plan).toMatchObject({
+    undoes: job.id,
+    counts: { conflict: 0 },
+  });
+});
+
+test("a key that may do nothing of it is refused before anything is read or planned", async () => {
+  const looker = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
+  const blind = await assistant.world.addKey({ scopes: ["links.create", "links.update"] });
+  const planned: readonly (readonly [string, Args])[] = [
+    ["plan_links", { operation: "upsert", rows }],
+    ["apply_plan", { plan_id: "a" }],
+    ["get_job", { job_id: "a" }],
+    ["list_jobs", {}],
+    ["cancel_job", { job_id: "a" }],
+  ];
+  for (const [key, scope, calls] of [
+    [looker, "links.create", planned],
+    [blind, "links.index", [...planned, ["export_links", {}]]],
+    [undefined, "WAYPOST_API_KEY", [...planned, ["export_links", {}]]],
+  ] as const) {
+    const client = await assistant.connect({ era: "v1", key });
+    for (const [tool, args] of calls) {
+      const error = await fail(tool, args, client);
+      expect(error).toMatchObject({ ...refused, status: 401 });
+      expect(error.code).toBe(key === undefined ? "key_missing" : "scope_missing");
+      expect(error.next).toContain(scope);
+    }
+  }
+});

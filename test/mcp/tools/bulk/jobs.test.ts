@@ -1,0 +1,321 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
+
+/** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
+
+let assistant: AssistantWorld;
+const count = 8;
+const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name: "New" }));
+
+/** From one row to the next, by the test's clock: half way a job stands still. */
+const spacing_ms = 400;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld({ spacing_ms });
+});
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+type Told = { readonly id: string; readonly state: string; readonly counts: { done: number } };
+
+async function readJob(on = assistant): Promise<Told | undefined> {
+  return (await on.callTool("list_jobs")).structured.jobs[0];
+}
+
+const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
+
+/** Lets the job of a call do one row after another, until the call is answered. */
+async function answerWithTask<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
+  let isAnswered = false;
+  const answered = calling.finally(() => (isAnswered = true));
+  while (!isAnswered) {
+    const done = await countDone(on);
+    await waitUntil(async () => {
+      // A row may begin to wait for its turn only after the clock was moved.
+      on.advance(spacing_ms);
+      return isAnswered || (await countDone(on)) > done;
+    });
+  }
+  return answered;
+}
+
+/** Lets a job do so many of its rows, and no more. */
+async function goTo(rows: number, on = assistant): Promise<void> {
+  while ((await countDone(on)) < rows) {
+    const done = await countDone(on);
+    if (done > 0) on.advance(spacing_ms);
+    await waitUntil(async () => (await countDone(on)) > done);
+  }
+}
+
+/** Waits for a call that cancels the job: the rows whose turn comes next find it out. */
+async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promise<Answer> {
+  let isAnswered = false;
+  const answered = cancelling.finally(() => (isAnswered = true));
+  await waitUntil(async () => (await readJob(on))?.state === "cancelled");
+  await waitUntil(() => {
+    on.advance(spacing_ms);
+    return isAnswered;
+  });
+  return answered;
+}
+
+async function apply(plan_id: string) {
+  return (await answerWithTask(assistant.callTool("apply_plan", { plan_id }))).structured;
+}
+
+async function plan(given: Record<string, unknown> = { operation: "upsert", rows }) {
+  return (await call("plan_links", given)).plan;
+}
+
+const countLinks = async () => (await call("list_links")).meta.count;
+
+test.each(["modern", "legacy", "v1"] as const)(
+  "a client that asks is told how far a job is (%s)",
+  async (era) => {
+    const { id } = await plan();
+    const client = await assistant.connect({ era });
+    const told: { progress: number; total?: number | undefined; message?: string | undefined }[] =
+      [];
+    const { structured } = await answerWithTask(
+      client.callTool("apply_plan", { plan_id: id }, {}, (progress) => told.push(progress)),
+    );
+    expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.every(({ total }) => total === count)).toBe(true);
+    const steps = told.map(({ progress }) => progress);
+    expect(steps).toEqual(steps.toSorted((one, other) => one - other));
+    expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d s left$/);
+  },
+);
+
+describe("a client that takes tasks", () => {
+  const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+  const getTask = (taskId: string) =>
+    assistant.callRaw({ method: "tasks/get", taskId, capabilities });
+
+  /** The task when it does not work any more; its job goes on until then. */
+  async function finish(taskId: string) {
+    const isOver = async () => (await getTask(taskId)).status !== "working";
+    await answerWithTask(waitUntil(isOver));
+    const task = await getTask(taskId);
+    expect(task.resultType).toBe("complete");
+    return task;
+  }
+
+  test("gets the job as one, and what the call would have answered at its end", async () => {
+    const { id } = await plan();
+    const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
+    const task = await answerWithTask(assistant.callRaw(apply));
+    expect(task).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
+    expect(task.structuredContent).toBeUndefined();
+    const job = (await call("get_job", { job_id: task.taskId })).job;
+    expect(task.createdAt).toBe(job.created_at);
+    const ended = await finish(task.taskId);
+    expect(ended).toMatchObject({ status: "completed", taskId: task.taskId });
+    expect(ended.result.structuredContent.job).toMatchObject({
+      state: "done",
+      counts: { done: count },
+    });
+    expect(JSON.parse(ended.result.content[0].text)).toEqual(ended.result.structuredContent);
+    expect(await countLinks()).toBe(count);
+    // What is done is answered at once.
+    const again = await assistant.callRaw(apply);
+    expect(again.structuredContent.job).toMatchObject({ id: task.taskId, state: "done" });
+  });
+
+  test("can cancel it, and is told so", async () => {
+    const { id } = await plan();
+    const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
+    const { taskId } = await answerWithTask(assistant.callRaw(apply));
+    const cancelling = assistant.callRaw({ method: "tasks/cancel", taskId, capabilities });
+    expect(await stop(cancelling)).toEqual({ resultType: "complete", _meta: expect.anything() });
+    expect(await getTask(taskId)).toMatchObject({ status: "cancelled" });
+    const made = await countLinks();
+    expect(made).toBeLessThan(count);
+    expect((await call("get_job", { job_id: taskId })).job.counts).toMatchObject({ done: made });
+  });
+
+  test("finds no task of another key, and none that never was", async () => {
+    const { id } = await plan();
+    const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
+    const { taskId } = await answerWithTask(assistant.callRaw(apply));
+    const key = await assistant.world.addKey({});
+    for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+      for (const stranger of [{ taskId, key }, { taskId: "nobody" }]) {
+        const { protocolError } = await assistant.callRaw({ method, capabilities, ...stranger });
+        expect(protocolError).toMatchObject({ code: -32602 });
+      }
+    }
+    expect(await finish(taskId)).toMatchObject({ status: "completed" });
+  });
+});
+
+test("a client that declares no tasks waits for the job", async () => {
+  const { id } = await plan();
+  const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
+  const { structuredContent, resultType } = await answerWithTask(assistant.callRaw(apply));
+  expect(resultType).toBe("complete");
+  expect(structuredContent.job).toMatchObject({ state: "done" });
+});
+
+test.each(["legacy", "v1"] as const)(
+  "a %s client waits as well, whatever it declares: its revision has no tasks",
+  async (era) => {
+    const { id } = await plan();
+    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    const client = await assistant.connect({ era, capabilities });
+    const { structured } = await answerWithTask(client.callTool("apply_plan", { plan_id: id }));
+    expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
+  },
+);
+
+async function leaveHalfWay() {
+  for (const row of rows) await assistant.plant("link", { ...row, name: "Old" });
+  const { id } = await plan();
+  const { error } = await call("apply_plan", { plan_id: id });
+  await assistant.press(error.approval.url, "approve");
+  const applying = assistant.callTool("apply_plan", { plan_id: id });
+  await goTo(2);
+  return { plan_id: id, applying };
+}
+
+describe("a job that was stopped half way", () => {
+  test("by its process's end is offered by the next one, and needs no second yes", async () => {
+    const { plan_id, applying } = await leaveHalfWay();
+    await assistant.bulk.close();
+    await applying;
+    const [job] = (await call("list_jobs")).jobs;
+    expect(job).toMatchObject({ state: "interrupted", next: expect.stringMatching(/apply_plan/) });
+    await using next = await createAssistantWorld({ beside: assistant.world });
+    await next.bulk.loadUnfinished();
+    const client = await next.connect({});
+    expect(client.readInstructions()).toContain("not finished");
+    const { structured } = await client.callTool("apply_plan", { plan_id });
+    expect(structured.job).toMatchObject({ id: job.id, state: "done", counts: { done: count } });
+    expect((await next.connect({})).readInstructions()).not.toContain("not finished");
+    expect(next.writes).toHaveLength(count - job.counts.done);
+  });
+
+  test("by cancel_job needs a new yes to go on", async () => {
+    const { plan_id, applying } = await leaveHalfWay();
+    const [{ id }] = (await call("list_jobs")).jobs;
+    const cancelling = call("cancel_job", { job_id: id });
+    const [{ job }] = await stop(Promise.all([cancelling, applying]));
+    expect(job.state).toBe("cancelled");
+    expect(job.counts.left).toBeGreaterThan(0);
+    const { error } = await call("apply_plan", { plan_id });
+    expect(error).toMatchObject({ code: "approval_required" });
+    await assistant.press(error.approval.url, "approve");
+    const { job: ended } = await apply(plan_id);
+    expect(ended).toMatchObject({ id, state: "done", counts: { done: count, left: 0 } });
+  });
+});
+
+test("a plan grows old, but not under a job", async () => {
+  const [old, used] = [await plan(), await plan()];
+  await apply(used.id);
+  assistant.advance(3_600_001);
+  expect((await call("apply_plan", { plan_id: old.id })).error).toMatchObject({
+    code: "plan_changed",
+    effect: "none",
+  });
+  expect((await call("apply_plan", { plan_id: used.id })).job).toMatchObject({ state: "done" });
+});
+
+test("a list of jobs and their receipts come in pages", async () => {
+  const { id } = await plan();
+  const { job } = await apply(id);
+  expect((await call("get_job", { job_id: job.id, page: 2 })).job.receipts).toEqual([]);
+  expect((await call("list_jobs")).meta).toEqual({ page: 1, limit: 20, count: 1, last: 1 });
+  expect((await call("list_jobs", { page: 2 })).jobs).toEqual([]);
+});
+
+describe("read-only mode", () => {
+  test("plans nothing, and shows what there is", async () => {
+    await using reader = await createAssistantWorld({ mode: "read-only" });
+    const names = (await reader.listTools()).map(({ name }) => name);
+    expect(names).not.toContain("plan_links");
+    expect(names).not.toContain("apply_plan");
+    expect(names).not.toContain("cancel_job");
+    expect(names).toEqual(expect.arrayContaining(["export_links", "list_jobs", "get_job"]));
+  });
+});
+
+test("in two-step mode a plan is applied with the approval of its first call", async () => {
+  await using other = await createAssistantWorld({ mode: "two-step" });
+  await other.plant("link", { path: "p0", name: "Old" });
+  const { plan } = (
+    await other.callTool("plan_links", {
+      operation: "update",
+      filters: [{ field: "path", condition: "eq", value: "p0" }],
+      changes: { name: "New" },
+    })
+  ).structured;
+  const first = (await other.callTool("apply_plan", { plan_id: plan.id })).structured.error;
+  expect(first).toMatchObject({ code: "approval_required" });
+  const approval = first.approval.token;
+  const { structured } = await other.callTool("apply_plan", { plan_id: plan.id, approval });
+  expect(structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
+});
+
+describe("a yes from before a job was cancelled", () => {
+  let other: AssistantWorld;
+  let plan_id: string;
+
+  beforeEach(async () => {
+    other = await createAssistantWorld({ mode: "two-step", spacing_ms });
+    for (const row of rows) await other.plant("link", { ...row, name: "Old" });
+    const wanted = { operation: "upsert", rows };
+    plan_id = (await other.callTool("plan_links", wanted)).structured.plan.id;
+  });
+  afterEach(() => other[Symbol.asyncDispose]());
+
+  const ask = async (): Promise<string> =>
+    (await other.callTool("apply_plan", { plan_id })).structured.error.approval.token;
+
+  /** Applies the plan until so many rows are done, and cancels its job. */
+  async function applyUntil(done: number, approval: string): Promise<void> {
+    const applying = other.callTool("apply_plan", { plan_id, approval });
+    await goTo(done, other);
+    const job = await readJob(other);
+    const cancelling = other.callTool("cancel_job", { job_id: job?.id });
+    await stop(Promise.all([cancelling, applying]), other);
+  }
+
+  const apply = async (approval: string) =>
+    (await other.callTool("apply_plan", { plan_id, approval })).structured;
+
+  test("is none to go on with it", async () => {
+    const [approval, later] = [await ask(), await ask()];
+    await applyUntil(2, approval);
+    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("is none after it was gone on with and cancelled once more", async () => {
+    await applyUntil(2, await ask());
+    const [again, later] = [await ask(), await ask()];
+    await applyUntil(4, again);
+    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+  });
+});
+
+test("a key that may not delete is told so before anything is read", async () => {
+  const key = await assistant.world.addKey({
+    scopes: ["links.index", "links.show", "links.update"],
+  });
+  const client = await assistant.connect({ key });
+  const { error } = (
+    await client.callTool("plan_links", { operation: "delete", rows: [{ path: "a" }] })
+  ).structured;
+  expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
+  expect(error.next).toContain("links.destroy");
+});

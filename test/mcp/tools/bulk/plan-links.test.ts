@@ -1,0 +1,228 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+
+/** Many links through the tools: planned, asked of a person, applied, watched. */
+
+let assistant: AssistantWorld;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld({});
+});
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+async function applyApproved(plan_id: string) {
+  const { error } = await call("apply_plan", { plan_id });
+  await assistant.press(error.approval.url, "approve");
+  return (await call("apply_plan", { plan_id })).job;
+}
+
+describe("every link whose name contains spring", () => {
+  const filters = [{ field: "name", condition: "cont", value: "spring" }];
+  const wanted = { operation: "update", filters, changes: { url: "https://x.example/new" } };
+
+  beforeEach(async () => {
+    for (let turn = 0; turn < 12; turn += 1) {
+      const name = turn < 8 ? `Spring ${turn}` : `Autumn ${turn}`;
+      await assistant.plant("link", { path: `p${turn}`, name, url: "https://x.example/old" });
+    }
+  });
+
+  test("gets a new address when a person approves of the plan, and no other does", async () => {
+    const { plan } = await call("plan_links", wanted);
+    expect(plan.counts).toMatchObject({ update: 8, create: 0, delete: 0, invalid: 0 });
+    expect(plan.sample[0].changes).toEqual({
+      url: { from: "https://x.example/old", to: "https://x.example/new" },
+    });
+    const { error } = await call("apply_plan", { plan_id: plan.id });
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(error.approval.preview).toContain("overwrite 8");
+    await assistant.press(error.approval.url, "approve");
+    const { job } = await call("apply_plan", { plan_id: plan.id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 8, left: 0 } });
+    const { links } = await call("list_links", { limit: 50 });
+    const changed = links.filter(({ url }: { url: string }) => url === "https://x.example/new");
+    expect(changed).toHaveLength(8);
+    expect((await call("get_job", { job_id: job.id })).job.receipts).toHaveLength(8);
+    expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
+  });
+
+  test("gets its old one back when the job is undone, but for what was edited since", async () => {
+    const { plan } = await call("plan_links", wanted);
+    const job = await applyApproved(plan.id);
+    await call("update_link", { id: "p0", url: "https://x.example/mine" });
+    const undoing = (await call("plan_links", { undo: job.id })).plan;
+    expect(undoing.counts).toMatchObject({ update: 7, conflict: 1 });
+    expect(await applyApproved(undoing.id)).toMatchObject({ state: "done", counts: { done: 7 } });
+    const { links } = await call("list_links", { limit: 50, filters });
+    const urls = links.map(({ url }: { url: string }) => url).toSorted();
+    expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
+  });
+
+  test("comes back with a new id when its deletion is undone", async () => {
+    const { plan } = await call("plan_links", { operation: "delete", filters });
+    const job = await applyApproved(plan.id);
+    expect((await call("list_links")).meta.count).toBe(4);
+    const undoing = (await call("plan_links", { undo: job.id })).plan;
+    expect(undoing.counts).toMatchObject({ create: 8 });
+    expect(undoing.sample[0].message).toContain("new id and without its clicks");
+    const { job: ended } = await call("apply_plan", { plan_id: undoing.id });
+    expect(ended).toMatchObject({ state: "done", counts: { done: 8 } });
+    const { links } = await call("list_links", { limit: 50, filters });
+    expect(links).toHaveLength(8);
+    expect(links[0]).toMatchObject({ url: "https://x.example/old" });
+  });
+
+  test("is listed row by row by the plan's own address", async () => {
+    const { plan } = await call("plan_links", wanted);
+    const { contents } = await assistant.readResource(`waypost://plans/${plan.id}`);
+    const { rows, next } = JSON.parse(contents[0]?.text ?? "");
+    expect(rows).toHaveLength(8);
+    expect(next).toBeUndefined();
+    const paths = rows.map(({ path }: { path: string }) => path).toSorted();
+    expect(paths).toEqual(["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
+    const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
+    const reading = stranger.readResource(`waypost://plans/${plan.id}`);
+    await expect(reading).rejects.toThrow(/no such resource/);
+  });
+
+  test("is told first of all where it was not to be had any more", async () => {
+    const { plan } = await call("plan_links", wanted);
+    await call("update_link", { id: "p5", name: "Spring, but mine" });
+    const job = await applyApproved(plan.id);
+    expect(job.counts).toEqual({ done: 7, rejected: 1, unknown: 0, left: 0 });
+    const message = expect.stringMatching(/^plan_changed: name/);
+    expect(job.failures).toMatchObject([{ path: "p5", outcome: "rejected", message }]);
+    expect(job.receipts).toHaveLength(8);
+    const { link } = await call("get_link", { id: "p5" });
+    expect(link.url).toBe("https://x.example/old");
+  });
+
+  test("stays as it is when a person declines", async () => {
+    const { plan } = await call("plan_links", wanted);
+    const { error } = await call("apply_plan", { plan_id: plan.id });
+    await assistant.press(error.approval.url, "decline");
+    expect((await call("apply_plan", { plan_id: plan.id })).error).toMatchObject({
+      code: "approval_declined",
+    });
+    expect((await call("list_jobs")).jobs).toEqual([]);
+  });
+
+  test.each([
+    [{ ...wanted, filters: [{ field: "nmae", condition: "cont", value: "spring" }] }],
+    [{ ...wanted, filters: [] }],
+    [{ ...wanted, changes: undefined }],
+    [{ ...wanted, rows: [{ path: "a" }] }],
+    [{ ...wanted, operation: "upsert" }],
+    [{ operation: "delete", filters, changes: { url: "https://x.example" } }],
+  ])("is refused before anything is read: %j", async (args) => {
+    expect((await call("plan_links", args)).error).toMatchObject({ code: "invalid_arguments" });
+  });
+});
+
+describe("a plan of more than fifty links that are there", () => {
+  const filters = [{ field: "path", condition: "start", value: "p" }];
+  const changes = { name: "New" };
+  let elicited: { readonly message: string }[];
+
+  async function plan(count: number) {
+    for (let turn = 0; turn < count; turn += 1) {
+      await assistant.plant("link", { path: `p${turn}` });
+      assistant.advance(150);
+    }
+    return (await call("plan_links", { operation: "update", filters, changes })).plan;
+  }
+
+  test.each(["modern", "legacy", "v1"] as const)(
+    "needs its number typed in a form (%s)",
+    async (era) => {
+      const { id } = await plan(51);
+      elicited = [];
+      let typed: number | undefined;
+      const client = await assistant.connect({
+        era,
+        elicit: (message) => {
+          elicited.push({ message });
+          const content = { approve: true, ...(typed !== undefined && { count: typed }) };
+          return { action: "accept", content };
+        },
+      });
+      for (const wrong of [undefined, 50, 0]) {
+        typed = wrong;
+        const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+        expect(error).toMatchObject({ code: "approval_declined" });
+      }
+      expect(elicited[0]?.message).toMatch(/^51 links: /);
+      typed = 51;
+      const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+      expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
+    },
+  );
+
+  test("does not with one less", async () => {
+    const { id } = await plan(50);
+    const { error } = await call("apply_plan", { plan_id: id });
+    const { html } = await assistant.press(error.approval.url, "approve");
+    expect(html).toContain("<h1>Approved");
+    const { job } = await call("apply_plan", { plan_id: id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
+  });
+
+  test("needs its number typed on the page", async () => {
+    const { id } = await plan(51);
+    const { error } = await call("apply_plan", { plan_id: id });
+    const { html } = await assistant.press(error.approval.url, "approve");
+    expect(html).toContain("Type the number of links, 51, to approve.");
+    expect((await call("apply_plan", { plan_id: id })).error).toMatchObject({
+      code: "approval_required",
+    });
+  });
+});
+
+describe("an export", () => {
+  test.each(["csv", "json"])("as %s is read back as what is there already", async (format) => {
+    const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
+    for (const [index, name] of names.entries()) {
+      await assistant.plant("link", { path: `p${index}`, name, url: "https://x.example/?a=1,2" });
+    }
+    const { export: file } = await call("export_links", { format });
+    expect(file).toMatchObject({ count: 6, pages: 1, format });
+    const { contents } = await assistant.readResource(file.uri);
+    const [{ text = "" } = {}] = contents;
+    const source = format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
+    const { plan } = await call("plan_links", { operation: "upsert", ...source });
+    expect(plan.counts).toEqual({
+      create: 0,
+      update: 0,
+      unchanged: 6,
+      delete: 0,
+      conflict: 0,
+      invalid: 0,
+    });
+    const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
+    await expect(stranger.readResource(file.uri)).rejects.toThrow(/no such resource/);
+  });
+});
+
+test("a table with mistakes gets a line for each, and nothing is written", async () => {
+  const rows = [
+    "a,https://x.example",
+    "b,ftp://x.example",
+    "../c,https://x.example",
+    "a,https://y.example",
+  ];
+  const csv = ["path,url", ...rows, ""].join("\n");
+  const { plan } = await call("plan_links", { operation: "upsert", csv });
+  expect(plan.counts).toMatchObject({ create: 1, invalid: 3 });
+  expect(plan.problems.map(({ row }: { row: number }) => row)).toEqual([3, 4, 5]);
+  expect((await call("apply_plan", { plan_id: plan.id })).error).toMatchObject({
+    code: "invalid_arguments",
+  });
+  expect((await call("list_links")).meta.count).toBe(0);
+});

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { messages } from "../../../src/contract/messages.ts";
+import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What a link's visitors meet, told from records alone: the tool over the contract's rules. */
+
+const linkHost = "http://default.localhost:8787";
+const known = { facts: ownerFacts, linkHost };
+const print = Array.from({ length: 32 }, () => "AB").join(":");
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+  const ios_app = {
+    bundle_id: "com.example.app",
+    team_id: "ABCDE12345",
+    app_store_id: "123",
+    custom_scheme: "example",
+  };
+  await world.call("POST", "/ios_apps", { body: { ios_app } });
+  const android_app = { package_name: "com.example.app", fingerprints: ["AA:BB"] };
+  await world.call("POST", "/android_apps", { body: { android_app } });
+  await world.call("POST", "/links", {
+    body: {
+      path: "spring",
+      url: "https://a.example",
+      ios_app: { bundle_id: "com.example.app" },
+      android_app: { package_name: "com.example.app" },
+    },
+  });
+});
+
+afterAll(async () => {
+  expect(world.reported).toEqual([]);
+  await world[Symbol.asyncDispose]();
+});
+
+const open = (given: Partial<Staging> = {}) =>
+  openStage({ send: world.fetch, key: world.key, known, ...given });
+
+async function explain(stage: Stage, args: Record<string, unknown>) {
+  await stage.listTools();
+  const { structured, isError, text } = await stage.callTool("explain_link", args);
+  expect(isError, text).toBe(false);
+  expect(Object.keys(structured)).toEqual(["visits", "problems"]);
+  return structured;
+}
+
+const ios = { bundle_id: "com.example.app" };
+
+describe.each(["v1", "modern"] as const)("through a client of %s", (era) => {
+  test("a link that is there is explained by its path, with its apps", async () => {
+    await using stage = await open({ era });
+    const { visits, problems } = await explain(stage, { id: "spring" });
+    expect(visits.ios.with_app.action).toBe("open_app");
+    expect(visits.ios.without_app).toMatchObject({
+      action: "preview_page",
+      to: expect.stringContaining("apps.apple.com"),
+    });
+    expect(visits.android.with_app.why).toContain("cannot verify");
+    expect(visits.desktop).toMatchObject({ action: "redirect", to: "https://a.example" });
+    const fields = problems.map(({ field }: { field?: string }) => field);
+    expect(fields).toContain("android_app.fingerprints");
+    for (const { message, fix } of problems) {
+      expect(message).toMatch(/^[A-Z].*\.?$/);
+      if (fix !== undefined) expect(fix).toMatch(/\.$/);
+    }
+  });
+
+  test("a link that is not there yet is explained by its fields, and nothing is made", async () => {
+    await using stage = await open({ era });
+    const { visits, problems } = await explain(stage, {
+      path: "summer",
+      ios_app: { bundle_id: "com.other", team_id: "ABCDE12345" },
+      android_app: { package_name: "com.other", fingerprints: [print] },
+      campaign_token: "mail",
+    });
+    expect(visits.ios.with_app.action).toBe("open_app");
+    expect(visits.desktop.action).toBe("default_page");
+    const fields = problems.map(({ field }: { field?: string }) => field);
+    expect(fields).toEqual(expect.arrayContaining(["campaign_token", "url"]));
+    expect(stage.asked.every((line) => line.startsWith("GET "))).toBe(true);
+    expect((await stage.callTool("get_link", { id: "summer" })).isError).toBe(true);
+  });
+});
+
+async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
+  await using stage = await open(given);
+  const { problems } = await explain(stage, { url: "https://a.example", ios_app });
+  return problems.filter(({ field = "" }: { field?: string }) => field.startsWith("ios_app"));
+}
+
+describe("an app of a draft", () => {
+  test("counts as it is registered", async () => {
+    expect(await iosProblems(ios)).toEqual([]);
+    expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
+    const [ignored] = await iosProblems({ ...ios, team_id: "OTHERTEAM1" });
+    expect(ignored.message).toContain("registered already");
+  });
+
+  test("is not looked for by another name than the API would take", async () => {
+    const [problem] = await iosProblems({ id: "com.example.app" });
+    expect(problem.message).toContain("not at hand");
+  });
+
+  test("is not known where nobody may look, and the rest is explained", async () => {
+    for (const error of [
+      messages.scope_missing("ios_apps.index"),
+      messages.role_required("viewer"),
+    ]) {
+      const send = answering(401, { error });
+      const problems = await iosProblems(ios, { send });
+      expect(problems.length).toBeGreaterThan(0);
+    }
+    const [missing] = await iosProblems({ bundle_id: "com.nowhere" });
+    expect(missing.field).toBe("ios_app.team_id");
+  });
+
+  test.each([
+    ["is down", () => Promise.reject<Response>(new Error("down")), "unreachable"],
+    ["is busy", answering(503, { error: "busy" }), "overloaded"],
+    ["answers nonsense", answering(200, [1]), "bad_response"],
+  ])("is no reason to guess where the deployment %s", async (_, send, code) => {
+    await using stage = await open({ send });
+    const { structured } = await stage.callTool("explain_link", { ios_app: ios });
+    expect(structured.error.code).toBe(code);
+  });
+});
+
+describe("what is to be explained", () => {
+  test.each([[{}], [{ id: "spring", name: "Spring" }]])("is one thing: %j", async (args) => {
+    await using stage = await open();
+    const { structured } = await stage.callTool("explain_link", args);
+    expect(structured.error).toMatchObject({
+      code: "invalid_arguments",
+      problems: [{ field: "id", message: expect.stringContaining("either id, or the fields") }],
+    });
+    expect(stage.asked).toEqual([]);
+  });
+
+  test("has to be there", async () => {
+    await using stage = await open();
+    const { structured } = await stage.callTool("explain_link", { id: "winter" });
+    expect(structured.error).toMatchObject({
+      code: "not_found",
+      next: expect.stringContaining("list_links"),
+    });
+  });
+
+  test.each(["/", "%", "a\ud800", "a/../b", "%2541", "x".repeat(5000)])(
+    "may have a path that no link can have: %j",
+    async (path) => {
+      await using stage = await open();
+      await explain(stage, { path, url: "https://a.example" });
+      expect(stage.reported).toEqual([]);
+    },
+  );
+
+  test("is told with its project's settings where they are known", async () => {
+    const fields = {
+      url: "https://a.example",
+      referrer: "mail",
+      android_app: { package_name: "com.example.app" },
+    };
+    await using stage = await open();
+    await using other = await open({ known: { ...known, linkInReferrer: true } });
+    const [own, theirs] = [await explain(stage, fields), await explain(other, fields)];
+    expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
+  });
+
+  test("tells whether the page's button could open the app", async () => {
+    const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
+    await using stage = await open();
+    await using other = await open({ known: { ...known, hasSecondHost: true } });
+    const [own, theirs] = [await explain(stage, { ios_app }), await explain(other, { ios_app })];
+    expect(JSON.stringify(own)).not.toContain("has an Open button");
+    expect(JSON.stringify(theirs)).toContain("has an Open button");
+  });
+
+  test("a sender's address is checked against the links' own host", async () => {
+    await using stage = await open();
+    const loop = { path: "loop", url: `${linkHost}/loop` };
+    const { problems } = await explain(stage, loop);
+    await using blind = await open({ known: { facts: ownerFacts } });
+    expect(problems).not.toEqual((await explain(blind, loop)).problems);
+  });
+});
+
+async function shows(scopes: readonly string[]): Promise<boolean> {
+  const facts = { ...ownerFacts, scopes: scopes as typeof ownerFacts.scopes };
+  await using stage = await open({ known: { facts } });
+  return (await stage.listNames()).includes("explain_link");
+}
+
+test("whoever may do anything with links may have them explained, and nobody else", async () => {
+  for (const scope of ["links.show", "links.create", "links.update"]) {
+    expect(await shows([scope])).toBe(true);
+  }
+  expect(await shows(["links.destroy", "ios_apps.show"])).toBe(false);
+});

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  createAssistantWorld,
+  type AssistantOptions,
+  type AssistantWorld,
+} from "../../../support/assistant-world.ts";
+
+/** What a person reads before the links' page changes, and when nobody is asked at all. */
+
+const buttons = "{% store_buttons %}";
+const first = `<h1>{{ link.name }}</h1>\n${buttons}\n`;
+const second = `<h1>{{ link.name }}</h1>\n<p>Spring sale</p>\n${buttons}\n`;
+
+let assistant: AssistantWorld;
+
+async function open(options: AssistantOptions = {}): Promise<void> {
+  assistant = await createAssistantWorld(options);
+}
+
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+async function callTwice(tool: string, args: Record<string, unknown> = {}) {
+  const { error } = await call(tool, args);
+  expect(error).toMatchObject({ code: "approval_required" });
+  const again = { ...args, approval: error.approval.token };
+  const result = await call(tool, again);
+  // The token has been used.
+  expect((await call(tool, again)).error).toMatchObject({ code: "approval_required" });
+  return result;
+}
+
+describe("in two-step mode", () => {
+  test("each of the three goes through with its token, once", async () => {
+    await open({ mode: "two-step" });
+    const { page_template } = await callTwice("publish_template", { body: first, css: "" });
+    expect(page_template.live_version).toMatchObject({ body: first });
+    await call("save_template", { body: second });
+    expect((await callTwice("publish_template")).page_template).toMatchObject({ body: second });
+    const { id } = page_template.live_version;
+    const restored = await callTwice("restore_template_version", { id });
+    expect(restored.page_template).toMatchObject({ body: first });
+    expect((await callTwice("unpublish_template")).page_template.live_version).toBeNull();
+  });
+});
+
+describe("what is too long for a form", () => {
+  const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
+  const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");
+
+  test("is asked on the page, which shows it to its end", async () => {
+    const asked: string[] = [];
+    await open({
+      elicit: (message) => {
+        asked.push(message);
+        return { action: "accept", content: { approve: true } };
+      },
+    });
+    const { error } = await call("publish_template", { body, css: "p { color: red }" });
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(asked).toEqual([]);
+    expect(error.approval.preview).toContain(
+      "too long to be shown here: body, line 1; css, line 1",
+    );
+    const { html } = await assistant.visit(error.approval.url);
+    expect(html).toContain("https://phish.example/");
+    expect(html).toContain("p { color: red }");
+  });
+
+  test("and is all on one line is shown to its end as well", async () => {
+    await open();
+    const long = `<p>${"x".repeat(5000)}</p><a href="https://phish.example/">here</a>${buttons}`;
+    const { error } = await call("publish_template", { body: long, css: "" });
+    expect(error.approval.preview).toContain("https://phish.example/");
+  });
+
+  test("shows the new text as a whole where it changes in too many places", async () => {
+    await open({ mode: "full" });
+    await call("publish_template", { body, css: "" });
+    const every = lines.map((line, index) => (index % 2 === 0 ? `${line} ` : line));
+    const beside = await createAssistantWorld({ beside: assistant.world });
+    const fresh = [...every, buttons].join("\n");
+    const { error } = (await beside.callTool("publish_template", { body: fresh, css: "" }))
+      .structured;
+    const { html } = await beside.visit(error.approval.url);
+    expect(html).toContain("Body, as it will be, line 1");
+    expect(html).toContain("Line 899 of many");
+    await beside[Symbol.asyncDispose]();
+  });
+});
+
+test("a posted text is shown even to whom the old one is not", async () => {
+  await open();
+  await call("save_template", { body: first });
+  const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
+  const { callTool } = await assistant.connect({ key });
+  const { error } = (await callTool("publish_template", { body: second })).structured;
+  expect(error.approval.preview).toContain('+ "<p>Spring sale</p>"');
+  expect(error.approval.preview).toContain("css: the draft's, which this API key may not read");
+});
+
+test("an empty body is refused before anybody is asked", async () => {
+  await open();
+  await call("save_template", { body: "", css: "p { color: red }" });
+  for (const args of [{}, { body: "" }, { css: "" }]) {
+    const { error } = await call("publish_template", args);
+    expect(error).toMatchObject({ code: "validation_failed", message: "Body can't be blank" });
+  }
+});
+
+describe("a deployment that has no previews", () => {
+  test("publishes all the same", async () => {
+    await open({ mode: "full", lacks: ["/page_template/preview"] });
+    const { page_template } = await call("publish_template", { body: first });
+    expect(page_template.live_version).toMatchObject({ body: first });
+    const { error } = await call("preview_template");
+    expect(error).toMatchObject({ code: "not_found" });
+    expect(error.next).toBe("Tell the user that this deployment may not offer preview_template.");
+  });
+});

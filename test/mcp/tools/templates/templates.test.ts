@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+
+/** The page template through the tools: drafts, versions, and a person before all links change. */
+
+const first = "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n";
+const second = "<h1>{{ link.name }}</h1>\n<p>Spring sale</p>\n{% store_buttons %}\n";
+const css = "h1 { color: #123456 }";
+
+let assistant: AssistantWorld;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld({});
+  for (const path of ["spring", "summer"]) await assistant.plant("link", { path });
+});
+
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+/** Calls, has the page approved, and calls again. */
+async function callApproved(tool: string, args: Record<string, unknown> = {}) {
+  const { error } = await call(tool, args);
+  expect(error).toMatchObject({ code: "approval_required" });
+  await assistant.press(error.approval.url, "approve");
+  return { preview: String(error.approval.preview), result: await call(tool, args) };
+}
+
+describe("a draft", () => {
+  test("that is broken is refused with every problem by its field, line and column", async () => {
+    const body = "<h1>Hi</h1>\n<script>alert(1)</script>\n{% include 'x' %}";
+    const { error } = await call("save_template", { body, css: "@import url(//evil.example);" });
+    expect(error).toMatchObject({ code: "validation_failed", status: 422 });
+    expect(error.problems.length).toBeGreaterThanOrEqual(3);
+    expect(error.problems).toContainEqual(expect.objectContaining({ field: "body", line: 2 }));
+    expect(error.problems).toContainEqual(expect.objectContaining({ field: "body", line: 3 }));
+    expect(error.problems).toContainEqual(expect.objectContaining({ field: "css", line: 1 }));
+    for (const { field, line, column, message } of error.problems) {
+      if (line === undefined) continue;
+      expect([field, column > 0, message]).toEqual([field, true, expect.stringMatching(/\.$/)]);
+    }
+  });
+
+  test("is saved without asking anybody, shown in a preview, and seen by nobody else", async () => {
+    const saved = await call("save_template", { body: first, css });
+    expect(saved.page_template).toMatchObject({ body: first, css, live_version: null });
+    const { html } = await call("preview_template");
+    expect(html).toContain("<h1>");
+    expect((await call("list_template_versions")).versions).toEqual([]);
+    expect(await assistant.world.call("GET", "/page_template/versions")).toMatchObject({
+      body: { versions: [] },
+    });
+  });
+
+  test("is previewed for a link by its UUID alone, and a path is told so", async () => {
+    await call("save_template", { body: first });
+    const { error } = await call("preview_template", { link_id: "spring" });
+    expect(error).toMatchObject({ code: "not_found", message: "Link not found" });
+    expect(error.next).toBe(
+      "Give the UUID of a link as link_id, or no link_id at all for a sample.",
+    );
+  });
+
+  test("that is null is refused, and nothing is made of it", async () => {
+    const { error } = await call("save_template", { body: null });
+    expect(error).toMatchObject({ code: "invalid_arguments" });
+    expect((await call("list_template_versions")).error).toMatchObject({ code: "not_found" });
+  });
+
+  test("that is saved as it is keeps its date", async () => {
+    const saved = await call("save_template", { body: first, css });
+    assistant.advance(60_000);
+    expect(await call("save_template")).toEqual(saved);
+    expect(await call("save_template", { css })).toEqual(saved);
+  });
+});
+
+describe("publishing", () => {
+  test("is asked of a person with the difference and how many links change", async () => {
+    await call("save_template", { body: first, css });
+    const { preview, result } = await callApproved("publish_template");
+    expect(preview).toContain("Show this page on all links of the project");
+    expect(preview).toContain("links that change: 2");
+    expect(preview).toContain("live now: nothing: links show their default page");
+    expect(preview).toContain(
+      'body, line 1: \n+ "<h1>{{ link.name }}</h1>"\n+ "{% store_buttons %}"',
+    );
+    expect(result.page_template.live_version).toMatchObject({ body: first, live: true });
+
+    await call("save_template", { body: second });
+    const again = await callApproved("publish_template");
+    expect(again.preview).toContain('body, line 2: + "<p>Spring sale</p>"');
+    expect(again.preview).toContain("css: stays as it is");
+    expect(again.preview).not.toContain("line 1:");
+    expect((await call("list_template_versions")).versions).toHaveLength(2);
+  });
+
+  test("of a posted text is asked for with that text, and without any draft", async () => {
+    const { preview } = await callApproved("publish_template", { body: second, css: "" });
+    expect(preview).toContain('"<p>Spring sale</p>"');
+  });
+
+  test("of a draft that changed meanwhile needs an approval of its own", async () => {
+    await call("save_template", { body: first });
+    const { error } = await call("publish_template");
+    await assistant.press(error.approval.url, "approve");
+    await call("save_template", { body: second });
+    expect((await call("publish_template")).error).toMatchObject({ code: "approval_required" });
+    expect((await call("list_template_versions")).versions).toEqual([]);
+  });
+
+  test("that a person declines changes nothing", async () => {
+    await call("save_template", { body: first });
+    const { error } = await call("publish_template");
+    await assistant.press(error.approval.url, "decline");
+    expect((await call("publish_template")).error).toMatchObject({ code: "approval_declined" });
+    expect((await call("list_template_versions")).versions).toEqual([]);
+  });
+
+  test("with a key that may do nothing else is asked for without the texts", async () => {
+    await call("save_template", { body: first });
+    const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
+    const { callTool } = await assistant.connect({ key });
+    const { error } = (await callTool("publish_template")).structured;
+    expect(error.approval.preview).toContain("live now: this API key may not read it");
+    expect(error.approval.preview).toContain("body: the draft's, which this API key may not read");
+    await assistant.press(error.approval.url, "approve");
+    const { page_template } = (await callTool("publish_template")).structured;
+    expect(page_template.live_version).toMatchObject({ body: first });
+  });
+
+  test.each([
+    ["publish_template", {}, "not_found"],
+    ["publish_template", { css }, "not_found"],
+    ["publish_template", { body: "<script>" }, "validation_failed"],
+    ["unpublish_template", {}, "not_found"],
+  ])(
+    "%s %j is refused where there is no template, and nobody is asked",
+    async (tool, args, code) => {
+      const { error } = await call(tool, args);
+      expect(error).toMatchObject({ code });
+      if (code === "not_found") expect(error.next).toMatch(/no page template yet: a draft has to/);
+      expect((await call("list_template_versions")).error).toMatchObject({ code: "not_found" });
+    },
+  );
+});
+
+describe("what was published", () => {
+  beforeEach(async () => {
+    await callApproved("publish_template", { body: first, css });
+    await callApproved("publish_template", { body: second, css });
+  });
+
+  test("is taken down when a person approves, and its versions stay", async () => {
+    const { preview, result } = await callApproved("unpublish_template");
+    expect(preview).toContain("all links show their default page");
+    expect(preview).toContain("links that change: 2");
+    expect(result.page_template.live_version).toBeNull();
+    const { versions } = await call("list_template_versions");
+    expect(versions.map(({ live }: { live: boolean }) => live)).toEqual([false, false]);
+  });
+
+  test("comes back into the draft when a person approves, and is not published", async () => {
+    const { versions } = await call("list_template_versions");
+    const { id } = versions[1];
+    const { version } = await call("get_template_version", { id });
+    expect(version).toMatchObject({ id, body: first, css });
+    const { preview, result } = await callApproved("restore_template_version", { id });
+    expect(preview).toContain('body, line 2: − "<p>Spring sale</p>"');
+    expect(result.page_template).toMatchObject({ body: first, unpublished_changes: true });
+    expect(result.page_template.live_version).toMatchObject({ body: second });
+  });
+
+  test("and is no more is not found, without asking anybody", async () => {
+    const id = "00000000-0000-4000-8000-000000000000";
+    for (const tool of ["get_template_version", "restore_template_version"]) {
+      expect((await call(tool, { id })).error).toMatchObject({ code: "not_found", status: 404 });
+    }
+  });
+});
+
+test("text that hides what it says comes out by its numbers", async () => {
+  const body = `<p>pay\u202eme\u200b</p>\n{% store_buttons %}`;
+  const { preview } = await callApproved("publish_template", { body, css: "" });
+  expect(preview).toContain("\\u{202e}");
+  expect(preview).not.toMatch(/[\u202e\u200b]/);
+});

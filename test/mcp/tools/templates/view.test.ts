@@ -1,0 +1,209 @@
+import type { Browser, FrameLocator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { launchBrowser, openTab } from "../../../support/browser.ts";
+
+/** The view of `preview_template` (MCP Apps), in a real Chromium before a client's own page. */
+
+const body = "<h1>{{ link.name }} on {{ platform }}</h1>\n{% store_buttons %}\n";
+const capabilities = {
+  extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
+};
+const viewUri = "ui://waypost/page-template";
+const viewData = z.object({
+  pages: z.record(z.string(), z.string()),
+  changes: z.array(z.object({ name: z.string(), text: z.string() })).optional(),
+});
+
+let browser: Browser;
+let assistant: AssistantWorld;
+let faults: string[];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(() => browser.close());
+
+beforeEach(async () => {
+  faults = [];
+  assistant = await createAssistantWorld({ capabilities });
+});
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+  expect(faults).toEqual([]);
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+describe("the tool", () => {
+  test("names its view, and the view can be read", async () => {
+    const { _meta: meta } = (await assistant.listTools()).find(isPreview) as Listed;
+    expect(meta).toEqual({ ui: { resourceUri: viewUri } });
+    const { contents } = await assistant.readResource(viewUri);
+    expect(contents).toEqual([
+      { uri: viewUri, mimeType: "text/html;profile=mcp-app", text: expect.stringContaining("<") },
+    ]);
+  });
+
+  test("gives the view a page for each device, and nobody else more than the page", async () => {
+    const { structured, meta } = await assistant.callTool("preview_template", { body });
+    expect(Object.keys(structured)).toEqual(["html"]);
+    const { pages } = viewData.parse(meta?.["waypost/view"]);
+    expect(pages["ios"]).toBe(structured.html);
+    for (const device of ["ios", "android", "desktop"]) {
+      expect(pages[device]).toMatch(new RegExp(`on ${device}</h1>`));
+    }
+    const plain = await assistant.connect({ capabilities: {} });
+    const { meta: told } = await plain.callTool("preview_template", { body });
+    expect(told).not.toHaveProperty(["waypost/view"]);
+  });
+});
+
+test("nothing but the page is asked for where nothing may be written", async () => {
+  await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
+  await reader.world.call("PATCH", "/page_template", { body: { body } });
+  const { structured, meta } = await reader.callTool("preview_template", {});
+  expect(structured.html).toContain("<h1>");
+  expect(new Set(reader.writes)).toEqual(new Set(["POST /api/v1/page_template/preview"]));
+  const { changes } = viewData.parse(meta?.["waypost/view"]);
+  expect(changes?.map(({ text }) => text)).toEqual(
+    Array(2).fill(expect.stringContaining("may not read")),
+  );
+});
+
+test("a page is shown though the budget leaves nothing for what comes beside it", async () => {
+  for (let turn = 0; turn < 59; turn += 1) {
+    await assistant.world.call("POST", "/page_template/preview", { body: { body } });
+  }
+  const { structured, meta } = await assistant.callTool("preview_template", { body });
+  expect(structured.html).toContain("<h1>");
+  const { pages } = viewData.parse(meta?.["waypost/view"]);
+  expect(Object.keys(pages)).toContain("ios");
+});
+
+describe("the view", () => {
+  test("shows the page as each device has it, and the difference from the live one", async () => {
+    const { view, tab } = await open();
+    await send(tab, await preview(body));
+    const page = view.frameLocator("#page");
+    await page.locator("h1", { hasText: /on ios$/ }).waitFor();
+    for (const [label, device] of [
+      ["Android", "android"],
+      ["Desktop", "desktop"],
+      ["iOS", "ios"],
+    ] as const) {
+      await view.getByRole("button", { name: label }).click();
+      await page.locator("h1", { hasText: new RegExp(`${device}$`) }).waitFor();
+      expect(await view.locator("[aria-pressed=true]").textContent()).toBe(label);
+    }
+    expect(await view.locator("#changes").textContent()).toContain('+ "{% store_buttons %}"');
+    expect(await view.locator("#problems").isVisible()).toBe(false);
+  });
+
+  test("tells the problems of a broken template by their lines", async () => {
+    const { view, tab } = await open();
+    await send(tab, await preview("<h1>\n<script>alert(1)</script>"));
+    const problems = view.locator("#problems tr");
+    await problems.first().waitFor();
+    expect((await problems.allTextContents()).join("\n")).toMatch(/body, line 2, column \d+/);
+    expect(await view.locator("#page").isVisible()).toBe(false);
+  });
+
+  test("runs nothing and fetches nothing of what it shows, whatever that is", async () => {
+    const { view, tab, requests } = await open();
+    const html = `<script>parent.parent.document.title = "hacked"</script>
+<img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
+    const text = "<img src=x onerror=document.title='hacked'>";
+    const pictured = tab.waitForEvent("requestfinished", (request) => request.url().endsWith("/x"));
+    await send(tab, {
+      structuredContent: { html },
+      _meta: { "waypost/view": { pages: { ios: html }, changes: [{ name: text, text }] } },
+    });
+    const page = view.frameLocator("#page");
+    await page.locator("h1", { hasText: /^Shown$/ }).waitFor();
+    // What the picture could set off comes before an answer to what is asked after it.
+    await pictured;
+    await ping(tab);
+    expect(await tab.title()).toBe("host");
+    expect(await view.locator("#changes").textContent()).toContain(text);
+    // The broken picture is asked for in vain, of this very test and nobody else.
+    expect(requests.filter((url) => !/^(about|data):|^http:\/\/host\.invalid\//.test(url))).toEqual(
+      [],
+    );
+    // Chromium says that it kept the script from running.
+    faults = faults.filter((fault) => !/sandboxed|ERR_|Failed to load/.test(fault));
+  });
+
+  test("listens to the client alone that shows it, and answers its pings", async () => {
+    const { view, tab } = await open();
+    const forged = write({ structuredContent: { html: "<h1>Mine</h1>" } });
+    await view.locator("body").evaluate(`postMessage(${forged}, "*")`);
+    // Messages are taken in the order in which they came: this one came after the forged one.
+    expect(await ping(tab)).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
+    expect(await view.locator("#shown").isVisible()).toBe(false);
+    await send(tab, { structuredContent: { html: "<h1>Ours</h1>" } });
+    await view.frameLocator("#page").locator("h1", { hasText: "Ours" }).waitFor();
+  });
+});
+
+type Listed = { readonly name: string; readonly _meta?: unknown };
+
+function isPreview({ name }: Listed): boolean {
+  return name === "preview_template";
+}
+
+async function preview(text: string): Promise<object> {
+  const { structured, meta } = await assistant.callTool("preview_template", { body: text });
+  return { structuredContent: structured, _meta: meta };
+}
+
+/** A client's page with the view in a sandboxed frame, as far as the handshake. */
+async function open(): Promise<{
+  readonly tab: Page;
+  readonly view: FrameLocator;
+  readonly requests: readonly string[];
+}> {
+  const { contents } = await assistant.readResource(viewUri);
+  const [{ text = "" } = {}] = contents;
+  const tab = await openTab(browser);
+  const requests: string[] = [];
+  tab.on("console", (message) => faults.push(message.text()));
+  tab.on("pageerror", (error) => faults.push(error.message));
+  tab.on("request", (request) => requests.push(request.url()));
+  await tab.route("**/*", (route) => route.fulfill({ body: host, contentType: "text/html" }));
+  await tab.goto("http://host.invalid/");
+  await tab.evaluate(`new Promise((resolve) => {
+    addEventListener("message", ({ data, source }) => {
+      const answer = { jsonrpc: "2.0", id: data.id, result: { hostContext: {} } };
+      if (data.method === "ui/initialize") source.postMessage(answer, "*");
+      if (data.method === "ui/notifications/initialized") resolve();
+    });
+    const frame = document.createElement("iframe");
+    frame.id = "view";
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.srcdoc = ${JSON.stringify(text)};
+    document.body.append(frame);
+  })`);
+  return { tab, view: tab.frameLocator("#view"), requests };
+}
+
+const host =
+  "<!doctype html><title>host</title><style>iframe { width: 100%; height: 90vh }</style>";
+
+function ping(tab: Page): Promise<unknown> {
+  return tab.evaluate(`new Promise((resolve) => {
+    addEventListener("message", ({ data }) => data.id === 7 && resolve(data));
+    frames[0].postMessage({ jsonrpc: "2.0", id: 7, method: "ping" }, "*");
+  })`);
+}
+
+async function send(tab: Page, result: object): Promise<void> {
+  await tab.evaluate(`frames[0].postMessage(${write(result)}, "*")`);
+}
+
+function write(params: object): string {
+  return JSON.stringify({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params });
+}

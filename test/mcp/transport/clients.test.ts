@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectV1, connectV2, type Connecting } from "../../support/mcp-clients.ts";
+import {
+  addLimitedTenant,
+  createPerson,
+  expectFailure,
+  runAcceptance,
+  runOnce,
+} from "../../support/mcp-flow.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import {
+  connectAiSdk,
+  connectThroughBridge,
+  openInspector,
+} from "../../support/mcp-other-clients.ts";
+
+/**
+ * Every client, each with a key of its own: over stdio each is a process, all on one data folder,
+ * and over HTTP all are at one server.
+ */
+
+let ground: Ground;
+beforeAll(async () => {
+  ground = await openGround();
+});
+afterAll(() => ground[Symbol.asyncDispose]());
+
+const clients = {
+  "the 1.x client": connectV1,
+  "the 2.x client, 2026-07-28 alone": (given: Connecting) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client that finds out": (given: Connecting) => connectV2({ ...given, era: "auto" }),
+  "the 2.x client, earlier revisions": (given: Connecting) =>
+    connectV2({ ...given, era: "legacy" }),
+  "the AI SDK's client": connectAiSdk,
+};
+const overHttp = {
+  ...clients,
+  "the 1.x client behind mcp-remote": (given: Connecting) =>
+    // It is connected over HTTP alone.
+    connectThroughBridge(given as Parameters<typeof connectThroughBridge>[0]),
+};
+type Name = keyof typeof overHttp;
+
+const describeStdio = ({ key }: Tenant) => ({
+  transport: "stdio" as const,
+  data: ground.data,
+  env: { WAYPOST_API_KEY: key },
+});
+const describeHttp = ({ key }: Tenant) => ({
+  transport: "http" as const,
+  url: ground.serving.places.mcp,
+  token: key,
+});
+
+describe.concurrent.each([
+  ["stdio", describeStdio, Object.keys(clients)],
+  ["HTTP", describeHttp, Object.keys(overHttp)],
+] as const)("over %s", (transport, describeWay, names) => {
+  if (transport === "HTTP") {
+    test("a sender that never finishes its headers is cut off, while others are served", async () => {
+      const socket = connect(Number(new URL(ground.serving.places.mcp).port), "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");
+      const dribble = setInterval(() => socket.write("X-More: 1\r\n"), 500);
+      await once(socket.resume(), "close");
+      clearInterval(dribble);
+    });
+  }
+
+  // A process for each call takes its time, so it goes first.
+  test("the inspector does all that it is there for, approving on the page", async () => {
+    const tenant = await addLimitedTenant(ground);
+    const client = openInspector(describeWay(tenant));
+    // Each call is a process that ends with it; what serves the same folder shows its pages.
+    const pageOrigin = transport === "stdio" ? { pageOrigin: ground.serving.places.url } : {};
+    await runOnce(client, tenant, createPerson({ hasForm: false, ...pageOrigin }));
+  });
+
+  // The keys of an object that is written out above.
+  test.each(names as Name[])(
+    "%s does all that it is there for, approving in its form",
+    async (name) => {
+      await expectAcceptance(name, true);
+    },
+  );
+
+  test.each<Name>(["the 1.x client", "the 2.x client, 2026-07-28 alone"])(
+    "%s without a form does the same, approving on the page",
+    async (name) => {
+      await expectAcceptance(name, false);
+    },
+  );
+
+  async function expectAcceptance(name: Name, hasForm: boolean): Promise<void> {
+    const tenant = await addLimitedTenant(ground);
+    const person = createPerson({ hasForm });
+    const elicit = person.elicit && { elicit: person.elicit };
+    await using client = await overHttp[name]({ ...describeWay(tenant), ...elicit });
+    await runAcceptance(client, tenant, person);
+    await tenant.revoke();
+    if (transport === "HTTP") {
+      // Here the key is what lets a caller in.
+      await expect(client.callTool("list_links")).rejects.toThrow();
+    } else {
+      await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+      expect((await client.callTool("explain_access")).isError).toBe(false);
+    }
+  }
+});

@@ -1,0 +1,219 @@
+import { Server } from "@modelcontextprotocol/server";
+import { describe, expect, test } from "vitest";
+import { createSessions } from "../../../src/mcp/transport/earlier-sessions.ts";
+import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
+import { openGround } from "../../support/mcp-ground.ts";
+import { modernCall, post, withSession } from "../../support/mcp-post.ts";
+import { handshake } from "../../support/mcp-raw.ts";
+
+/** Sessions of the earlier revisions over HTTP: how many, how long, and whose. */
+
+const minute_ms = 60_000;
+
+describe("the sessions of a key", () => {
+  test("begin with a handshake and with nothing else", async () => {
+    const { sessions, send, servers } = openSessions();
+    const { status } = await send(undefined, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    expect([status, sessions.count()]).toEqual([400, 0]);
+    // Nothing of it is left to be kept.
+    expect(servers.map(({ transport }) => transport)).toEqual([undefined]);
+    const { id } = await send(undefined, handshake[0]);
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await send(id, listTools)).status).toBe(200);
+    expect((await send("00000000-0000-4000-8000-000000000000", listTools)).status).toBe(404);
+    expect(sessions.count()).toBe(1);
+  });
+
+  test("end after half an hour without a word", async () => {
+    const { sessions, send, advance } = openSessions();
+    const { id } = await send(undefined, handshake[0]);
+    advance(29 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(200);
+    advance(29 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(200);
+    advance(31 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(404);
+    expect(sessions.count()).toBe(0);
+  });
+
+  test("last as long as their client listens, and half an hour more", async () => {
+    const { send, listen, advance } = openSessions();
+    const { id = "" } = await send(undefined, handshake[0]);
+    const stream = await listen(id);
+    expect(stream.status).toBe(200);
+    // A second one is refused, and does not count as listening.
+    expect((await listen(id)).status).toBe(409);
+    advance(600 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(200);
+    await stream.body?.cancel();
+    advance(29 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(200);
+    advance(31 * minute_ms);
+    expect((await send(id, listTools)).status).toBe(404);
+  });
+
+  test("are a hundred at most: who is silent the longest gives way, who listens last", async () => {
+    const { sessions, send, listen, advance } = openSessions();
+    const open = async () => {
+      advance(1);
+      return (await send(undefined, handshake[0])).id ?? "";
+    };
+    const listening = await open();
+    await listen(listening);
+    const [used, silent] = [await open(), await open()];
+    for (let others = 0; others < 97; others += 1) await open();
+    await send(used, listTools);
+    expect(sessions.count()).toBe(100);
+    await open();
+    expect(sessions.count()).toBe(100);
+    const statuses = [listening, silent, used].map(
+      async (id) => (await send(id, listTools)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
+  });
+
+  test("are told to be over by DELETE, and all of them by a stop", async () => {
+    const { sessions, send, listen } = openSessions();
+    const { id = "" } = await send(undefined, handshake[0]);
+    const stream = await listen(id);
+    expect((await send(id, undefined, "DELETE")).status).toBe(200);
+    expect([await stream.text(), sessions.count()]).toEqual(["", 0]);
+    expect((await send(id, listTools)).status).toBe(404);
+    const other = await send(undefined, handshake[0]);
+    const open = await listen(other.id ?? "");
+    await sessions.close();
+    expect([await open.text(), sessions.count()]).toEqual(["", 0]);
+  });
+
+  test("hear of another list of tools, each on its own stream", async () => {
+    const { sessions, send, listen } = openSessions();
+    const streams = [];
+    for (const _ of [1, 2]) {
+      const { id = "" } = await send(undefined, handshake[0]);
+      await send(id, handshake[1]);
+      streams.push(await listen(id));
+    }
+    sessions.notifyToolsChanged();
+    const readers = streams.map(({ body }) => body?.getReader());
+    for (const reader of readers) {
+      expect(decode(await reader?.read()).match(/tools\/list_changed/g)).toHaveLength(1);
+    }
+    await sessions.close();
+    // Once each, and then the end.
+    for (const reader of readers) expect(await reader?.read()).toMatchObject({ done: true });
+  });
+});
+
+describe("over the command", () => {
+  test("a session is its own key's: another key does not find it", async () => {
+    await using ground = await openGround();
+    const { mcp } = ground.serving.places;
+    const [one, other] = [await ground.addTenant(), await ground.addTenant()];
+    const opened = await post(mcp, withSession(one.key, undefined, handshake[0]));
+    const id = String(opened.headers["mcp-session-id"]);
+    for (const [key, status] of [
+      [one.key, 200],
+      [other.key, 404],
+      [one.key, 200],
+    ] as const) {
+      expect((await post(mcp, withSession(key, id, listTools))).status).toBe(status);
+    }
+    for (const method of ["GET", "DELETE"]) {
+      const { headers } = withSession(other.key, id);
+      expect((await post(mcp, { method, headers })).status).toBe(404);
+    }
+    const ended = { ...withSession(one.key, id), method: "DELETE" };
+    expect((await post(mcp, ended)).status).toBe(200);
+    expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
+  });
+
+  test("2026-07-28 needs no session, and leaves none", async () => {
+    await using ground = await openGround();
+    const { mcp } = ground.serving.places;
+    const { key } = await ground.addTenant();
+    const answer = await post(mcp, modernCall(key, 1, "list_links"));
+    expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([200, undefined]);
+    const { result } = JSON.parse(answer.text);
+    expect(result.structuredContent.links).toEqual([]);
+    // A session that somebody names is none of its business.
+    const { headers, body } = modernCall(key, 2, "list_links");
+    const named = await post(mcp, { headers: { ...headers, "mcp-session-id": "none" }, body });
+    expect(named.status).toBe(200);
+  });
+
+  test("two hundred calls of twenty keys with the same ids each see their own", async () => {
+    await using ground = await openGround();
+    const { mcp: url } = ground.serving.places;
+    const tenants = await Promise.all(Array.from({ length: 20 }, () => ground.addTenant()));
+    const names = tenants.map(({ subdomain }) => `of-${subdomain}-alone`);
+    await Promise.all(
+      tenants.map(async ({ key }, index) => {
+        await post(url, modernCall(key, 1, "create_link", { path: "mine", name: names[index] }));
+      }),
+    );
+    await Promise.all(
+      tenants.map(async ({ key: token }, index) => {
+        const connect = index % 2 === 0 ? connectV1 : connectV2;
+        await using client = await connect({ transport: "http", url, token });
+        const own = names[index] ?? "";
+        const others = names.filter((name) => name !== own);
+        const asked = [1, 2, 3, 4, 5].flatMap((id) => [
+          client.callTool("get_link", { id: "mine" }).then(({ text }) => text),
+          post(url, modernCall(token, id, "list_links")).then(({ text }) => text),
+        ]);
+        for (const text of await Promise.all(asked)) {
+          expect(text).toContain(own);
+          expect(others.filter((name) => text.includes(name))).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+function decode(read: { readonly value?: Uint8Array | undefined } | undefined): string {
+  return Buffer.from(read?.value ?? []).toString();
+}
+
+const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+
+function createServer(): Server {
+  const capabilities = { tools: { listChanged: true } };
+  const server = new Server({ name: "test", version: "1" }, { capabilities });
+  server.setRequestHandler("tools/list", () => ({ tools: [] }));
+  return server;
+}
+
+/** Sessions of a server without tools, on a clock that the test moves. */
+function openSessions() {
+  let now = 0;
+  const servers: Server[] = [];
+  const create = () => {
+    const server = createServer();
+    servers.push(server);
+    return server;
+  };
+  const sessions = createSessions(create, { monotonic: () => now });
+
+  async function ask(id: string | undefined, body: unknown, method: string): Promise<Response> {
+    const headers = {
+      "content-type": "application/json",
+      accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+      ...(id !== undefined && { "mcp-session-id": id }),
+    };
+    return sessions.fetch(new Request("http://localhost/mcp", { method, headers }), body);
+  }
+
+  return {
+    sessions,
+    servers,
+    advance: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    listen: (id: string) => ask(id, undefined, "GET"),
+    send: async (id: string | undefined, body: unknown, method = "POST") => {
+      const response = await ask(id, body, method);
+      await response.text();
+      return { status: response.status, id: response.headers.get("mcp-session-id") ?? undefined };
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createHttpServer } from "../../../src/compose/http-server.ts";
+import { untilSeen } from "../../support/command.ts";
+import { connectV1 } from "../../support/mcp-clients.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { modernCall, post } from "../../support/mcp-post.ts";
+
+/** Who gets in at `/mcp`, and who does not. */
+
+let ground: Ground;
+let tenant: Tenant;
+beforeAll(async () => {
+  ground = await openGround();
+  tenant = await ground.addTenant();
+});
+afterAll(() => ground[Symbol.asyncDispose]());
+
+describe("of all hosts, origins, types and tokens", () => {
+  // Each says whether it may pass; `*` stands for the port.
+  const hosts = [
+    ["127.0.0.1:*", true],
+    ["localhost:*", true],
+    ["LOCALHOST", true],
+    ["[::1]:*", true],
+    ["evil.example", false],
+    ["127.0.0.1.evil.example:*", false],
+    ["localhost.evil.example", false],
+    ["evil.example@localhost", false],
+    ["10.0.0.1:*", false],
+  ] as const;
+  const origins = [
+    [undefined, true],
+    ["http://127.0.0.1:*", true],
+    ["http://localhost:3000", true],
+    ["null", false],
+    ["http://evil.example", false],
+    ["https://localhost.evil.example", false],
+    ["http://default.localhost:*", false],
+    ["file://", false],
+    ["chrome-extension://localhost.evil", false],
+  ] as const;
+  const types = [
+    ["application/json", true],
+    ["application/json; charset=utf-8", true],
+    ["text/plain", false],
+    ["application/x-www-form-urlencoded", false],
+    ["multipart/form-data; boundary=application/json", false],
+    [undefined, false],
+  ] as const;
+  const tokens = [
+    ["Bearer KEY", true],
+    ["bearer  KEY", true],
+    [undefined, false],
+    ["Token KEY", false],
+    ["Bearer KEY, KEY", false],
+    ["Bearer waypost_0000000000000000000000000000000000000000", false],
+    ["Basic KEY", false],
+    ["KEY", false],
+  ] as const;
+  const cells = hosts.flatMap((host) =>
+    origins.flatMap((origin) =>
+      types.flatMap((type) => tokens.map((token) => [host, origin, type, token] as const)),
+    ),
+  );
+
+  test("none is admitted that must not be, and none refused that may", async () => {
+    const { mcp } = ground.serving.places;
+    const { port } = new URL(mcp);
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    const wrong: unknown[] = [];
+    const admitted: string[] = [];
+    expect(cells.length).toBeGreaterThan(200);
+    await Promise.all(
+      cells.map(async ([host, origin, type, token], index) => {
+        const path = `cell-${index}`;
+        const { headers, body } = modernCall(tenant.key, 1, "create_link", { path });
+        const given = [
+          ["host", host[0].replace("*", port)],
+          ["origin", origin[0]?.replace("*", port)],
+          ["content-type", type[0]],
+          ["authorization", token[0]?.replaceAll("KEY", tenant.key)],
+        ].filter(([, value]) => value !== undefined);
+        const { authorization: _, "content-type": __, ...rest } = headers;
+        const all = { ...rest, ...Object.fromEntries(given) };
+        // The key in the address opens nothing here, whatever else is right or wrong.
+        const url = `${mcp}?api_key=${tenant.key}`;
+        const { status, text } = await post(url, { headers: all, body, agent });
+        const isNear = host[1] && origin[1];
+        const wanted = !isNear ? 403 : !token[1] ? 401 : type[1] ? 200 : 415;
+        // A host with more than a name and a port is no host at all.
+        const isAsWanted = status === wanted || (host[0].includes("@") && status === 400);
+        if (!isAsWanted) wrong.push({ status, wanted, all });
+        if (wanted !== 200) expect(text).not.toContain(tenant.key);
+        if (status === 200) admitted.push(path);
+      }),
+    );
+    agent.destroy();
+    expect(wrong).toEqual([]);
+    expect(admitted).toHaveLength(4 * 3 * 2 * 2);
+    // What was refused did nothing.
+    await using client = await connectV1({ transport: "http", url: mcp, token: tenant.key });
+    const { structured } = await client.callTool("list_links", { limit: 1 });
+    expect(structured.meta.count).toBe(admitted.length);
+  });
+
+  test("a link's own host has no assistant", async () => {
+    const { headers, body } = modernCall(tenant.key, 1, "list_links");
+    const host = `default.localhost:${new URL(ground.serving.places.mcp).port}`;
+    const answer = await post(ground.serving.places.mcp, { headers: { ...headers, host }, body });
+    // Visitors only read.
+    expect(answer.status).toBe(405);
+  });
+
+  test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("%s is no way in", async (method) => {
+    const { headers } = modernCall(tenant.key, 1, "list_links");
+    const { authorization: _, ...stranger } = headers;
+    const { mcp } = ground.serving.places;
+    const origin = new URL(mcp).origin;
+    const unknown = await post(mcp, { method, headers: { ...stranger, origin } });
+    expect([unknown.status, unknown.headers["access-control-allow-origin"]]).toEqual([
+      401,
+      undefined,
+    ]);
+    expect((await post(mcp, { method, headers })).status).toBe(405);
+  });
+
+  test("a stranger is told how to show a token, and a wrong one that it is wrong", async () => {
+    const { headers, body } = modernCall("wrong", 1, "list_links");
+    const { mcp } = ground.serving.places;
+    const wrong = await post(mcp, { headers, body });
+    expect(wrong.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+    const { authorization: _, ...none } = headers;
+    const missing = await post(mcp, { headers: none, body });
+    expect(missing.headers["www-authenticate"]).toBe("Bearer");
+    expect(JSON.parse(missing.text).error.message).toContain("Authorization: Bearer <token>");
+  });
+});
+
+describe.concurrent("a body", () => {
+  const mebibyte = 1024 * 1024;
+
+  test.each<[what: string, body: string | readonly string[], status: number]>([
+    ["of more than 4 MiB, as it says itself", " ".repeat(4 * mebibyte + 1), 413],
+    ["of more than 4 MiB, without a length", Array(5).fill(" ".repeat(mebibyte)), 413],
+    ["that is not JSON", "{", 400],
+    ["that is empty", "", 400],
+    ["that is null", "null", 400],
+    ["that is a list of nothing", "[]", 400],
+    ["that is JSON, but not JSON-RPC", '{"hello":"world"}', 400],
+  ])("%s is refused", async (_, body, status) => {
+    const { headers } = modernCall(tenant.key, 1, "list_links");
+    // Without the headers of 2026-07-28, which would be held against the body first.
+    const { authorization, "content-type": type, accept } = headers;
+    const plain = { authorization, "content-type": type, accept };
+    const answer = await post(ground.serving.places.mcp, { headers: plain, body });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      status,
+      expect.objectContaining({ jsonrpc: "2.0", error: expect.anything() }),
+    ]);
+  });
+
+  test("of almost 4 MiB is read", async () => {
+    const { headers, body } = modernCall(tenant.key, 1, "list_links");
+    const padded = body + " ".repeat(4 * mebibyte - body.length);
+    const answer = await post(ground.serving.places.mcp, { headers, body: padded });
+    expect(answer.status).toBe(200);
+  });
+});
+
+test("a client has ten seconds for its headers, and thirty for all of its request", () => {
+  const { headersTimeout, requestTimeout } = createHttpServer();
+  expect({ headersTimeout, requestTimeout }).toEqual({
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+  });
+});
+
+test("a connection is kept longer than the minute that proxies keep theirs", () => {
+  expect(createHttpServer().keepAliveTimeout).toBeGreaterThan(60_000);
+});
+
+test("an error on the way in is told by a reference alone", async () => {
+  await using other = await openGround();
+  const { places, key } = other.serving;
+  for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {
+    writeFileSync(join(other.data, name), "Dear diary,\n".repeat(10_000));
+  }
+  await untilSeen();
+  const { headers, body } = modernCall(key, 1, "list_links");
+  const { status, text } = await post(places.mcp, { headers, body });
+  expect(status).toBe(500);
+  const { message } = JSON.parse(text).error;
+  const [, reference = ""] =
+    /^Something went wrong inside Waypost \(reference (\w+)\)\.$/.exec(message) ?? [];
+  expect((await other.serving.stop("SIGKILL")).stderr).toContain(`"reference":"${reference}"`);
+});

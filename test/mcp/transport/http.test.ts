@@ -1,0 +1,223 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { createConnection, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createFolder, startServe } from "../../support/command.ts";
+import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
+import {
+  answerEmpty,
+  answerNever,
+  holdAnswers,
+  startDeployment,
+  type Deployment,
+} from "../../support/mcp-deployment.ts";
+import { expectFailure } from "../../support/mcp-flow.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { listenInSession, listenModern, modernCall, post } from "../../support/mcp-post.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */
+
+const eras = ["v1", "legacy", "modern"] as const;
+
+let ground: Ground;
+beforeAll(async () => {
+  ground = await openGround();
+});
+afterAll(() => ground[Symbol.asyncDispose]());
+
+function connect(era: (typeof eras)[number], url: string, token: string, watches = false) {
+  const given = { transport: "http", url, token, watches } as const;
+  return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
+}
+
+describe.concurrent("each key", () => {
+  test.each(eras)("sees its own tools (%s)", async (era) => {
+    const { mcp } = ground.serving.places;
+    const looker = await ground.addTenant({ scopes: ["links.index", "links.show"] });
+    const owner = await ground.addTenant();
+    await using looking = await connect(era, mcp, looker.key);
+    await using owning = await connect(era, mcp, owner.key);
+    expect(await owning.listNames()).toContain("delete_link");
+    expect((await looking.listNames()).toSorted()).toEqual([
+      "explain_access",
+      "explain_link",
+      "export_links",
+      "get_link",
+      "list_links",
+      "resolve_short_link",
+    ]);
+    await expectFailure(looking, "create_link", {}, "scope_missing");
+    expect((await owning.callTool("create_link", { path: "own" })).isError).toBe(false);
+    expect((await looking.callTool("list_links")).structured.links).toEqual([]);
+  });
+
+  test.each(eras)("loses what it may not do any more, and is told (%s)", async (era) => {
+    const { mcp } = ground.serving.places;
+    const [tenant, other] = [await ground.addTenant(), await ground.addTenant()];
+    await using client = await connect(era, mcp, tenant.key, true);
+    await using neighbour = await connect(era, mcp, other.key);
+    const before = await client.listNames();
+    expect(before).toContain("list_links");
+    await tenant.suspend(true);
+    await expectFailure(client, "list_links", {}, "account_suspended");
+    await client.untilChanged(1);
+    expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
+    await tenant.suspend(false);
+    await client.callTool("explain_access");
+    await client.untilChanged(2);
+    expect(await client.listNames()).toEqual(before);
+    expect(await neighbour.listNames()).toEqual(before);
+  });
+
+  test.each(["earlier revisions", "2026-07-28"] as const)(
+    "hears of its own list and of nobody else's (%s)",
+    async (revision) => {
+      await using own = await openGround();
+      const { mcp } = own.serving.places;
+      const listen = revision === "2026-07-28" ? listenModern : listenInSession;
+      const [tenant, other] = [await own.addTenant(), await own.addTenant()];
+      const [stream, neighbours] = [await listen(mcp, tenant.key), await listen(mcp, other.key)];
+      await suspendAndAsk(mcp, tenant);
+      await suspendAndAsk(mcp, other);
+      await suspendAndAsk(mcp, other);
+      // A stream that is read to its end leaves nothing that could still come.
+      await own.serving.stop("SIGTERM");
+      expect((await stream.text()).match(/list_changed/g)).toHaveLength(2);
+      expect((await neighbours.text()).match(/list_changed/g)).toHaveLength(4);
+    },
+  );
+});
+
+describe.concurrent("calls", () => {
+  test("of one key are a hundred at once; whoever comes on top is told to wait", async () => {
+    await using silent = await startDeployment((request, response) =>
+      readPage(request) > 105 ? answerEmpty(request, response) : undefined,
+    );
+    const countRepeated = () => {
+      const pages = silent.requests.map(readPage).filter((page) => page <= 105);
+      return pages.length - new Set(pages).size;
+    };
+    await using gateway = await openGateway(silent);
+    const { places, key } = gateway.serving;
+    const leaving = new AbortController();
+    const ask = (page: number, more: RequestInit = {}) =>
+      fetch(places.mcp, {
+        method: "POST",
+        ...modernCall(key, page, "list_links", { page }),
+        ...more,
+      }).then(({ status, headers }) => `${status}, after ${headers.get("retry-after")} s`);
+
+    const answers: string[] = [];
+    const calls = Array.from({ length: 105 }, async (_, index) => {
+      const answer = await ask(index + 1, { signal: leaving.signal }).catch(() => "left");
+      answers.push(answer);
+    });
+    // By then every one of them was let in or sent away.
+    await waitUntil(() => answers.length >= 5);
+    const repeated = countRepeated();
+    leaving.abort();
+    await Promise.all(calls);
+    expect(answers.toSorted()).toEqual([
+      ...Array(5).fill("503, after 1 s"),
+      ...Array(100).fill("left"),
+    ]);
+    let page = 106;
+    await waitUntil(async () => (await ask((page += 1))).startsWith("200"));
+    // Those that left have made room, and not by being tried until their time was over.
+    expect(countRepeated()).toBe(repeated);
+  });
+
+  test.each(eras)("that run are answered when a stop is asked for (%s)", async (era) => {
+    const { answer, letGo } = holdAnswers();
+    await using held = await startDeployment(answer);
+    await using gateway = await openGateway(held);
+    const { places, key, stop } = gateway.serving;
+    await using client = await connect(era, places.mcp, key, true);
+    const answered = client.callTool("list_links");
+    await waitUntil(() => held.requests.length > 0);
+    const ended = stop("SIGTERM");
+    await waitUntil(() => isClosed(places.mcp));
+    letGo();
+    expect((await answered).structured).toMatchObject({ links: [] });
+    expect((await ended).code).toBe(0);
+  });
+
+  test.each(eras)(
+    "that are never answered, and who only listens, hold up no stop (%s)",
+    async (era) => {
+      await using silent = await startDeployment(answerNever);
+      await using gateway = await openGateway(silent);
+      const { places, key, stop } = gateway.serving;
+      await using client = await connect(era, places.mcp, key, true);
+      const answered = client.callTool("list_links").catch(() => "cut off");
+      await waitUntil(() => silent.requests.length > 0);
+      expect((await stop("SIGTERM")).code).toBe(0);
+      await client.close();
+      // A stop that had waited for the call's own end would have seen it told.
+      expect(await answered).toBe("cut off");
+    },
+  );
+});
+
+const head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+
+test.each([
+  ["says nothing", ""],
+  ["stopped in its headers", head],
+  ["stopped in its body", `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`],
+])("a connection that %s holds up no stop", async (_, sent) => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const socket = createConnection(Number(new URL(serving.places.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(sent.replace("KEY", serving.key));
+  const heard = readToEnd(socket);
+  // It has to be there before the stop is.
+  await serving.call("GET", "/links");
+  expect((await serving.stop("SIGTERM")).code).toBe(0);
+  // A stop that had waited until the time for a request is over would have said so.
+  expect(await heard).toBe("");
+});
+
+async function openGateway({ url }: Deployment) {
+  const folder = await createFolder();
+  const env = { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key" };
+  const serving = await startServe(folder.path, [], { env });
+  return {
+    serving,
+    [Symbol.asyncDispose]: async () => {
+      await serving.stop("SIGKILL");
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Each call asks for a page of its own, by which the deployment tells it from the others. */
+function readPage({ url = "" }: IncomingMessage): number {
+  return Number(/page=(\d+)/.exec(url)?.[1]);
+}
+
+/** Whether nobody new is let in any more: the first that a stop does. */
+async function isClosed(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** Two changes of a key's list, each seen by a call. */
+async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<void> {
+  for (const isSuspended of [true, false]) {
+    await suspend(isSuspended);
+    expect((await post(mcp, modernCall(key, 1, "explain_access"))).status).toBe(200);
+  }
+}
+
+/** What comes on a connection until it is over, however it ends. */
+function readToEnd(socket: Socket): Promise<string> {
+  let heard = "";
+  socket.on("error", () => undefined);
+  socket.setEncoding("utf8").on("data", (text: string) => (heard += text));
+  return new Promise((resolve) => socket.once("close", () => resolve(heard)));
+}

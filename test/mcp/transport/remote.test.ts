@@ -1,0 +1,233 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createFolder, startServe } from "../../support/command.ts";
+import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
+import {
+  addLimitedTenant,
+  createPerson,
+  expectFailure,
+  runAcceptance,
+} from "../../support/mcp-flow.ts";
+import { openGround, type Ground } from "../../support/mcp-ground.ts";
+import { modernCall, post } from "../../support/mcp-post.ts";
+
+/** In front of another Waypost: the same as with one's own store, and the key stays with us. */
+
+let ground: Ground;
+beforeAll(async () => {
+  ground = await openGround();
+});
+afterAll(() => ground[Symbol.asyncDispose]());
+
+/** What the operator of this side says of the key; the deployment tells nobody. */
+const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
+const eras = ["v1", "legacy", "modern"] as const;
+type Era = (typeof eras)[number];
+
+describe.concurrent("in front of a second Waypost, a client does all that it is there for", () => {
+  test.each<[Era, boolean]>([
+    ["v1", true],
+    ["modern", true],
+    ["v1", false],
+  ])("over stdio (%s, a form: %s)", async (era, hasForm) => {
+    await using folder = await createFolder();
+    const tenant = await addLimitedTenant(ground);
+    const person = createPerson({ hasForm });
+    const elicit = person.elicit && { elicit: person.elicit };
+    const env = { ...aim(tenant.key), WAYPOST_SCOPES: scopes };
+    const given = { transport: "stdio", data: folder.path, env, ...elicit } as const;
+    await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+    await learnRole(client);
+    await runAcceptance(client, tenant, person);
+    await tenant.revoke();
+    await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+  });
+
+  test.each<[Era, boolean]>([
+    ["legacy", true],
+    ["modern", true],
+    ["modern", false],
+  ])("over HTTP (%s, a form: %s)", async (era, hasForm) => {
+    const tenant = await addLimitedTenant(ground);
+    const person = createPerson({ hasForm });
+    const elicit = person.elicit && { elicit: person.elicit };
+    await using gateway = await openGateway({ ...aim(tenant.key), WAYPOST_SCOPES: scopes });
+    const { places, key: token } = gateway.serving;
+    const given = { transport: "http", url: places.mcp, token, ...elicit } as const;
+    await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+    await learnRole(client);
+    await runAcceptance(client, tenant, person);
+    await tenant.revoke();
+    await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
+  });
+});
+
+describe.concurrent("what a refusal teaches", () => {
+  test.each(eras)("leaves the list, and clients of either way are told (%s)", async (era) => {
+    await using folder = await createFolder();
+    const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
+    await using gateway = await openGateway(aim(key));
+    const { places, key: token } = gateway.serving;
+    for (const given of [
+      { transport: "stdio", data: folder.path, env: aim(key), watches: true },
+      { transport: "http", url: places.mcp, token, watches: true },
+    ] as const) {
+      await using client =
+        era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+      expect(await client.listNames()).toContain("create_link");
+      // A write of a link is never tried out, so it takes the call itself to find out.
+      await expectFailure(client, "create_link", {}, "scope_missing", { status: 401 });
+      await client.untilChanged(1);
+      const names = await client.listNames();
+      expect(names).not.toContain("create_link");
+      expect(names).toContain("list_links");
+    }
+  });
+});
+
+describe.concurrent("the gateway's token", () => {
+  test("is made on the first start for its owner alone, and needed on loopback too", async () => {
+    const { key } = await ground.addTenant();
+    await using gateway = await openGateway(aim(key));
+    const { places, key: token } = gateway.serving;
+    const file = join(gateway.data, "http.token");
+    expect(readFileSync(file, "utf8")).toBe(`${token}\n`);
+    expect([statSync(file).mode & 0o777, statSync(gateway.data).mode & 0o777]).toEqual([
+      0o600, 0o700,
+    ]);
+    const ask = async (shown: string) => {
+      const { headers, body } = modernCall(shown, 1, "list_links");
+      return post(places.mcp, { headers, body });
+    };
+    expect((await ask(token)).status).toBe(200);
+    // Not even the operator's own key is taken: the server asks for its own token.
+    for (const wrong of [key, `${token}x`, token.slice(0, -1), token.toUpperCase()]) {
+      expect((await ask(wrong)).status).toBe(401);
+    }
+    const { headers, body } = modernCall(token, 1, "list_links");
+    const { authorization: _, ...none } = headers;
+    expect((await post(places.mcp, { headers: none, body })).status).toBe(401);
+    await gateway.serving.stop();
+    await using again = await startServe(gateway.data, [], { env: aim(key) });
+    expect(again.key).toBe(token);
+  });
+
+  test.each(["a variable", "a file"])("may be given by %s, and then none is made", async (by) => {
+    await using folder = await createFolder();
+    const file = `${folder.path}.token`;
+    writeFileSync(file, "a-token-of-our-own\n");
+    const given =
+      by === "a file"
+        ? { WAYPOST_HTTP_TOKEN_FILE: file }
+        : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
+    const { key } = await ground.addTenant();
+    const env = { ...aim(key), ...given };
+    await using serving = await startServe(folder.path, [], { env });
+    expect(readdirSync(folder.path)).toEqual([]);
+    const { headers, body } = modernCall("a-token-of-our-own", 1, "list_links");
+    expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
+  });
+
+  test("is all that it has to do with the API: there is none here", async () => {
+    const { key } = await ground.addTenant();
+    await using gateway = await openGateway(aim(key));
+    const { places, key: token } = gateway.serving;
+    expect(places.api).toBe(`${ground.serving.places.url}/api/v1`);
+    for (const path of ["/api/v1/links", "/", "/spring"]) {
+      const headers = { authorization: `Token ${token}` };
+      expect((await fetch(places.url + path, { headers })).status).toBe(404);
+    }
+    expect((await fetch(`${places.url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe.concurrent("the operator's key", () => {
+  test("is shown to no caller, not even by a deployment that repeats it", async () => {
+    const key = "canary-1234567890";
+    await using parrot = await startDeployment((request, response) => {
+      response.writeHead(401, { "content-type": "application/json", "x-key": key });
+      response.end(JSON.stringify({ error: `${request.headers.authorization} is invalid` }));
+    });
+    const env = { WAYPOST_BASE_URL: parrot.url, WAYPOST_API_KEY: key, WAYPOST_LOG: "debug" };
+    await using gateway = await openGateway(env);
+    const { places, key: token, stop } = gateway.serving;
+    await using client = await connectV2({ transport: "http", url: places.mcp, token });
+    for (const name of ["list_links", "explain_access", "list_ios_apps", "create_link"]) {
+      expect((await client.callTool(name)).text).not.toContain(key);
+    }
+    expect(parrot.requests[0]?.headers.authorization).toBe(`Token ${key}`);
+    const { stdout, stderr } = await stop();
+    expect(stdout + stderr).not.toContain(key);
+  });
+
+  test("is never the one that lies in the data folder for one's own store", async () => {
+    await using folder = await createFolder();
+    mkdirSync(folder.path, { mode: 0o700 });
+    const file = join(folder.path, "owner.key");
+    writeFileSync(file, `waypost_${"a".repeat(40)}\n`);
+    chmodSync(file, 0o600);
+    await using deployment = await startDeployment(answerEmpty);
+    const env = { WAYPOST_BASE_URL: deployment.url };
+    const short = { url: "https://go.example/x" };
+    await using client = await connectV1({ transport: "stdio", data: folder.path, env });
+    await client.callTool("resolve_short_link", short);
+    await expectFailure(client, "list_links", {}, "key_missing");
+    await using serving = await startServe(folder.path, [], { env });
+    const { mcp: url } = serving.places;
+    await using caller = await connectV1({ transport: "http", url, token: serving.key });
+    await caller.callTool("resolve_short_link", short);
+    await expectFailure(caller, "list_links", {}, "key_missing");
+    expect(deployment.requests.length).toBeGreaterThan(1);
+    for (const { headers } of deployment.requests) expect(headers.authorization).toBeUndefined();
+  });
+});
+
+describe.concurrent("the network", () => {
+  test("is not touched before the first call of a tool", async () => {
+    await using folder = await createFolder();
+    await using deployment = await startDeployment(answerEmpty);
+    const env = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
+    await using gateway = await openGateway(env);
+    const { places, key: token } = gateway.serving;
+    const stdio = await connectV1({ transport: "stdio", data: folder.path, env });
+    const http = await connectV2({ transport: "http", url: places.mcp, token, watches: true });
+    const clients: readonly (Connected & { client: object })[] = [stdio, http];
+    for (const { client } of [stdio, http]) {
+      await client.listTools();
+      await client.listPrompts();
+      await client.listResources();
+      await client.listResourceTemplates();
+      await client.readResource({ uri: "waypost://access" });
+      await client.readResource({ uri: "waypost://limits" });
+    }
+    expect(deployment.connections()).toBe(0);
+    for (const client of clients) await client.callTool("list_links");
+    expect(deployment.connections()).toBeGreaterThanOrEqual(2);
+    for (const client of clients) await client.close();
+  });
+});
+
+/** A role is nothing that scopes tell: a refused call does. */
+async function learnRole(client: Connected): Promise<void> {
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  await expectFailure(client, "register_ios_app", app, "role_required");
+}
+
+function aim(key: string): Record<string, string> {
+  return { WAYPOST_BASE_URL: ground.serving.places.url, WAYPOST_API_KEY: key };
+}
+
+async function openGateway(env: Readonly<Record<string, string>>) {
+  const folder = await createFolder();
+  const serving = await startServe(folder.path, [], { env });
+  return {
+    data: folder.path,
+    serving,
+    [Symbol.asyncDispose]: async () => {
+      await serving.stop("SIGKILL");
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

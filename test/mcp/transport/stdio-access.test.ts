@@ -1,0 +1,183 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createFolder, untilSeen } from "../../support/command.ts";
+import { approve, connectV1, connectV2 } from "../../support/mcp-clients.ts";
+import { expectFailure } from "../../support/mcp-flow.ts";
+import { openGround, type Ground } from "../../support/mcp-ground.ts";
+import { startRaw } from "../../support/mcp-raw.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** Over stdio: what a key shows, and what of the key or of our insides is shown to nobody. */
+
+let ground: Ground;
+beforeAll(async () => {
+  ground = await openGround();
+});
+afterAll(() => ground[Symbol.asyncDispose]());
+
+describe.concurrent("a key that may look at links", () => {
+  test.each(["v1", "modern"])("shows the tools that do, and no other (%s)", async (era) => {
+    const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
+    const env = { WAYPOST_API_KEY: key };
+    const connect = era === "v1" ? connectV1 : connectV2;
+    await using client = await connect({ transport: "stdio", data: ground.data, env });
+    expect((await client.listNames()).toSorted()).toEqual([
+      "explain_access",
+      "explain_link",
+      "export_links",
+      "get_link",
+      "list_links",
+      "resolve_short_link",
+    ]);
+    await expectFailure(client, "create_link", {}, "scope_missing");
+    const { structured } = await client.callTool("explain_access");
+    const granted = structured.access.tools.filter(({ state }: { state: string }) => {
+      return state === "granted";
+    });
+    expect(granted).toHaveLength(6);
+  });
+});
+
+describe.concurrent("what a key may not do any more", () => {
+  test.each(["v1", "legacy", "modern"] as const)(
+    "leaves the list, and the client is told (%s)",
+    async (era) => {
+      const tenant = await ground.addTenant();
+      const env = { WAYPOST_API_KEY: tenant.key };
+      const given = { transport: "stdio", data: ground.data, env, watches: true } as const;
+      await using client =
+        era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+      const before = await client.listNames();
+      expect(before).toContain("list_links");
+      await tenant.suspend(true);
+      await expectFailure(client, "list_links", {}, "account_suspended");
+      await client.untilChanged(1);
+      expect((await client.listNames()).toSorted()).toEqual([
+        "explain_access",
+        "resolve_short_link",
+      ]);
+      await tenant.suspend(false);
+      await client.callTool("explain_access");
+      await client.untilChanged(2);
+      expect(await client.listNames()).toEqual(before);
+    },
+  );
+});
+
+describe.concurrent("without any key", () => {
+  test("there is what needs none, and the rest says what is missing", async () => {
+    await using folder = await createFolder();
+    const env = { WAYPOST_BASE_URL: ground.serving.places.url };
+    await using client = await connectV1({ transport: "stdio", data: folder.path, env });
+    expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
+    await expectFailure(client, "list_links", {}, "key_missing");
+  });
+});
+
+describe.concurrent("a key", () => {
+  test.each(["a variable", "a file"])(
+    "given by %s is never said again: not in a result, a log or a file",
+    async (by) => {
+      const { key } = await ground.addTenant({ plan: "free" });
+      const file = join(ground.data, `${by.slice(2)}.key`);
+      writeFileSync(file, `${key}\n`);
+      const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
+      const env = { ...source, WAYPOST_LOG: "debug" };
+      await using client = await connectV1({
+        transport: "stdio",
+        data: ground.data,
+        env,
+        elicit: approve,
+      });
+      const said: string[] = [];
+      for (const [name, args] of [
+        ["explain_access", {}],
+        ["create_link", { path: "canary" }],
+        ["create_link", { path: "canary" }],
+        ["create_link", { referrer: "Pro" }],
+        ["list_projects", {}],
+        ["get_link", { id: "canary", colour: "red" }],
+        ["delete_link", { id: "canary" }],
+        ["delete_link", { id: "canary" }],
+      ] as const) {
+        const { text } = await client.callTool(name, args);
+        said.push(text);
+      }
+      expect(said.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
+      said.push(JSON.stringify(await client.client.readResource({ uri: "waypost://access" })));
+      await expect(client.callTool(key)).rejects.toThrow("There is no tool");
+      await client.close();
+      await using raw = startRaw({ data: ground.data, env });
+      raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
+      await raw.answer(null);
+      raw.child.stdin?.end();
+      await raw.ended;
+      rmSync(file);
+      expect(said.join("")).not.toContain(key);
+      const logs = `${client.process?.stderr()}${raw.stderr()}`;
+      expect(logs).toContain("a line was refused");
+      expect(logs).not.toContain(key);
+      const names = readdirSync(ground.data);
+      expect(names).toContain("state.db");
+      const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
+      expect(leaky).toEqual([]);
+    },
+  );
+});
+
+describe.concurrent("what goes wrong inside", () => {
+  test.each<[what: string, spoil: (path: string) => void]>([
+    ["a folder stands in its place", (path) => mkdirSync(path)],
+    ["it is something else's", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
+  ])("is an internal error with a reference: state.db, when %s", async (_, spoil) => {
+    await using folder = await createFolder();
+    await using client = await connectV1({
+      transport: "stdio",
+      data: folder.path,
+      elicit: approve,
+    });
+    await client.callTool("create_link", { path: "kept" });
+    spoil(join(folder.path, "state.db"));
+    const { structured, text } = await expectFailure(
+      client,
+      "delete_link",
+      { id: "kept" },
+      "internal",
+    );
+    const [reference = ""] = /(?<=reference )\w+/.exec(structured.error.message) ?? [];
+    expect(structured.error.message).toBe(
+      `Something went wrong inside Waypost (reference ${reference}).`,
+    );
+    const findNote = () => {
+      const lines = client.process?.stderr().split("\n").slice(0, -1);
+      return lines?.find((line) => line.includes(reference));
+    };
+    // Two pipes, so the log may come after the result.
+    await waitUntil(() => findNote() !== undefined);
+    const noted = findNote();
+    expect(JSON.parse(noted ?? "")).toMatchObject({ level: 50, reference });
+    expectNothingInside(text, folder.path);
+    expect((await client.callTool("get_link", { id: "kept" })).isError).toBe(false);
+  });
+
+  test("is an error in the API's words: the store, when it is something else's", async () => {
+    await using folder = await createFolder();
+    await using client = await connectV1({ transport: "stdio", data: folder.path });
+    await client.callTool("create_link", { path: "lost" });
+    for (const name of readdirSync(folder.path).filter((name) => name.startsWith("waypost.db"))) {
+      writeFileSync(join(folder.path, name), "Dear diary,\n".repeat(10_000));
+    }
+    await untilSeen();
+    expect(await client.listNames()).toContain("list_links");
+    const { text } = await expectFailure(client, "list_links", {}, "overloaded");
+    expect(text).toMatch(/reference \w+/);
+    expectNothingInside(text, folder.path);
+  });
+});
+
+function expectNothingInside(text: string, path: string): void {
+  for (const inside of [path, ".db", "SQL", "database", ".js", "at "]) {
+    expect(text).not.toContain(inside);
+  }
+}

@@ -1,0 +1,204 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { createFolder, run } from "../../support/command.ts";
+import { connectV1 } from "../../support/mcp-clients.ts";
+import { answerNever, holdAnswers, startDeployment } from "../../support/mcp-deployment.ts";
+import { callOf, handshake, startRaw } from "../../support/mcp-raw.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** Our command over stdin and stdout: what it makes of odd lines, and how it ends. */
+
+const mebibyte = 1024 * 1024;
+
+describe.concurrent("a line that is no message", () => {
+  test.each<[what: string, line: unknown, code: number]>([
+    ["that is not JSON", "Good morning", -32700],
+    ["that is half a JSON", '{"jsonrpc":"2.0","id":1,', -32700],
+    ["that is JSON, but not JSON-RPC", { hello: "world" }, -32600],
+    ["that is a JSON-RPC of another age", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
+    ["that is a list", [], -32600],
+    ["that is longer than 4 MiB", "x".repeat(4 * mebibyte + 1), -32600],
+    ["that is much longer", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
+  ])("%s is answered, and the session goes on", async (_, line, code) => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    session.send(line);
+    await session.handshake();
+    // It was answered first, as it came first.
+    expect(session.heard()[0]).toMatchObject({ id: null, error: { code } });
+    session.send("", "   ", callOf(1, "list_links"));
+    expect((await session.answer(1)).result.structuredContent.links).toEqual([]);
+    expect(session.count(null)).toBe(1);
+    const [noted] = session.stderr().trimEnd().split("\n");
+    expect(JSON.parse(noted ?? "")).toMatchObject({ msg: "a line was refused" });
+  });
+
+  test("is answered under its id where it has one, for somebody waits for it", async () => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    const error = { code: -32600, message: expect.any(String) };
+    const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
+    expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);
+    // This could be taken for an answer to somebody's request 8, so it gets no id.
+    const answer = { jsonrpc: "2.0", id: 8, result: 5 };
+    expect(await session.exchange(answer)).toEqual([{ jsonrpc: "2.0", id: null, error }]);
+  });
+
+  test.each<[where: string, begin: string, end: string, id: number | string | null]>([
+    ["at its end", '{"method":"tools/call","params":{"name":"', '"},"jsonrpc":"2.0","id":7}', 7],
+    [
+      "at its beginning",
+      '{"jsonrpc":"2.0","id":"a-7","method":"tools/call","params":"',
+      '"}',
+      "a-7",
+    ],
+    ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
+    ["in what may be an answer", '{"jsonrpc":"2.0","id":7,"result":{"a":"', '"}}', null],
+    ["at the end of an answer", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
+    ["that is no number", '{"method":"tools/call","params":"', '","id":007}', null],
+    ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
+  ])("that is too long and has an id %s is answered by its request's", async (_, ...given) => {
+    const [begin, end, id] = given;
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+    const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
+    const error = { code: -32600, message: expect.stringMatching(message) };
+    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
+  });
+
+  test("of exactly 4 MiB is read", async () => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    const call = JSON.stringify(callOf(1, "list_links"));
+    session.send(call + " ".repeat(4 * mebibyte - call.length));
+    const links = { structuredContent: { links: [] } };
+    expect(await session.answer(1)).toMatchObject({ id: 1, result: links });
+    expect(session.count(null)).toBe(0);
+  });
+});
+
+describe.concurrent("the end", () => {
+  test.each(["the input", "SIGTERM", "SIGINT"] as const)(
+    "by %s finds every call answered, and is a success",
+    async (by) => {
+      await using folder = await createFolder();
+      const { answer, letGo } = holdAnswers();
+      await using held = await startDeployment(answer);
+      await using session = startRaw({ data: folder.path, env: aim(held) });
+      const calls = Array.from({ length: 20 }, (_, id) => callOf(id, "list_links"));
+      session.send(...handshake, ...calls);
+      await waitUntil(() => held.requests.length >= calls.length);
+      if (by === "the input") {
+        // Even what stands there without its newline.
+        session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
+        await waitUntil(() => held.requests.length > calls.length);
+      } else {
+        session.child.kill(by);
+      }
+      letGo();
+      expect(await session.ended).toBe(0);
+      for (const { id } of calls) {
+        const links = { structuredContent: { links: [] } };
+        expect(await session.answer(id)).toMatchObject({ result: links });
+        expect(session.count(id)).toBe(1);
+      }
+      expect(session.count("last")).toBe(by === "the input" ? 1 : 0);
+    },
+  );
+
+  test("of the input finds done what was asked for, in a store of one's own", async () => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    const calls = Array.from({ length: 20 }, (_, id) =>
+      callOf(id, "create_link", { path: `p${id}` }),
+    );
+    session.send(...calls);
+    // At the end there is still something to do, and no more than the patience is good for.
+    await session.answer(18);
+    session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
+    expect(await session.ended).toBe(0);
+    for (const { id } of calls) expect(session.count(id)).toBe(1);
+    expect(session.count("last")).toBe(1);
+  });
+
+  test.each(["the input", "SIGTERM", "SIGINT"] as const)(
+    "by %s comes, though a call is never answered",
+    async (by) => {
+      await using folder = await createFolder();
+      await using silent = await startDeployment(answerNever);
+      await using session = startRaw({ data: folder.path, env: aim(silent) });
+      session.send(...handshake, callOf(1, "list_links"));
+      await waitUntil(() => silent.requests.length > 0);
+      if (by === "the input") session.child.stdin?.end();
+      else session.child.kill(by);
+      expect(await session.ended).toBe(0);
+      expect(session.count(1)).toBe(0);
+    },
+  );
+
+  test.each(["SIGTERM", "the input"])("by %s is a success where nothing runs", async (by) => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    if (by === "SIGTERM") session.child.kill("SIGTERM");
+    else session.child.stdin?.end();
+    expect(await session.ended).toBe(0);
+  });
+
+  test("comes when nobody reads the answers any more", async () => {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await session.handshake();
+    session.child.stdout?.destroy();
+    session.send(callOf(1, "create_link", { path: "unheard" }));
+    expect(await session.ended).toBe(0);
+    // What was asked for is done all the same.
+    await using next = await connectV1({ transport: "stdio", data: folder.path });
+    expect((await next.callTool("get_link", { id: "unheard" })).isError).toBe(false);
+  });
+});
+
+test.each([[[]], [["--mode", "read-only"]], [["stdio"]]])(
+  "the words %j speak MCP, and where nobody speaks to them they end",
+  async (words) => {
+    await using folder = await createFolder();
+    const finished = await run(words, { env: { WAYPOST_DATA: folder.path } });
+    expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(readdirSync(folder.path).toSorted()).toEqual(["owner.key", "waypost.db"]);
+  },
+);
+
+test("eight at once on a data folder that is new see each other's links", async () => {
+  await using folder = await createFolder();
+  const sessions = Array.from({ length: 8 }, () => startRaw({ data: folder.path }));
+  try {
+    await Promise.all(sessions.map((session) => session.handshake()));
+    await Promise.all(
+      sessions.map(async (session, index) => {
+        for (const turn of [1, 2, 3]) {
+          session.send(callOf(turn, "create_link", { path: `s${index}-${turn}` }));
+          expect((await session.answer(turn)).result.isError).not.toBe(true);
+        }
+      }),
+    );
+    for (const session of sessions) {
+      session.send(callOf("list", "list_links", { limit: 100 }));
+      const { result } = await session.answer("list");
+      expect(result.structuredContent.links).toHaveLength(24);
+    }
+  } finally {
+    for (const session of sessions) session.child.stdin?.end();
+    await Promise.all(sessions.map((session) => session[Symbol.asyncDispose]()));
+  }
+  const { stdout } = await run(["keys", "list", "--json", "--data", folder.path]);
+  expect(JSON.parse(stdout).keys).toHaveLength(1);
+});
+
+function aim({ url }: { readonly url: string }): Record<string, string> {
+  return { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key" };
+}

@@ -1,0 +1,367 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  decideVisit,
+  type Destination,
+  type OpenButton,
+  type Platform,
+  type Visit,
+  type VisitedApps,
+  type VisitedLink,
+  type VisitOptions,
+} from "../../src/visit/decide-visit.ts";
+import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
+import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
+
+/** The decision table of link-services.md §3, row by row. */
+
+const url = "https://shop.example/";
+const ios_fallback_url = "https://i.example/";
+const android_fallback_url = "https://a.example/";
+const enable_forced_redirect = true;
+const schemeButton: OpenButton = { by: "custom_scheme", scheme: "shop" };
+const intentButton: OpenButton = {
+  by: "intent",
+  package_name: "com.example.shop",
+  scheme: null,
+};
+
+function redirect(to: string, reason: Destination["reason"]): Visit {
+  return { action: "redirect", to, reason };
+}
+
+type Row = readonly [string, Platform, VisitedLink, VisitedApps, Visit];
+
+describe("a visitor", () => {
+  const nowhere: Visit = { action: "default_page" };
+  const forced = { enable_forced_redirect };
+  const rows: readonly Row[] = [
+    [
+      "iOS, forced: the fallback first",
+      "ios",
+      { ...forced, url, ios_fallback_url },
+      { ios_app },
+      redirect(ios_fallback_url, "ios_fallback_url"),
+    ],
+    [
+      "iOS, forced: then the App Store",
+      "ios",
+      { ...forced, url },
+      { ios_app },
+      redirect(appStore, "app_store"),
+    ],
+    [
+      "iOS, forced: then url",
+      "ios",
+      { ...forced, url },
+      { ios_app: { ...ios_app, app_store_id: null } },
+      redirect(url, "url"),
+    ],
+    [
+      "iOS, forced: then the page",
+      "ios",
+      { ...forced },
+      { ios_app: { ...ios_app, app_store_id: null } },
+      nowhere,
+    ],
+    [
+      "Android, forced: the fallback first",
+      "android",
+      { ...forced, url, android_fallback_url },
+      { android_app },
+      redirect(android_fallback_url, "android_fallback_url"),
+    ],
+    [
+      "Android, forced: then Play",
+      "android",
+      { ...forced, url },
+      { android_app },
+      redirect(play, "play_store"),
+    ],
+    [
+      "Android, forced, the record is not known: then url",
+      "android",
+      { ...forced, url, android_app_id: "0b" },
+      {},
+      redirect(url, "url"),
+    ],
+    [
+      "iOS without an app: the fallback first",
+      "ios",
+      { url, ios_fallback_url, android_fallback_url },
+      { android_app },
+      redirect(ios_fallback_url, "ios_fallback_url"),
+    ],
+    [
+      "iOS without an app: then url",
+      "ios",
+      { url, android_fallback_url },
+      { android_app },
+      redirect(url, "url"),
+    ],
+    [
+      "iOS without an app: then the page",
+      "ios",
+      { android_fallback_url },
+      { android_app },
+      nowhere,
+    ],
+    [
+      "Android without an app: the fallback first",
+      "android",
+      { url, ios_fallback_url, android_fallback_url },
+      { ios_app },
+      redirect(android_fallback_url, "android_fallback_url"),
+    ],
+    [
+      "Android without an app: then url",
+      "android",
+      { url, ios_fallback_url },
+      { ios_app },
+      redirect(url, "url"),
+    ],
+    [
+      "Android without an app: then the page",
+      "android",
+      { ios_fallback_url },
+      { ios_app },
+      nowhere,
+    ],
+    [
+      "desktop: url, whatever the apps",
+      "desktop",
+      { url, ios_fallback_url },
+      { ios_app, android_app },
+      redirect(url, "url"),
+    ],
+    [
+      "desktop: else the page",
+      "desktop",
+      { ...forced, ios_fallback_url, android_fallback_url },
+      { ios_app, android_app },
+      nowhere,
+    ],
+  ];
+  test.each(rows)("%s", (_, platform, fields, apps, visit) => {
+    expect(decideVisit(fields, apps, { platform })).toEqual(visit);
+  });
+
+  test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
+    "meets the same where the redirect is forced, for no app is asked: %s",
+    (_, platform, fields, apps, visit) => {
+      const changed = { ...fields, enable_forced_redirect };
+      expect(decideVisit(changed, apps, { platform })).toEqual(visit);
+    },
+  );
+
+  test.each([
+    [
+      "the iOS fallback",
+      "ios",
+      { ios_fallback_url },
+      { to: ios_fallback_url, reason: "ios_fallback_url" },
+    ],
+    ["the App Store", "ios", {}, { to: appStore, reason: "app_store" }],
+    [
+      "the Android fallback",
+      "android",
+      { android_fallback_url },
+      { to: android_fallback_url, reason: "android_fallback_url" },
+    ],
+    ["Play", "android", {}, { to: play, reason: "play_store" }],
+  ] as const)("meets the preview page, which leads on to %s", (_, platform, fields, next) => {
+    const open = platform === "ios" ? schemeButton : intentButton;
+    for (const forced of [false, null, undefined]) {
+      const draft: VisitedLink = { url, ...fields, enable_forced_redirect: forced };
+      expect(decideVisit(draft, { ios_app, android_app }, { platform })).toEqual({
+        action: "preview_page",
+        open,
+        next,
+      });
+    }
+  });
+
+  test("meets a preview page for an app whose record is not at hand", () => {
+    const draft = { ios_app_id: "0a", url };
+    expect(decideVisit(draft, {}, { platform: "ios" })).toEqual({
+      action: "preview_page",
+      open: undefined,
+      next: { to: url, reason: "url" },
+    });
+    expect(decideVisit({ ios_app_id: "0a" }, {}, { platform: "ios" })).toMatchObject({
+      action: "preview_page",
+      next: undefined,
+    });
+  });
+
+  test("that is a bot reads the tags and is sent nowhere", () => {
+    for (const platform of ["ios", "android", "desktop"] as const) {
+      for (const enable_forced_redirect of [true, false]) {
+        const visited = { url, enable_forced_redirect };
+        expect(decideVisit(visited, { ios_app, android_app }, { platform, bot: true })).toEqual({
+          action: "tags_page",
+        });
+      }
+    }
+  });
+
+  test("of a draft with nothing in it meets the default page", () => {
+    for (const platform of ["ios", "android", "desktop"] as const) {
+      expect(decideVisit({}, {}, { platform })).toEqual({ action: "default_page" });
+    }
+  });
+});
+
+describe("an address", () => {
+  test("of the App Store carries both tokens or none", () => {
+    expect(toStore({ provider_token: "117", campaign_token: "a b&c" })).toBe(
+      `${appStore}?pt=117&ct=a%20b%26c&mt=8`,
+    );
+    expect(toStore({ provider_token: "117" })).toBe(appStore);
+    expect(toStore({ campaign_token: "spring", provider_token: " " })).toBe(appStore);
+    expect(toStore({}, { ...ios_app, app_store_id: "id 123-456" })).toBe(
+      "https://apps.apple.com/app/id123456",
+    );
+  });
+
+  test("of Play carries the referrer", () => {
+    expect(toPlay({ referrer: "utm_source=a&b=é" })).toBe(
+      `${play}&referrer=utm_source%3Da%26b%3D%C3%A9`,
+    );
+    expect(toPlay({ referrer: " " })).toBe(play);
+  });
+
+  test("of Play carries the link's address instead where the project wants it so", () => {
+    const address = "https://go.example/spring?é=>>>???";
+    const fields = { referrer: "utm_source=a" };
+    const referrer = new URL(
+      toPlay(fields, { link_in_referrer: true, address }) ?? "",
+    ).searchParams.get("referrer");
+    expect(referrer).toMatch(/^_url=[\w-]+$/);
+    expect(Buffer.from(referrer?.slice("_url=".length) ?? "", "base64url").toString()).toBe(
+      address,
+    );
+    expect(toPlay(fields, { link_in_referrer: true })).toBe(play);
+    expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
+  });
+
+  test("is passed on verbatim, query, fragment and all", () => {
+    const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
+    expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
+      ios_fallback_url,
+    );
+    expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
+  });
+
+  test("is encoded where a header could not carry it", () => {
+    expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
+      "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
+    );
+  });
+
+  test.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "//evil.example",
+    "shop.example",
+    "https://good.example@evil.example",
+    "https://a.example/\r\nSet-Cookie: x",
+    "https://good.example\\@evil.example",
+    "shop://x",
+    "",
+    "https://",
+  ])("that is none of the web counts as missing: %j", (bad) => {
+    expect(toStore({ ios_fallback_url: bad })).toBe(appStore);
+    expect(toPlay({ android_fallback_url: bad })).toBe(play);
+    expect(decideVisit({ url: bad }, {}, { platform: "desktop" })).toEqual({
+      action: "default_page",
+    });
+  });
+
+  test("of Play is not made of what is no package name", () => {
+    const bad = { ...android_app, package_name: "com.example&id=evil.app" };
+    const visit = decideVisit({ url }, { android_app: bad }, { platform: "android" });
+    expect(visit).toEqual({
+      action: "preview_page",
+      open: undefined,
+      next: { to: url, reason: "url" },
+    });
+  });
+});
+
+describe("the Open button", () => {
+  test("takes the second host where there is one and the app is verified", () => {
+    const options = { second_host: true };
+    expect(button("ios", { ios_app }, options)).toEqual({ by: "second_host" });
+    expect(button("android", { android_app }, options)).toEqual({ by: "second_host" });
+    expect(button("ios", { ios_app: { ...ios_app, team_id: "short" } }, options)).toEqual(
+      schemeButton,
+    );
+    const sha1 = { ...android_app, fingerprints: ["AB:CD"] };
+    expect(button("android", { android_app: sha1 }, options)).toEqual(intentButton);
+  });
+
+  test("takes the custom scheme of an iOS app, and there is none without it", () => {
+    expect(button("ios", { ios_app })).toEqual(schemeButton);
+    expect(button("ios", { ios_app: { ...ios_app, custom_scheme: null } })).toBeUndefined();
+  });
+
+  test("takes an intent for an Android app, by its scheme if it has one", () => {
+    expect(button("android", { android_app })).toEqual(intentButton);
+    expect(
+      button("android", { android_app: { ...android_app, custom_scheme: "shop://" } }),
+    ).toEqual({ ...intentButton, scheme: "shop" });
+  });
+
+  test.each(["javascript", "data:x", "a b", "https"])("never takes the scheme %j", (scheme) => {
+    expect(button("ios", { ios_app: { ...ios_app, custom_scheme: scheme } })).toBeUndefined();
+    expect(button("android", { android_app: { ...android_app, custom_scheme: scheme } })).toEqual(
+      intentButton,
+    );
+  });
+});
+
+test("nobody is sent anywhere but to the web, whatever the fields hold", () => {
+  fc.assert(
+    fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
+      for (const platform of ["ios", "android", "desktop"] as const) {
+        const visit = decideVisit(visited, apps, { platform }, options);
+        const to = readAddress(visit);
+        const open = visit.action === "preview_page" ? visit.open : undefined;
+        if (open?.by === "custom_scheme") expect(`${open.scheme}:`).toMatch(/^[a-z][\w+.-]*:$/i);
+        if (to === undefined) continue;
+        const { protocol, host, username } = new URL(to);
+        expect(["http:", "https:"]).toContain(protocol);
+        expect(username).toBe("");
+        expect(to).toMatch(/^[\x21-\x7e]+$/);
+        const reason = visit.action === "redirect" ? visit.reason : readNext(visit)?.reason;
+        if (reason === "app_store") expect(host).toBe("apps.apple.com");
+        if (reason === "play_store") expect(host).toBe("play.google.com");
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+function readNext(visit: Visit): Destination | undefined {
+  return visit.action === "preview_page" ? visit.next : undefined;
+}
+
+function readAddress(visit: Visit): string | undefined {
+  return visit.action === "redirect" ? visit.to : readNext(visit)?.to;
+}
+
+function toStore(fields: VisitedLink, app = ios_app): string | undefined {
+  const forced = { ...fields, enable_forced_redirect };
+  return readAddress(decideVisit(forced, { ios_app: app }, { platform: "ios" }));
+}
+
+function toPlay(fields: VisitedLink, options: VisitOptions = {}): string | undefined {
+  const forced = { ...fields, enable_forced_redirect };
+  return readAddress(decideVisit(forced, { android_app }, { platform: "android" }, options));
+}
+
+function button(platform: Platform, apps: VisitedApps, options?: VisitOptions) {
+  const visit = decideVisit({}, apps, { platform }, options);
+  return visit.action === "preview_page" ? visit.open : "no preview page";
+}

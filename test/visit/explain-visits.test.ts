@@ -1,0 +1,185 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decideVisit, type Visit } from "../../src/visit/decide-visit.ts";
+import { explainVisits, explanation } from "../../src/visit/explain-visits.ts";
+import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
+import {
+  android_app,
+  appStore,
+  ios_app,
+  link,
+  play,
+  sha1,
+  sha256,
+} from "../contract/sample-link.ts";
+
+/** What an assistant is told that the visitors of a link meet. */
+
+const both = { ios_app, android_app };
+const exceptions = "in-app browsers and taps on the link's own domain get without_app";
+const forced = "enable_forced_redirect skips the preview page";
+
+describe("what visitors meet", () => {
+  test("with the app, the app; without it, the preview page; on a desktop, url", () => {
+    expect(explainVisits(link, both)).toEqual({
+      visits: {
+        ios: {
+          with_app: {
+            action: "open_app",
+            why: `iOS opens the app first; ${exceptions}.`,
+          },
+          without_app: {
+            action: "preview_page",
+            to: `${appStore}?pt=117&ct=spring&mt=8`,
+            why: "The preview page has an Open button and leads on to the App Store.",
+          },
+        },
+        android: {
+          with_app: {
+            action: "open_app",
+            why: `Android opens the app first; ${exceptions}.`,
+          },
+          without_app: {
+            action: "preview_page",
+            to: `${play}&referrer=utm_source%3Da`,
+            why: "The preview page has an Open button and leads on to Google Play.",
+          },
+        },
+        desktop: {
+          action: "redirect",
+          to: "https://shop.example/",
+          why: "Desktop visitors, and Safari on an iPad, go to url.",
+        },
+      },
+      problems: [],
+    });
+  });
+
+  test("a forced redirect skips the preview page, not the app", () => {
+    const { visits } = explainVisits({ ...link, enable_forced_redirect: true }, both);
+    expect(visits.ios).toMatchObject({
+      with_app: { action: "open_app" },
+      without_app: {
+        action: "redirect",
+        to: `${appStore}?pt=117&ct=spring&mt=8`,
+        why: `${forced}; the App Store is the first way there is.`,
+      },
+    });
+    expect(visits.android.without_app).toMatchObject({
+      action: "redirect",
+      to: `${play}&referrer=utm_source%3Da`,
+    });
+  });
+
+  test("without an app on the link, the app makes no difference", () => {
+    const draft = { url: "https://shop.example/", android_fallback_url: "https://a.example/" };
+    const { visits } = explainVisits(draft, {});
+    expect(visits.ios.without_app).toEqual({
+      action: "redirect",
+      to: "https://shop.example/",
+      why: "No iOS app is on the link; url is the first way there is.",
+    });
+    expect(visits.ios.with_app).toEqual({
+      ...visits.ios.without_app,
+      why: "No iOS app is on the link; another app of the project may still take it.",
+    });
+    expect(visits.android.without_app).toMatchObject({ to: "https://a.example/" });
+  });
+
+  test("an app that its system cannot verify does not open by itself", () => {
+    const apps = {
+      ios_app: { ...ios_app, team_id: "short" },
+      android_app: { ...android_app, fingerprints: [sha1] },
+    };
+    const { visits } = explainVisits(link, apps);
+    expect(visits.ios.with_app).toEqual({
+      ...visits.ios.without_app,
+      why: "iOS cannot verify the app, so the link opens in the browser.",
+    });
+    expect(visits.android.with_app).toEqual({
+      action: "preview_page",
+      to: `${play}&referrer=utm_source%3Da`,
+      why: "Android cannot verify the app, so the link opens in the browser.",
+    });
+  });
+
+  test("a draft's own app counts as if it were registered", () => {
+    const draft = {
+      ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "id123" },
+      android_app: { package_name: "com.example.shop", fingerprints: [sha256] },
+    };
+    const { visits } = explainVisits(draft, {});
+    expect(visits.ios.with_app.action).toBe("open_app");
+    expect(visits.ios.without_app.to).toBe("https://apps.apple.com/app/id123");
+    expect(visits.android.with_app.action).toBe("open_app");
+    expect(visits.desktop).toEqual({
+      action: "default_page",
+      why: "Desktop visitors have nowhere to go but the project's default page.",
+    });
+  });
+
+  test("an app whose record is not at hand is believed to open", () => {
+    for (const draft of [{ ios_app_id: "0a" }, { ios_app: { id: "0a" } }]) {
+      expect(explainVisits(draft, {}).visits.ios).toEqual({
+        with_app: expect.objectContaining({ action: "open_app" }),
+        without_app: {
+          action: "preview_page",
+          why: "The preview page has an Open button and no other way on.",
+        },
+      });
+    }
+  });
+});
+
+describe("whatever the fields hold", () => {
+  test("it is explained, in the form that is promised and with web addresses alone", () => {
+    fc.assert(
+      fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
+        const explained = explainVisits(visited, apps, options);
+        // Strictly: what has no value has no key either.
+        expect(explanation.parse(JSON.parse(JSON.stringify(explained)))).toStrictEqual(explained);
+        const { ios, android, desktop } = explained.visits;
+        for (const { to } of [ios.with_app, ios.without_app, android.with_app, desktop]) {
+          if (to !== undefined) expect(to).toMatch(/^https?:\/\/[\x21-\x7e]+$/i);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("a link with its records is explained as the same decision that a visitor meets", () => {
+    fc.assert(
+      fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
+        const { ios_app: _, android_app: __, ...record } = visited;
+        const { ios, android, desktop } = explainVisits(record, apps, options).visits;
+        const told = { ios: ios.without_app, android: android.without_app, desktop };
+        for (const platform of ["ios", "android", "desktop"] as const) {
+          const visit = decideVisit(record, apps, { platform }, options);
+          const { action, to } = told[platform];
+          expect({ action, to }).toEqual({ action: visit.action, to: readAddress(visit) });
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("the words are ours: a field's text shows up in an address alone", () => {
+    fc.assert(
+      fc.property(hostileLink(), hostileApps(), (visited, apps) => {
+        const { visits, problems } = explainVisits(visited, apps);
+        const { ios, android, desktop } = visits;
+        const told = [ios.with_app, ios.without_app, android.with_app, android.without_app];
+        const words = [
+          ...[...told, desktop].map(({ why }) => why),
+          ...problems.flatMap(({ field, message, fix }) => [field, message, fix]),
+        ];
+        for (const text of words) expect(text ?? "").toMatch(/^[\w ,.:;'()-]*$/);
+      }),
+    );
+  });
+});
+
+function readAddress(visit: Visit): string | undefined {
+  if (visit.action === "redirect") return visit.to;
+  return visit.action === "preview_page" ? visit.next?.to : undefined;
+}

@@ -1,0 +1,352 @@
+import { describe, expect, test } from "vitest";
+import type { AndroidApp, IosApp } from "../../src/contract/apps.ts";
+import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
+import { explainVisits } from "../../src/visit/explain-visits.ts";
+import { android_app, ios_app, link, sha1, sha256 } from "../contract/sample-link.ts";
+
+/** What an assistant is told is amiss with a link and with its apps. */
+
+type Row = {
+  /** Field, message and fix. */
+  readonly told: readonly [string, string, string?];
+  readonly of: VisitedLink;
+  readonly apps?: VisitedApps;
+  readonly options?: VisitOptions;
+};
+
+const both = { ios_app, android_app };
+const withIos = (fields: Partial<IosApp>) => ({ ...both, ios_app: { ...ios_app, ...fields } });
+const withAndroid = (fields: Partial<AndroidApp>) => ({
+  ...both,
+  android_app: { ...android_app, ...fields },
+});
+const noStore = withIos({ app_store_id: null });
+const noScheme = withIos({ custom_scheme: null });
+const noTokens = { provider_token: null, campaign_token: null };
+const ios_fallback_url = "https://i.example/";
+const android_fallback_url = "https://a.example/";
+
+/** A saved link. */
+const rows: readonly Row[] = [
+  {
+    of: { url: null },
+    apps: noStore,
+    told: [
+      "ios_fallback_url",
+      "iOS visitors who lack the app have nowhere to go.",
+      "Call update_link with ios_fallback_url or url, or call update_ios_app with app_store_id.",
+    ],
+  },
+  {
+    of: { url: null, ios_app_id: null },
+    apps: { android_app },
+    told: [
+      "ios_fallback_url",
+      "iOS visitors have nowhere to go.",
+      "Call update_link with ios_fallback_url or url.",
+    ],
+  },
+  {
+    of: { url: null, android_app_id: null },
+    apps: { ios_app },
+    told: [
+      "android_fallback_url",
+      "Android visitors have nowhere to go.",
+      "Call update_link with android_fallback_url or url.",
+    ],
+  },
+  {
+    of: { url: null, enable_forced_redirect: true },
+    apps: noStore,
+    told: [
+      "enable_forced_redirect",
+      "enable_forced_redirect has nowhere to send iOS visitors who lack the app.",
+      "Call update_link with ios_fallback_url or url, or call update_ios_app with app_store_id.",
+    ],
+  },
+  {
+    of: {},
+    apps: noStore,
+    told: [
+      "ios_app.app_store_id",
+      "The app has no App Store id: iOS visitors who lack it go to url instead.",
+      "Call update_ios_app with app_store_id, or call update_link with ios_fallback_url.",
+    ],
+  },
+  {
+    of: { url: null },
+    told: [
+      "url",
+      "Desktop visitors have no url to go to and meet the project's default page.",
+      "Call update_link with url.",
+    ],
+  },
+  {
+    of: { campaign_token: null },
+    told: [
+      "provider_token",
+      "Provider token must be sent together with campaign token",
+      "Call update_link with both provider_token and campaign_token, or clear both.",
+    ],
+  },
+  {
+    of: { ios_fallback_url },
+    told: ["provider_token", "The store tokens are not used: iOS visitors meet ios_fallback_url."],
+  },
+  {
+    of: {},
+    apps: noStore,
+    told: ["provider_token", "The store tokens are not used: iOS visitors meet no App Store page."],
+  },
+  ...["x".repeat(31), "spring ", " spring"].map((campaign_token): Row => ({
+    of: { campaign_token },
+    told: [
+      "campaign_token",
+      "Apple takes a campaign token of at most 30 characters and no space at either end.",
+      "Call update_link with such a campaign_token.",
+    ],
+  })),
+  {
+    of: {},
+    options: { link_in_referrer: true },
+    told: [
+      "referrer",
+      "referrer is ignored: the project's Link in Referrer setting is on.",
+      "Put the parameters into the query of the link's address.",
+    ],
+  },
+  {
+    of: { android_fallback_url },
+    told: ["referrer", "referrer is not used: Android visitors meet android_fallback_url."],
+  },
+  {
+    of: { android_app_id: null },
+    apps: { ios_app },
+    told: ["referrer", "referrer is not used: Android visitors meet no Google Play page."],
+  },
+  {
+    of: {},
+    apps: withAndroid({ fingerprints: [sha1] }),
+    told: [
+      "android_app.fingerprints",
+      "No fingerprint is SHA-256 (32 pairs), so Android will not open the app by itself.",
+      "Call update_android_app with all fingerprints as SHA-256.",
+    ],
+  },
+  {
+    of: {},
+    apps: withAndroid({ fingerprints: [sha256, sha1] }),
+    told: [
+      "android_app.fingerprints",
+      "1 of 2 fingerprints are not SHA-256 (32 pairs), and Android ignores them.",
+      "Call update_android_app with all fingerprints as SHA-256.",
+    ],
+  },
+  {
+    of: {},
+    apps: withAndroid({ fingerprints: [] }),
+    told: [
+      "android_app.fingerprints",
+      "Fingerprints can't be blank",
+      "Call update_android_app with fingerprints.",
+    ],
+  },
+  {
+    of: {},
+    apps: withIos({ team_id: "" }),
+    told: [
+      "ios_app.team_id",
+      "Team is the wrong length (should be 10 characters)",
+      "Call update_ios_app with team_id.",
+    ],
+  },
+  {
+    of: {},
+    apps: noScheme,
+    told: [
+      "ios_app.custom_scheme",
+      "The preview page cannot open the app: on the link's own domain iOS stays in the browser.",
+      "Call update_ios_app with custom_scheme.",
+    ],
+  },
+  {
+    of: { ios_app_id: null },
+    apps: { android_app },
+    told: [
+      "ios_deferred_deep_linking_enabled",
+      "It does nothing: no iOS app is on the link.",
+      "Call update_link with ios_app.",
+    ],
+  },
+  {
+    of: { enable_forced_redirect: true },
+    told: [
+      "ios_deferred_deep_linking_enabled",
+      "It needs the preview page, which enable_forced_redirect skips.",
+      "Call update_link with only one of the two as true.",
+    ],
+  },
+  {
+    of: {},
+    apps: { ios_app },
+    told: [
+      "android_app",
+      "The Android app's record is not at hand, so its store page and faults are left out.",
+      "Look for it with list_android_apps.",
+    ],
+  },
+  {
+    of: {},
+    options: { address: "https://SHOP.example?utm_source=a" },
+    told: [
+      "url",
+      "url is the link's own address: visitors would go in circles.",
+      "Call update_link with another url.",
+    ],
+  },
+  ...["url", "ios_fallback_url", "android_fallback_url", "social_image_url"].map((field): Row => ({
+    of: { [field]: "HTTP://shop.example/" },
+    told: [field, `${field} is http, not https.`, `Call update_link with an https ${field}.`],
+  })),
+];
+
+describe("a saved link", () => {
+  test.each(rows)("is told of $told.0: $told.1 ($of)", ({ of, apps = both, options, told }) => {
+    expect(tell(explainVisits({ ...link, ...of }, apps, options).problems)).toContainEqual(told);
+  });
+
+  test.each<Partial<Row>>([
+    { of: { name: null, ...noTokens } },
+    // Its deployment took this path, so it is one.
+    { of: { path: "100%/.." } },
+    {
+      of: { enable_forced_redirect: true, ios_deferred_deep_linking_enabled: false },
+      apps: noScheme,
+    },
+    { apps: noScheme, options: { second_host: true } },
+    { of: { ios_fallback_url, ...noTokens }, apps: noStore },
+    { of: { campaign_token: "x".repeat(30) } },
+    { options: { address: "https://shop.example/other" } },
+    { options: { address: "spring" } },
+    {
+      of: { social_image_url: "https://go.example/x" },
+      options: { address: "https://go.example/x" },
+    },
+  ])("is not bothered about what is well: %j", ({ of, apps = both, options }) => {
+    expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
+  });
+
+  test("is told once that an app is unknown, and nothing about that app's store", () => {
+    const { problems } = explainVisits({ ...link, url: null }, {});
+    expect(problems.map(({ field }) => field)).toEqual(["ios_app", "android_app", "url"]);
+  });
+});
+
+describe("a draft", () => {
+  test.each<readonly [string, VisitedLink, string]>([
+    ["path", { path: ".well-known/x" }, "Path is reserved"],
+    ["path", { path: "a%" }, "Path is not a valid percent-encoding"],
+    ["path", { path: "a/../b" }, "Path can't contain the segments . and .."],
+    ["url", { url: "javascript:alert(1)" }, "Url must be an http or https address"],
+    ["url", { url: "http://a@b.example/" }, "Url can't contain a user name or password"],
+    [
+      "ios_fallback_url",
+      { ios_fallback_url: "https://a@b.example" },
+      "Ios fallback url can't contain a user name or password",
+    ],
+    [
+      "social_image_url",
+      { social_image_url: "a.png" },
+      "Social image url must be an http or https address",
+    ],
+    ["name", { name: "x".repeat(501) }, "Name is too long (maximum is 500 characters)"],
+    [
+      "ios_app",
+      { ios_app: { id: "a", bundle_id: "b" } },
+      "Ios app needs exactly one of id or bundle_id",
+    ],
+    ["android_app", { android_app: {} }, "Android app needs exactly one of id or package_name"],
+  ])("is told what the API would refuse in %s and nothing more: %j", (field, fields, message) => {
+    const { problems } = explainVisits({ url: "https://shop.example/", ...fields }, {});
+    expect(problems).toEqual([{ field, message }]);
+  });
+
+  test("is told of a refused address, not of what would come of it", () => {
+    const ios_fallback_url = "https://a b.example/";
+    const fields = { url: null, ios_fallback_url, android_fallback_url };
+    expect(tellOfDraft(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
+  });
+
+  test("is told which store token is missing, and what to set", () => {
+    expect(tellOfDraft({ campaign_token: "spring" })).toEqual([
+      [
+        "campaign_token",
+        "Campaign token must be sent together with provider token",
+        "Set both provider_token and campaign_token, or clear both.",
+      ],
+    ]);
+    expect(tellOfDraft({ provider_token: "a\0", campaign_token: "b" })).toContainEqual([
+      "provider_token",
+      "Provider token contains characters that can't be stored",
+    ]);
+  });
+
+  test("is told what is missing in the apps that it brings along", () => {
+    const draft = {
+      ios_app: { bundle_id: "com.example.shop" },
+      android_app: { package_name: "shop", fingerprints: [sha1] },
+    };
+    expect(tellOfDraft(draft).map(([field, , fix]) => [field, fix])).toEqual([
+      ["ios_app.team_id", "Set team_id in ios_app."],
+      ["ios_app.app_store_id", "Set app_store_id in ios_app, or set ios_fallback_url."],
+      ["android_app.package_name", "Set package_name in android_app."],
+      ["ios_app.custom_scheme", "Call update_ios_app with custom_scheme."],
+      ["android_app.fingerprints", "Set all fingerprints as SHA-256 in android_app."],
+    ]);
+  });
+
+  test("is told that a registered app takes no new fields from it", () => {
+    const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "5" };
+    const android = { package_name: "com.example.shop", fingerprints: [sha256.toLowerCase()] };
+    expect(tellOfDraft({ ios_app: ios, android_app: android }, both)).toEqual([
+      [
+        "ios_app",
+        "The app is registered already, so app_store_id would be ignored.",
+        "Call update_ios_app with app_store_id.",
+      ],
+    ]);
+    expect(tellOfDraft({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
+      [
+        "android_app",
+        "The app is registered already, so fingerprints would be ignored.",
+        "Call update_android_app with fingerprints.",
+      ],
+    ]);
+  });
+
+  test("with nothing in it is told what it lacks, each once", () => {
+    expect(tell(explainVisits({}, {}).problems)).toEqual([
+      ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
+      [
+        "android_fallback_url",
+        "Android visitors have nowhere to go.",
+        "Set android_fallback_url or url.",
+      ],
+      [
+        "url",
+        "Desktop visitors have no url to go to and meet the project's default page.",
+        "Set url.",
+      ],
+    ]);
+  });
+});
+
+function tellOfDraft(draft: VisitedLink, apps: VisitedApps = {}) {
+  return tell(explainVisits({ url: "https://shop.example/", ...draft }, apps).problems);
+}
+
+function tell(problems: ReturnType<typeof explainVisits>["problems"]) {
+  return problems.map(({ field, message, fix }) =>
+    fix === undefined ? [field, message] : [field, message, fix],
+  );
+}
