@@ -53,7 +53,7 @@ const handlers: Handlers = {
 /** The whole API as one function from an API message to its reply. */
 export function createService(options: ServiceOptions): Service {
   const { setAlarm, report, ...given } = options;
-  const waitInQueue = createTemplateQueue(createCheckQueue(given.clock));
+  const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: given.clock.monotonic }));
   const services: Services = { ...given, waitInQueue };
   const budgets = createBudgetCounters(services.clock);
   const keyCache = createKeyCache(services.store, services.clock);

@@ -97,5 +97,5 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
 function describeStale(text: string | undefined, token: ApprovalToken | undefined): string {
   if (text === undefined) return "This needs a second call with the approval token.";
   if (token === undefined) return "The approval token is none of ours.";
-  return "The approval token was used, grew old, or was given for another request or target.";
+  return "The approval token was used, grew old, or was given for another act or target.";
 }
