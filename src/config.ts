@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { scopes, type Scope } from "./contract/policy.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
 import { readUrl } from "./contract/rules/web-address.ts";
+import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */

@@ -54,7 +54,7 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
     });
 }
 
-/** Hands messages to what answers them in this process: its replies are there at once, and whole. */
+/** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
   return async (request) => {
     const { status, headers, body } = await answer(request);

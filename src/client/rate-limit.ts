@@ -1,5 +1,5 @@
+import { budgets, readSpan, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { budgets, readSpan, type BudgetName } from "../contract/policy.ts";
 
 /** Holds calls back, so that a key gets no 429 for calling too often. */
 export type RateLimiter = {

@@ -1,6 +1,6 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { roles, scopes, type Scope } from "../contract/policy.ts";
+import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import { requireProject } from "./find-project.ts";

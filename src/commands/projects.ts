@@ -1,6 +1,7 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { paging, plans } from "../contract/policy.ts";
+import { paging } from "../contract/limits.ts";
+import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";

@@ -1,6 +1,7 @@
 import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
-import { roles, scopes, type Feature, type Plan, type Role, type Scope } from "./policy.ts";
+import type { Feature, Plan } from "./pricing-plans.ts";
+import { roles, scopes, type Role, type Scope } from "./scopes-and-roles.ts";
 
 /** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
 

@@ -1,6 +1,8 @@
 import type { z } from "zod";
+import type { BudgetName } from "./budgets.ts";
 import type { FilterFields, ListInput } from "./filters.ts";
-import type { BudgetName, Feature, Plan, Role, Scope } from "./policy.ts";
+import type { Feature, Plan } from "./pricing-plans.ts";
+import type { Role, Scope } from "./scopes-and-roles.ts";
 
 /**
  * One endpoint of the API, as data. The service's handler table, the typed client and the tools
@@ -27,7 +29,7 @@ export type Endpoint = {
   readonly link_scope?: Scope;
   /** The least role that the key's owner must have. */
   readonly role?: Role;
-  /** A plan that the endpoint always demands; single Pro fields are in `policy.ts`. */
+  /** A plan that the endpoint always demands; single Pro fields are in `pricing-plans.ts`. */
   readonly plan?: Plan;
   /** What must be switched on for the project. */
   readonly feature?: Feature;

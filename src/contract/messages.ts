@@ -1,4 +1,4 @@
-import type { Role } from "./policy.ts";
+import type { Role } from "./scopes-and-roles.ts";
 
 /**
  * Every sentence that the API says, once. A client tells the causes of a 401 apart by these

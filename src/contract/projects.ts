@@ -3,7 +3,7 @@ import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";
-import { defaultMaxLinks } from "./policy.ts";
+import { defaultMaxLinks } from "./pricing-plans.ts";
 
 /** Projects, for master keys alone: api-spec.md, "Project" and "Projects". */
 

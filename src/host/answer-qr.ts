@@ -1,7 +1,7 @@
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
-import type { Answer } from "./answer.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
+import type { Answer } from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
 /** The picture of a link's address; undefined where the address is longer than any code. */

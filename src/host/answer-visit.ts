@@ -4,10 +4,10 @@ import type { PageInput } from "../template/link-page.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
 import { listPageButtons } from "../visit/page-buttons.ts";
-import { makeAnswer, type Answer } from "./answer.ts";
-import type { TemplateFinder } from "./find-live-template.ts";
-import type { HostedLink, Site } from "./sites.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
+import type { TemplateFinder } from "./find-live-template.ts";
+import { makeAnswer, type Answer } from "./http-answer.ts";
+import type { HostedLink, Site } from "./sites.ts";
 
 /** One visit of a link: turns what `decideVisit` decided into an HTTP answer. */
 

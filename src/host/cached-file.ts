@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { makeAnswer, type Answer } from "./answer.ts";
+import { makeAnswer, type Answer } from "./http-answer.ts";
 
 /** Association files and QR pictures, which browsers may cache for an hour and then revalidate. */
 

@@ -3,15 +3,15 @@ import type { Random } from "../contract/clock.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
-import { makeAnswer, sendAnswer, type Answer } from "./answer.ts";
+import { answerQr } from "./answer-qr.ts";
+import { answerVisit } from "./answer-visit.ts";
 import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
+import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
+import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFound } from "./not-found-page.ts";
-import { answerQr } from "./answer-qr.ts";
 import { createSites, type HostedLink, type Site, type SitesOptions } from "./sites.ts";
-import { answerVisit } from "./answer-visit.ts";
-import { createVisitorReader } from "./classify-visitor.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
 export type Host = {

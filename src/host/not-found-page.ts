@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { makeAnswer } from "./answer.ts";
+import { makeAnswer } from "./http-answer.ts";
 
 /**
  * The one page for an unknown path, an unknown project and a suspended one. Byte for byte the

@@ -3,13 +3,13 @@ import type { Clock } from "../contract/clock.ts";
 import type { Link } from "../contract/links.ts";
 import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
-import { watchChanges } from "../store/changes.ts";
 import { findLinkAt } from "../store/links.ts";
 import { findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
+import { watchChanges } from "../store/watch-changes.ts";
 import type { Platform } from "../visit/decide-visit.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./http-answer.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
 /** A project under one of its host names, as it is now: any change makes another site of it. */

@@ -4,7 +4,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
-import type { Caller } from "./access.ts";
+import type { Caller } from "./require-access.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
 /** What every handler works with, for each call. */

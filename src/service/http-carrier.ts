@@ -1,6 +1,6 @@
 import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { limits } from "../contract/policy.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
 import { bodyTooLarge } from "./read-body.ts";
 

@@ -1,4 +1,4 @@
-import type { Role, Scope } from "../contract/policy.ts";
+import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import { insertKey } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
 import { createIdAndTime, createToken, hashToken, type IdSources } from "./ids.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
-import { watchChanges } from "../store/changes.ts";
 import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
+import { watchChanges } from "../store/watch-changes.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { hashToken } from "./ids.ts";
 

@@ -9,9 +9,9 @@ import {
   type Sort,
   type TestValue,
 } from "../contract/filters.ts";
+import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { parseTime } from "../contract/parse-time.ts";
-import { paging } from "../contract/policy.ts";
 import { badRequest } from "../contract/problem.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { isStorable } from "../contract/text.ts";

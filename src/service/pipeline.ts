@@ -3,13 +3,13 @@ import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { requireAccess } from "./access.ts";
 import { authenticate } from "./authenticate.ts";
-import type { BudgetCounters } from "./budgets.ts";
+import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
 import { readBody } from "./read-body.ts";
+import { requireAccess } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
 
 /** A handler whose types the loop over the contract cannot follow. */

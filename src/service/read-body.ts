@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { limits } from "../contract/policy.ts";
 import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
 

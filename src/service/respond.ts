@@ -7,8 +7,8 @@ import {
   unauthorized,
   validationFailed,
 } from "../contract/problem.ts";
+import { ProjectGone } from "../store/project-tallies.ts";
 import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
-import { ProjectGone } from "../store/tallies.ts";
 
 /** The headers of every reply with a body. Replies carry private data: no cache may store them. */
 const headers = {

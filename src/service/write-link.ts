@@ -10,12 +10,12 @@ import {
 import { checkLink, findProFields } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
-import { readTally } from "../store/tallies.ts";
+import { readTally } from "../store/project-tallies.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { requireAppRole } from "./access.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";
+import { requireAppRole } from "./require-access.ts";
 
 /**
  * How a link comes to be and changes, for every endpoint that writes links. All of it runs in the

@@ -1,5 +1,6 @@
+import { limits } from "../contract/limits.ts";
+import { messages } from "../contract/messages.ts";
 import type { PageTemplate, TemplateFields } from "../contract/page-template.ts";
-import { limits } from "../contract/policy.ts";
 import {
   faultOf,
   notFound,
@@ -8,12 +9,11 @@ import {
   templateRefused,
   type PlacedProblem,
 } from "../contract/problem.ts";
-import { messages } from "../contract/messages.ts";
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { createLocator } from "../template/line-and-column.ts";
 import type { CheckTiming } from "../template/check-template.ts";
+import { createLocator } from "../template/line-and-column.ts";
 import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
 import { createIdAndTime, type IdAndTime } from "./ids.ts";
 

@@ -1,5 +1,5 @@
+import { readSpan, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { readSpan, type BudgetName } from "../contract/policy.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Db, StateTables } from "./tables.ts";
 

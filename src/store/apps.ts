@@ -5,9 +5,9 @@ import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules
 import { fold } from "../contract/text.ts";
 import { detachBatch } from "./chores.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { tallyWrite } from "./project-tallies.ts";
 import { queueChore } from "./queue-chore.ts";
 import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
-import { tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** One kind of app registration, iOS or Android: they differ in their columns alone. */

@@ -1,11 +1,11 @@
-import { sql } from "kysely";
 import { setTimeout } from "node:timers/promises";
+import { sql } from "kysely";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import { dropIndex, indexBatch } from "./trigram-index.ts";
+import { tallyWrite } from "./project-tallies.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
-import { tallyWrite } from "./tallies.ts";
 import type { Db, Tenant } from "./tenant.ts";
+import { dropIndex, indexBatch } from "./trigram-index.ts";
 
 /**
  * Long work in short transactions. The transaction that decides on it writes it down as a chore;

@@ -1,5 +1,5 @@
-import type { Role, Scope } from "../contract/policy.ts";
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readFlags, type ProjectSettings } from "./projects.ts";
 import type { Db } from "./tenant.ts";

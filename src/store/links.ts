@@ -3,6 +3,13 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { fold } from "../contract/text.ts";
+import type { Counts } from "./filtered-counts.ts";
+import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
+import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { prepareQuery } from "./prepared-query.ts";
+import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
+import { toFlag, type LinkTable } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
 import {
   indexLink,
   matchContains,
@@ -11,13 +18,6 @@ import {
   wholeIndex,
   type ContainsColumn,
 } from "./trigram-index.ts";
-import type { Counts } from "./counts.ts";
-import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
-import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
-import { prepareQuery } from "./prepared-query.ts";
-import { toFlag, type LinkTable } from "./tables.ts";
-import { readTally, tallyWrite, type Tally } from "./tallies.ts";
-import type { Tenant } from "./tenant.ts";
 
 /** What a new link is made of. */
 export type NewLink = LinkValues & {

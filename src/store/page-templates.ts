@@ -1,12 +1,12 @@
 import { sql } from "kysely";
+import { limits } from "../contract/limits.ts";
 import type {
   PageTemplate,
   TemplateVersion,
   WholeTemplateVersion,
 } from "../contract/page-template.ts";
-import { limits } from "../contract/policy.ts";
+import { tallyWrite } from "./project-tallies.ts";
 import type { PageTemplateTable } from "./tables.ts";
-import { tallyWrite } from "./tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** A project's one page template: the draft, and the versions that were published of it. */

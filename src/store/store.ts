@@ -3,7 +3,7 @@ import { StoreBusy } from "../sql/faults.ts";
 import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { runChore, runChores } from "./chores.ts";
-import { createCounts, type Counts } from "./counts.ts";
+import { createCounts, type Counts } from "./filtered-counts.ts";
 import { init } from "./migrations/001-init.ts";
 import { pageTemplates } from "./migrations/002-page-templates.ts";
 import { clicks } from "./migrations/003-clicks.ts";

@@ -1,7 +1,7 @@
-import type { Role } from "../contract/policy.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { Role } from "../contract/scopes-and-roles.ts";
 
 /**
  * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are

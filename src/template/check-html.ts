@@ -1,9 +1,9 @@
 import { Tokenizer, TokenizerMode, type ErrorCodes, type Token } from "parse5";
 import type { Piece } from "./check-liquid.ts";
-import type { ReportFault } from "./page-input.ts";
 import { limits } from "./clean-html.ts";
-import { listWords } from "./list-words.ts";
 import { findAttributeFault, findElementFault, findValueFault } from "./html-rules.ts";
+import type { ReportFault } from "./page-input.ts";
+import { listWords } from "./split-words.ts";
 
 /**
  * Checks the HTML of a template as its author wrote it. Liquid is masked, so that every tag keeps

@@ -1,5 +1,5 @@
 import { pictureData } from "./html-rules.ts";
-import { listWords } from "./list-words.ts";
+import { listWords } from "./split-words.ts";
 
 /**
  * The CSS that a template may have: at-rules, properties and functions are on a list or they are

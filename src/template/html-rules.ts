@@ -1,4 +1,4 @@
-import { listWords } from "./list-words.ts";
+import { listWords } from "./split-words.ts";
 
 /**
  * The HTML that a template may have. Elements and attributes are on a list or they are not there:

@@ -1,5 +1,5 @@
 import type { FilterImplOptions } from "liquidjs";
-import { listWords } from "./list-words.ts";
+import { listWords } from "./split-words.ts";
 
 /**
  * The filters of a template. They are our own: each takes and gives short texts, so that no chain

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { readTally } from "../../src/store/tallies.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureCreates } from "./creates.ts";
 import { formatFindings, isExceeded } from "./finding.ts";

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { budgets } from "../../src/contract/policy.ts";
+import { budgets } from "../../src/contract/budgets.ts";
 import { applyUnpaced } from "./bulk-unpaced.ts";
 import type { Finding } from "./finding.ts";
 import { prepareGround, visitedLinks } from "./ground.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
-import { readTally } from "../../src/store/tallies.ts";
 import { createQuestions } from "./creates.ts";
 import type { Ground } from "./ground.ts";
 import type { Server } from "./http.ts";

@@ -1,4 +1,4 @@
-import { tallyWrite } from "../../src/store/tallies.ts";
+import { tallyWrite } from "../../src/store/project-tallies.ts";
 import { commonApp, rareApp, type Ground } from "./ground.ts";
 import { ask, type Server } from "./http.ts";
 import { summarize, type Figures } from "./measure.ts";

@@ -1,7 +1,7 @@
-import { getRequestListener } from "@hono/node-server";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openRemoteSender, sendEmbedded } from "../../src/client/carriers.ts";
 import { buildRequest } from "../../src/client/request.ts";
@@ -10,7 +10,7 @@ import type { ApiRequest } from "../../src/contract/api-message.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
-import { limits } from "../../src/contract/policy.ts";
+import { limits } from "../../src/contract/limits.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /**

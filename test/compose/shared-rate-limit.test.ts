@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { shareBudgets } from "../../src/compose/shared-rate-limit.ts";
-import { budgets } from "../../src/contract/policy.ts";
+import { budgets } from "../../src/contract/budgets.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { budgets } from "../../src/contract/budgets.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { conditions, takes } from "../../src/contract/filters.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
-import { budgets, roles, scopes } from "../../src/contract/policy.ts";
+import { roles, scopes } from "../../src/contract/scopes-and-roles.ts";
 
 /** The contract against the words of api-spec.md and design.md, copied here by hand. */
 

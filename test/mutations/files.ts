@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const files: readonly Mutation[] = [
   {
     id: "K1",
-    file: "src/bulk/files/columns.ts",
+    file: "src/bulk/files/escape-formula.ts",
     what: "full-width = + - @ are no formulas",
     find: String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`,
     replace: String.raw`[=+\-@\t\r\n]`,
@@ -12,7 +12,7 @@ export const files: readonly Mutation[] = [
   },
   {
     id: "K2",
-    file: "src/bulk/files/columns.ts",
+    file: "src/bulk/files/escape-formula.ts",
     what: "an apostrophe before a formula is not doubled",
     find: "new RegExp(`^'*${beginning}`)",
     replace: "new RegExp(`^${beginning}`)",

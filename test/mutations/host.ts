@@ -76,7 +76,7 @@ export const host: readonly Mutation[] = [
   },
   {
     id: "H10",
-    file: "src/store/changes.ts",
+    file: "src/store/watch-changes.ts",
     what: "this process's own writes unseen for 20 ms",
     find: "now - askedAt < trusted_ms && writes === written",
     replace: "now - askedAt < trusted_ms",

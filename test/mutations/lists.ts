@@ -12,11 +12,11 @@ export const lists: readonly Mutation[] = [
   },
   {
     id: "I2",
-    file: "src/store/counts.ts",
+    file: "src/store/filtered-counts.ts",
     what: "kept counts: newest thrown out instead of the oldest",
     find: "const [oldest] = remembered.keys();",
     replace: "const oldest = [...remembered.keys()].at(-1);",
-    tests: ["test/store/counts.test.ts"],
+    tests: ["test/store/filtered-counts.test.ts"],
   },
   {
     id: "I3",
@@ -28,7 +28,7 @@ export const lists: readonly Mutation[] = [
   },
   {
     id: "I4",
-    file: "src/store/tallies.ts",
+    file: "src/store/project-tallies.ts",
     what: "a write that adds no link leaves the generation as it was",
     find: "generation = generation + 1",
     replace: "generation = generation + abs(${added})",

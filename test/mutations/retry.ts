@@ -70,7 +70,7 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D9",
-    file: "src/contract/policy.ts",
+    file: "src/contract/budgets.ts",
     what: "a call counts for no longer than the deployment's own window",
     find: "budgets[budget].window_ms + margin_ms",
     replace: "budgets[budget].window_ms",

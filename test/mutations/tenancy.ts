@@ -57,7 +57,7 @@ export const tenancy: readonly Mutation[] = [
     what: "kept counts of filtered lists keyed without the project",
     find: "isByClicks ? `${projectId} ${clicked} ${filters}` : `${projectId} ${filters}`",
     replace: "isByClicks ? `${projectId} ${clicked} ${filters}` : filters",
-    tests: ["test/store/counts.test.ts"],
+    tests: ["test/store/filtered-counts.test.ts"],
   },
   {
     id: "C7",

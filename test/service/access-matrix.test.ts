@@ -2,14 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
-import {
-  plans,
-  roles,
-  scopes,
-  type Plan,
-  type Role,
-  type Scope,
-} from "../../src/contract/policy.ts";
+import { plans, type Plan } from "../../src/contract/pricing-plans.ts";
+import { roles, scopes, type Role, type Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** Every route with every kind of key: who is let in, and what those who are not are told. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import type { Scope } from "../../src/contract/policy.ts";
+import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 

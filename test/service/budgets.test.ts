@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBudgetCounters } from "../../src/service/budgets.ts";
+import { createBudgetCounters } from "../../src/service/count-budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** api-spec.md, "Limits": 600 requests a minute for each key and each row of the table. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { budgets } from "../../src/contract/policy.ts";
+import { budgets } from "../../src/contract/budgets.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 

@@ -2,13 +2,13 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
-import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { readTally } from "../../src/store/tallies.ts";
-import { createGate } from "../support/gate.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { openWith, watchChores } from "../support/chore-stores.ts";
+import { createGate } from "../support/gate.ts";
 import { addLink, addLinks, makeId } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 

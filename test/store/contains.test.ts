@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { fold } from "../../src/contract/text.ts";
-import { indexBatch, createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
+import { indexFrom, readTally } from "../../src/store/project-tallies.ts";
 import type { Store } from "../../src/store/store.ts";
-import { indexFrom, readTally } from "../../src/store/tallies.ts";
+import { indexBatch, createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -14,6 +14,7 @@ import {
   listLinks,
   updateLink,
 } from "../../src/store/links.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import {
   deleteProject,
   findProject,
@@ -22,7 +23,6 @@ import {
   updateProject,
 } from "../../src/store/projects.ts";
 import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
-import { readTally } from "../../src/store/tallies.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { addLink, addProject, addProjectTo, makeId, maker, now, unset } from "../support/rows.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
-import { paging } from "../../src/contract/policy.ts";
+import { paging } from "../../src/contract/limits.ts";
 import { receiptsPerPage } from "../../src/mcp/tools/bulk/show-job.ts";
 import type { Connected, ToolResult } from "./mcp-clients.ts";
 import type { WriteLog } from "./write-log.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Scope } from "../../src/contract/policy.ts";
+import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import type { Reply, ToolResult } from "./mcp-clients.ts";
 import { decideOnPage, type Ground, type Tenant } from "./mcp-ground.ts";
 

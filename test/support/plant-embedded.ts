@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedded.ts";
+import { budgets } from "../../src/contract/budgets.ts";
 import { links, type Link } from "../../src/contract/links.ts";
-import { budgets } from "../../src/contract/policy.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
 

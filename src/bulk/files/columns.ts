@@ -6,6 +6,7 @@ import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
+import { unescapeFormula, escapeFormula } from "./escape-formula.ts";
 
 /**
  * The columns of a file of links, as the contract has the fields of a link: a plain field by its
@@ -202,22 +203,4 @@ function completeApp(fields: Record<string, unknown>, app: "ios_app" | "android_
   if (filled.length > 0) fields[app] = Object.fromEntries(filled);
   else if (canName) fields[app] = null;
   else delete fields[app];
-}
-
-/**
- * A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which
- * the spreadsheet takes for "this is text", and reading takes it away again. Apostrophes that were
- * there before such a beginning count as part of it, so that every text comes back as it was.
- */
-
-const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
-const runs = new RegExp(`^'*${beginning}`);
-const defused = new RegExp(`^'+${beginning}`);
-
-export function escapeFormula(text: string): string {
-  return runs.test(text) ? `'${text}` : text;
-}
-
-export function unescapeFormula(cell: string): string {
-  return defused.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { paging } from "../../contract/limits.ts";
 import { links, type Link } from "../../contract/links.ts";
-import { paging } from "../../contract/policy.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";

@@ -1,6 +1,6 @@
 import type { Meta } from "../../contract/fields.ts";
 import type { Sort } from "../../contract/filters.ts";
-import { paging } from "../../contract/policy.ts";
+import { paging } from "../../contract/limits.ts";
 
 /** A whole list, read page by page while others may write. */
 

@@ -1,6 +1,6 @@
 import { UsageFault } from "../../config.ts";
 import { conditions, linkFilters, type FilterInput } from "../../contract/filters.ts";
-import { paging } from "../../contract/policy.ts";
+import { paging } from "../../contract/limits.ts";
 import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/check-filters.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";

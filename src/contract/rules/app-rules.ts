@@ -1,5 +1,5 @@
 import type { AndroidAppFields, IosAppFields } from "../apps.ts";
-import { limits } from "../policy.ts";
+import { limits } from "../limits.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 

@@ -1,4 +1,4 @@
-import { limits } from "../policy.ts";
+import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**

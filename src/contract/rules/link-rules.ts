@@ -1,5 +1,6 @@
+import { limits } from "../limits.ts";
 import type { LinkFields } from "../links.ts";
-import { limits, proLinkFields } from "../policy.ts";
+import { proLinkFields } from "../pricing-plans.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";

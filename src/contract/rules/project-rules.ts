@@ -1,4 +1,4 @@
-import { limits } from "../policy.ts";
+import { limits } from "../limits.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import type { ProjectFields } from "../projects.ts";
 import { isBlank, isStorable } from "../text.ts";

@@ -2,7 +2,7 @@ import { findRefusal, hasScope, listNamedScopes, readCause } from "../../contrac
 import type { Cause, KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
-import type { Scope } from "../../contract/policy.ts";
+import type { Scope } from "../../contract/scopes-and-roles.ts";
 
 /** What a key may do, endpoint by endpoint, as far as it is known by now. */
 

@@ -3,8 +3,8 @@ import type { Bulk } from "../../bulk/bulk.ts";
 import type { Client } from "../../client/client.ts";
 import type { KnownKey } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import type { Scope } from "../../contract/policy.ts";
 import { Problem } from "../../contract/problem.ts";
+import type { Scope } from "../../contract/scopes-and-roles.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { probeAccess } from "./probe-access.ts";
 

@@ -1,4 +1,4 @@
-import { advise } from "../results/codes.ts";
+import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import { writePreview, type ApprovalRequest } from "./approval-request.ts";
 

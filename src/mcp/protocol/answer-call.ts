@@ -6,10 +6,10 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { PersonAsked } from "../approval/person.ts";
+import { PersonAsked } from "../approval/ask-in-form.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
-import { viewExtension, viewType } from "../tools/templates/view.ts";
+import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { askLegacy, askModern, readAnswer } from "./approval-form.ts";
 import type { ServerOptions } from "./server-options.ts";

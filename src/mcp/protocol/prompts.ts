@@ -1,5 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
-import { limits } from "../../contract/policy.ts";
+import { limits } from "../../contract/limits.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { refuseParams } from "./protocol-errors.ts";
 

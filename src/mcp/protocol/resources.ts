@@ -1,13 +1,14 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { budgets } from "../../contract/budgets.ts";
 import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
-import { budgets, limits, paging } from "../../contract/policy.ts";
+import { limits, paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
-import { templateView } from "../tools/templates/view.ts";
+import { templateView } from "../tools/templates/view-resource.ts";
 import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
 import type { HideErrors } from "./protocol-errors.ts";

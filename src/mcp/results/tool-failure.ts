@@ -3,8 +3,8 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
+import { advise, codes, type Code } from "./advice-by-code.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
-import { advise, codes, type Code } from "./codes.ts";
 
 /** How the assistant is told of a call that failed (design.md, "Results"). */
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { conditions, type FilterFields } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { paging } from "../../contract/policy.ts";
+import { paging } from "../../contract/limits.ts";
 import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
 import { createWriter } from "./json-schema.ts";
 import { once } from "./once.ts";

@@ -4,8 +4,8 @@ import { badRequest, notFound } from "../../contract/problem.ts";
 import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
-import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { requireScope } from "../require-access.ts";
 import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
 import { changeLink, createLink } from "../write-link.ts";
 

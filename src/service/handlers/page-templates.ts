@@ -10,10 +10,10 @@ import {
   setLive,
 } from "../../store/page-templates.ts";
 import type { Tenant } from "../../store/tenant.ts";
-import { requireScope } from "../access.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
 import { previewPage } from "../preview-page.ts";
+import { requireScope } from "../require-access.ts";
 import { changeDraft } from "../write-template.ts";
 
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {

@@ -1,14 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  escapeFormula,
   exportColumns,
   readCells,
-  unescapeFormula,
   readHeader,
   writeLink,
 } from "../../../src/bulk/files/columns.ts";
 import { readCsv, writeRecord } from "../../../src/bulk/files/csv.ts";
+import { escapeFormula, unescapeFormula } from "../../../src/bulk/files/escape-formula.ts";
 import { readObject } from "../../../src/bulk/rows/row-object.ts";
 import { link } from "../../contract/sample-link.ts";
 import { anyLink, fieldsOf } from "../sample-links.ts";

@@ -1,6 +1,6 @@
-import { links } from "../../../src/contract/links.ts";
-import { budgets } from "../../../src/contract/policy.ts";
+import { budgets } from "../../../src/contract/budgets.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
+import { links } from "../../../src/contract/links.ts";
 import type { Planned } from "./planned.ts";
 import { nobody, type Stage } from "./stage.ts";
 import { draftFields } from "./wanted.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { uuidPattern } from "../../../src/contract/fields.ts";
-import { limits } from "../../../src/contract/policy.ts";
+import { limits } from "../../../src/contract/limits.ts";
 import { toSentence } from "../../../src/contract/problem.ts";
 import { encodePath, findPathFault, normalizePath } from "../../../src/contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../../src/contract/rules/web-address.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { messages } from "../../../src/contract/messages.ts";
-import { roles, scopes, type Scope } from "../../../src/contract/policy.ts";
+import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import type { Reply } from "../../support/world.ts";

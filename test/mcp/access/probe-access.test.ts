@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
-import type { Role, Scope } from "../../../src/contract/policy.ts";
+import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
 import {
   answering,
   openStage,

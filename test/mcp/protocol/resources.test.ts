@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { budgets, paging } from "../../../src/contract/policy.ts";
+import { budgets } from "../../../src/contract/budgets.ts";
+import { paging } from "../../../src/contract/limits.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
-import { codes, type Code } from "../../../src/mcp/results/codes.ts";
+import { codes, type Code } from "../../../src/mcp/results/advice-by-code.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";
 import {
   answering,

@@ -59,7 +59,7 @@ describe.concurrent.each([
   ["HTTP", describeHttp, Object.keys(overHttp)],
 ] as const)("over %s", (transport, describeWay, names) => {
   if (transport === "HTTP") {
-    test("a sender that never finishes its headers is cut off, while others are served", async () => {
+    test("a sender that never ends its headers is cut off, while others are served", async () => {
       const socket = connect(Number(new URL(ground.serving.places.mcp).port), "127.0.0.1");
       socket.on("error", () => undefined);
       socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { advise, type Code } from "../../results/codes.ts";
+import { advise, type Code } from "../../results/advice-by-code.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";

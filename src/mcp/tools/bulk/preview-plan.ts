@@ -1,7 +1,7 @@
 import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../../bulk/bulk.ts";
 import { findCountToType, listChanges, listSample } from "../../../bulk/present.ts";
-import { limits } from "../../../contract/policy.ts";
+import { limits } from "../../../contract/limits.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { countPlannedWrites, type Plan, type PlanRow } from "../../../state/plans.ts";
 import { quote } from "../../../text/show-hidden.ts";

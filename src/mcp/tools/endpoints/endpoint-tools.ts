@@ -9,7 +9,7 @@ import { buildBothSchemas, buildInput, listFields } from "../../schemas/input-sc
 import { once } from "../../schemas/once.ts";
 import { buildOutputSchema, buildPageSchema } from "../../schemas/output-schema.ts";
 import { runTemplate } from "../templates/run-template.ts";
-import { templateView } from "../templates/view.ts";
+import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
 import { runGetLink } from "./get-link.ts";

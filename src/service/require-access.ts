@@ -1,8 +1,8 @@
 import { findRefusal, hasRole, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
-import type { Role, Scope } from "../contract/policy.ts";
 import { unauthorized } from "../contract/problem.ts";
+import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import type { KeyHolder } from "../store/keys.ts";
 
 /** Refuses what the contract says that a key may not do, each with its own 401. */

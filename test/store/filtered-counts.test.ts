@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createCounts } from "../../src/store/counts.ts";
-import { readTally } from "../../src/store/tallies.ts";
+import { createCounts } from "../../src/store/filtered-counts.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { createWorld } from "../support/world.ts";
 
 /** Counts of filtered lists that are kept, whose they are and how many. */

@@ -1,5 +1,5 @@
+import { budgets, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { budgets, type BudgetName } from "../contract/policy.ts";
 import { rateLimited } from "../contract/problem.ts";
 
 /** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */

@@ -1,0 +1,15 @@
+/** The maximum page size is not in the spec; pagy's customary 100 clamps silently. */
+export const paging = { default_limit: 20, max_limit: 100, max_filters: 50 } as const;
+
+export const limits = {
+  body_bytes: 1024 * 1024,
+  /** Node's own HTTP server stops at 16 KiB of headers; a direct caller meets the same limit. */
+  address_characters: 16 * 1024,
+  /** Longer texts and paths would not fit the indexes of every engine that we store them in. */
+  name_characters: 500,
+  path_bytes: 2000,
+  web_address_characters: 8192,
+  template_body_bytes: 65_536,
+  template_css_bytes: 32_768,
+  kept_template_versions: 20,
+} as const;
