@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin } from "../support/world.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 
@@ -11,10 +12,7 @@ import { createExpedition, createTraveller, type Expedition } from "./traveller.
 const { links, shortLinks } = contract;
 
 let at: Expedition;
-beforeEach(async () => {
-  at = await createExpedition();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+openForEach(createExpedition, (opened) => (at = opened));
 
 const passing: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] = [
   ["reset", "unreachable", 4, /broke off \(ECONNRESET\)/],

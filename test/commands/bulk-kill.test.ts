@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import { createChance } from "../bulk/simulator/chance.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
@@ -16,6 +16,7 @@ import {
 } from "../support/job-site.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { openGround, type Ground } from "../support/mcp-ground.ts";
+import { openForAll } from "../support/open-for.ts";
 import { openWriteLog } from "../support/write-log.ts";
 
 /**
@@ -33,10 +34,7 @@ const leaseLeft_ms = 1000;
 
 let served: Ground;
 
-beforeAll(async () => {
-  served = await openGround();
-});
-afterAll(() => served[Symbol.asyncDispose]());
+openForAll(openGround, (opened) => (served = opened));
 
 test.concurrent.each(["embedded", "served"] as const)(
   `a plan that a person approved of once outlives its processes (%s, KILL_SEED=${seed})`,

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 import { addLink, makeId, now } from "../support/rows.ts";
 
 /** The files by which iOS and Android verify that a project's apps may open its links. */
@@ -13,10 +14,7 @@ const android = "/.well-known/assetlinks.json";
 const team_id = "ABCDE12345";
 
 let host: LinkHost;
-beforeEach(async () => {
-  host = await openLinkHost();
-});
-afterEach(() => host[Symbol.asyncDispose]());
+openForEach(openLinkHost, (opened) => (host = opened));
 
 const read = async (path: string) => JSON.parse((await host.visit(path)).text);
 

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { StoreBusy } from "../../src/store/store.ts";
 import { createGate } from "../support/gate.ts";
 import { neverRing } from "../support/alarms.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 import { addLinks } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -13,10 +14,7 @@ import { createWorld } from "../support/world.ts";
 const url = "https://shop.example/";
 
 let host: LinkHost;
-beforeEach(async () => {
-  host = await openLinkHost();
-});
-afterEach(() => host[Symbol.asyncDispose]());
+openForEach(openLinkHost, (opened) => (host = opened));
 
 /** What lies in the store, without asking anybody to bring it up to date. */
 async function readStored(id: string): Promise<number> {

@@ -1,15 +1,13 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** A created path leads to its own link, and no other path does. */
 
 let host: LinkHost;
-beforeAll(async () => {
-  host = await openLinkHost();
-});
-afterAll(() => host[Symbol.asyncDispose]());
+openForAll(openLinkHost, (opened) => (host = opened));
 
 const pieces = fc.constantFrom(
   "a",

@@ -1,15 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PlanOperation } from "../../../src/state/plans.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
 /** Plans and their runs against the real service and a real state file. */
 
 let planner: Planner;
 
-beforeEach(async () => {
-  planner = await openPlanner();
-});
-afterEach(() => planner[Symbol.asyncDispose]());
+openForEach(openPlanner, (opened) => (planner = opened));
 
 const planList = async (operation: PlanOperation, rows: readonly object[]) =>
   (await planner.plan({ operation, source: { rows } })).plan;

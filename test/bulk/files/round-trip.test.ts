@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   exportFormats,
   writePages,
@@ -11,16 +11,14 @@ import type { Link, LinkFields } from "../../../src/contract/links.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { sha256 } from "../../contract/sample-link.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
 /** What an export writes is planned again as links that are just so, whatever is in them. */
 
 let planner: Planner;
 
-beforeAll(async () => {
-  planner = await openPlanner();
-});
-afterAll(() => planner[Symbol.asyncDispose]());
+openForAll(openPlanner, (opened) => (planner = opened));
 
 const signs = ["'", "''", "=", "+", "-", "@", "\t", "\r", "\n", "\r\n", '"', '""', ",", ";", "|"];
 const letters = ["a", "Z", "é", "e\u0301", "ß", "İ", "ς", "😀", "👩‍👧", " ", "0", "007", "1e5"];

@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { sha256 } from "../../contract/sample-link.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
 /** What rows and changes would do to the links that are there. */
 
 let planner: Planner;
 
-beforeEach(async () => {
-  planner = await openPlanner();
-});
-afterEach(() => planner[Symbol.asyncDispose]());
+openForEach(openPlanner, (opened) => (planner = opened));
 
 const nobody = "0192f0c0-0000-7000-8000-000000000001";
 const url = "https://shop.example/";

@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { FaultyPlan } from "../../../src/bulk/bulk-errors.ts";
 import { writeRecord } from "../../../src/bulk/files/csv.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
 /** A file with every mistake that a person could make: each is told, and nothing is written. */
 
 let planner: Planner;
 
-beforeEach(async () => {
-  planner = await openPlanner();
-});
-afterEach(() => planner[Symbol.asyncDispose]());
+openForEach(openPlanner, (opened) => (planner = opened));
 
 const one = "0192f0c0-0000-7000-8000-000000000001";
 const two = "0192f0c0-0000-7000-8000-000000000002";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { connectV1, connectV2, type Connecting } from "../../support/mcp-clients.ts";
 import {
   addLimitedTenant,
@@ -15,6 +15,7 @@ import {
   connectThroughBridge,
   openInspector,
 } from "../../support/mcp-other-clients.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /**
  * Every client, each with a key of its own: over stdio each is a process, all on one data folder,
@@ -22,10 +23,7 @@ import {
  */
 
 let ground: Ground;
-beforeAll(async () => {
-  ground = await openGround();
-});
-afterAll(() => ground[Symbol.asyncDispose]());
+openForAll(openGround, (opened) => (ground = opened));
 
 const clients = {
   "the 1.x client": connectV1,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createConnection, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import {
@@ -14,6 +14,7 @@ import {
 import { expectFailure } from "../../support/mcp-flow.ts";
 import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
 import { listenInSession, listenModern, modernCall, post } from "../../support/mcp-post.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */
@@ -21,10 +22,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 const eras = ["v1", "legacy", "modern"] as const;
 
 let ground: Ground;
-beforeAll(async () => {
-  ground = await openGround();
-});
-afterAll(() => ground[Symbol.asyncDispose]());
+openForAll(openGround, (opened) => (ground = opened));
 
 function connect(era: (typeof eras)[number], url: string, token: string, watches = false) {
   const given = { transport: "http", url, token, watches } as const;

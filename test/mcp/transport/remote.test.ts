@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
@@ -12,14 +12,12 @@ import {
 } from "../../support/mcp-flow.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
 import { modernCall, post } from "../../support/mcp-post.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /** In front of another Waypost: the same as with one's own store, and the key stays with us. */
 
 let ground: Ground;
-beforeAll(async () => {
-  ground = await openGround();
-});
-afterAll(() => ground[Symbol.asyncDispose]());
+openForAll(openGround, (opened) => (ground = opened));
 
 /** What the operator of this side says of the key; the deployment tells nobody. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";

@@ -1,20 +1,18 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createFolder, untilSeen } from "../../support/command.ts";
 import { approve, connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { expectFailure } from "../../support/mcp-flow.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
 import { startRaw } from "../../support/mcp-raw.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** Over stdio: what a key shows, and what of the key or of our insides is shown to nobody. */
 
 let ground: Ground;
-beforeAll(async () => {
-  ground = await openGround();
-});
-afterAll(() => ground[Symbol.asyncDispose]());
+openForAll(openGround, (opened) => (ground = opened));
 
 describe.concurrent("a key that may look at links", () => {
   test.each(["v1", "modern"])("shows the tools that do, and no other (%s)", async (era) => {
