@@ -52,7 +52,7 @@ const settings = {
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;
 
-/** Part of the public interface, but not built yet: silence would be taken for obedience. */
+/** Settings that are not built yet are refused: the operator would take silence for a yes. */
 const planned = [{ variable: "WAYPOST_DATABASE_URL", flag: "database-url" }] as const;
 
 /** Every setting's flag, for parsing the command line. */
@@ -138,7 +138,7 @@ function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | unde
   throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
 }
 
-/** A phone opens an app when it is led to another host; the same one would lead nowhere. */
+/** A phone opens an app only by a link to another host, so the two origins must differ. */
 function refuseSecondOrigin(
   second: string | undefined,
   first: string,

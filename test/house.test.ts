@@ -26,7 +26,7 @@ const rooms: Readonly<Record<string, string>> = {
   "bulk/owner": "client",
   "bulk/bulk-errors": "",
   "bulk/files": "text contract",
-  "bulk/files/foreign": "contract contract/rules bulk/files",
+  "bulk/files/foreign": "text contract contract/rules bulk/files",
   "bulk/rows": "contract contract/rules state bulk/files bulk/files/foreign",
   "bulk/select": "contract contract/rules client state bulk/owner bulk/rows",
   "bulk/plan": "contract contract/rules state bulk/owner bulk/rows bulk/select",
@@ -70,6 +70,7 @@ const rooms: Readonly<Record<string, string>> = {
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
+  text: ["node:crypto"],
   contract: ["zod"],
   "contract/rules": ["zod"],
   visit: ["zod"],

@@ -11,7 +11,7 @@ const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
 describe("the process", () => {
-  test("stdout has one door, and nothing but the command line opens it", () => {
+  test("stdout is written in one place, by the command line alone", () => {
     const speakers = sources
       .filter(({ text }) => /process\.stdout|console\.|process\.stderr/.test(text))
       .map(({ path }) => path);

@@ -69,7 +69,7 @@ export function presentRow(row: PlanRow): JsonObject {
 
 type Change = { readonly from: unknown; readonly to: unknown };
 
-/** Field by field; what a new link gets comes from nothing. */
+/** Field by field, the old value and the new one; of a new link every old value is null. */
 export function listChanges(row: PlanRow): Readonly<Record<string, Change>> | undefined {
   const { fields, before } = row;
   if (fields === null) return undefined;

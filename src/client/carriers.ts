@@ -3,7 +3,7 @@ import type { AnswerApi } from "../contract/api-message.ts";
 import { readContent, readStream } from "./read-reply.ts";
 import { NotSent, type Send } from "./send-once.ts";
 
-/** The two carriers of API messages: HTTP to a deployment elsewhere, and none at all within. */
+/** Two ways to send API messages: HTTP to a remote deployment, or a call in this process. */
 
 /** Its connections stay open between calls. */
 export type RemoteSender = {
@@ -37,7 +37,7 @@ export function openRemoteSender(): RemoteSender {
       readBody: async (isPage) =>
         readContent(await readStream(reply.body), isPage, reply.headers["content-type"]),
       discard: () => {
-        // An error of a body that nobody wants is nobody's.
+        // The body is thrown away, so its errors are ignored.
         reply.body.on("error", () => undefined).destroy();
       },
     };
@@ -45,7 +45,7 @@ export function openRemoteSender(): RemoteSender {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** What fails before there is a connection left nothing behind; the same code later might have. */
+/** An error before there is a connection had no effect; with the same code later it may have. */
 function connectOrSay(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {

@@ -5,12 +5,12 @@ import { CallFailure } from "./call-failure.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
 import { describeCode, type Doubt, type Unanswered } from "./send-once.ts";
 
-/** How the failure of a call is called, and what may be said of its effect. */
+/** The code with which a call fails, and what is known of its effect. */
 
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** How the last of its tries ended after which it was not known whether it had happened. */
+  /** How the latest try ended whose effect is unknown; undefined where there was none. */
   doubt: Doubt | undefined;
 };
 

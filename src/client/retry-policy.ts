@@ -20,7 +20,7 @@ export function readRetryPolicy({ tool, idempotent }: Endpoint, input: JsonObjec
   // hold its callers to this entry's own fields.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return "never";
-  // So much goes with a project that a person confirms each deletion by itself.
+  // A project's deletion deletes so much that a person confirms each attempt.
   if (tool === projects.destroy.tool) return "never";
   return idempotent ? "safe" : "never";
 }

@@ -165,7 +165,7 @@ function strange(found: string): Outcome {
   return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
 }
 
-/** A 2xx said that it was done, or came from a proxy in between. */
+/** A 2xx came, but no readable answer: the call was done, or a proxy in between answered. */
 const replyLost: Doubt = {
   kind: "doubtful",
   reason: "reply_lost",

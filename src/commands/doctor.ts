@@ -51,7 +51,7 @@ function describeConfiguration({ base_url, mode, tools, data }: Config, version:
   return { about: "configuration", said, ...(isOpen && { fault }) };
 }
 
-/** Whatever a start would be refused for; nothing is opened or made for it. */
+/** Checks everything that a start would be refused for, and opens or makes nothing. */
 function trySettings(config: Config, note: Note): boolean {
   const { approval_pin_file } = config.secrets;
   const checks: Readonly<Record<string, () => unknown>> = {

@@ -49,7 +49,7 @@ const subcommands: Readonly<Record<string, RunOnJob>> = {
   cancel: cancelJob,
   undo: undoJob,
 };
-/** To stop a job is never forbidden. */
+/** The actions that read-only mode refuses; a job can be cancelled in every mode. */
 const changing: ReadonlySet<string> = new Set(["resume", "undo"]);
 
 /** `waypost jobs list|show|resume|cancel|undo`. False where a job is not done as a whole. */

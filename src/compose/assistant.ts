@@ -80,7 +80,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/** A store that cannot be asked teaches nothing new; the call itself tells what is wrong. */
+/** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */
 function createLookUp(
   { followKey }: Deployment,
   key: string | undefined,
@@ -111,7 +111,7 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   return { toolbox, keyContext };
 }
 
-/** To look at tools calls none, so that nothing is ever approved or reported. */
+/** Never called: a list of tools runs none, so nothing has to be approved or reported. */
 function refuse(): never {
   throw new Error("no tool is called here");
 }

@@ -29,7 +29,7 @@ type DeploymentOptions = {
   readonly report: (error: unknown) => string;
 };
 
-/** Never resolved by anybody: requests to it are answered in this process. */
+/** A name that is never looked up: requests to it are answered in this process. */
 const embeddedOrigin = "http://waypost.invalid";
 
 export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {

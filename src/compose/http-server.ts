@@ -32,7 +32,7 @@ type RequestHandlers = {
   readonly isHealthy: () => Promise<boolean>;
 };
 
-/** Listening a moment before the store is open, so that it asks to come back at first. */
+/** Listens a moment before the store is open; until then it asks clients to come back. */
 export function createHttpServer(): Server {
   return createServer(serverLimits, answerStarting);
 }

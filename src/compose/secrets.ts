@@ -12,13 +12,13 @@ export function readApiKey({ data, base_url, secrets }: Config): string | undefi
   return base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined;
 }
 
-/** What callers of a gateway have to show; made on its first start. */
+/** The token that callers of a gateway have to send; made on its first start. */
 export function readHttpToken(config: Config, createToken: () => string): string {
   const path = findHttpTokenFile(config.data);
   return readGivenToken(config) ?? readIfThere(path) ?? keepToken(path, createToken());
 }
 
-/** The one that the operator has chosen. */
+/** The token that the operator has set; undefined where there is none. */
 export function readGivenToken({ secrets }: Config): string | undefined {
   const { http_token, http_token_file } = secrets;
   if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
@@ -40,7 +40,7 @@ function readSecretFile(path: string, name: string): string {
   }
 }
 
-/** It goes into a header, so it must fit there. What it is, is never said. */
+/** A secret is sent in a header, so it must fit there. No message shows the secret itself. */
 function checkSecret(secret: string, name: string): string {
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
   throw new UsageFault(`${name} must hold one word of plain characters`);

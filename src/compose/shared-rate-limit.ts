@@ -3,7 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 
 type Sharing = {
-  readonly openState: () => Promise<Pick<State, "budgetsSpent">>;
+  readonly openState: () => Promise<Pick<State, "budgetLedger">>;
   readonly report: (error: unknown) => string;
 };
 
@@ -21,7 +21,7 @@ export function shareBudgets(
   return {
     queue: (budget) => {
       const own = alone.queue(budget);
-      const opening = openState().then(({ budgetsSpent }) => budgetsSpent.queue(keyPrint, budget));
+      const opening = openState().then(({ budgetLedger }) => budgetLedger.queue(keyPrint, budget));
       return {
         readWait_ms: async (limit) => {
           const shared = opening.then((place) => place.readWait_ms(limit));

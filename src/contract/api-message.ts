@@ -12,7 +12,7 @@ export type ApiRequest<Body = string> = {
   readonly body?: Body | undefined;
 };
 
-/** Its body may still be on the way, and is read when it is looked at: a stranger's never is. */
+/** Its body may still be arriving; it is read on demand, and never before the key was checked. */
 export type CarriedRequest = ApiRequest<string | (() => Promise<string>)>;
 
 export type ApiReply = {

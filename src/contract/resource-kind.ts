@@ -60,7 +60,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     show: projects.show,
     index: projects.index,
   },
-  // There is one, and nothing reads it by itself; what has an id is a version of it.
+  // A project has one, and no endpoint reads it alone; the ids are those of its versions.
   page_template: {
     name: "page_template",
     label: "page template",

@@ -4,6 +4,9 @@ import { answerFile, makeTag } from "./cached-file.ts";
 import type { Answer } from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
+/** Another encoder draws another picture of the same address: counted up, caches ask for it. */
+const drawing = 2;
+
 /** The picture of a link's address; undefined where the address is longer than any code. */
 export function answerQr(
   { origin }: Site,
@@ -15,5 +18,5 @@ export function answerQr(
   const isPng = query.get("format") === "png";
   const type = isPng ? "image/png" : "image/svg+xml";
   const read = () => (isPng ? drawPng(address) : drawSvg(address));
-  return answerFile({ type, etag: makeTag(`${type} ${address}`), read }, ifNoneMatch);
+  return answerFile({ type, etag: makeTag(`${drawing} ${type} ${address}`), read }, ifNoneMatch);
 }

@@ -10,7 +10,7 @@ export type AssociationSystem = "ios" | "android";
 
 /** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
 const maxFile_bytes = 128 * 1024;
-/** More than fit into a file, however short their names are. */
+/** More apps than fit into a file, however short their names are. */
 const maxApps = 5000;
 
 /**

@@ -14,7 +14,7 @@ import { createRecentCache } from "./recent-cache.ts";
 
 /** A project under one of its host names, as it is now: any change makes another site of it. */
 export type Site = {
-  /** No two have the same. */
+  /** No two sites have the same number. */
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;
@@ -48,7 +48,7 @@ export type SitesOptions = {
 };
 
 const maxSites = 1000;
-/** Less than 1 kB each. */
+/** A cached link takes less than 1 kB. */
 const maxLinks = 100_000;
 
 type CachedSite = {

@@ -32,8 +32,9 @@ async function readText(
   const type = headers["content-type"] ?? "";
   const isJson = /^application\/json\s*(;|$)/i.test(type);
   if (!isJson && !(isOptional && type === "")) throw badRequest(messages.content_type);
-  const text = typeof body === "string" ? body : await body();
-  if (Buffer.byteLength(text) > limits.body_bytes) throw bodyTooLarge();
+  const isThere = typeof body === "string";
+  if (isThere && Buffer.byteLength(body) > limits.body_bytes) throw bodyTooLarge();
+  const text = isThere ? body : await body();
   if (!isJson && text !== "") throw badRequest(messages.content_type);
   return text;
 }

@@ -25,11 +25,11 @@ import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
   readonly answer: AnswerApi;
-  /** What is known of a token's key at each look, for whoever shapes what is shown by it. */
+  /** A function that reads what is known of a token's key at each call of it. */
   readonly followKey: (token: string) => LookUp;
 };
 
-/** Undefined for a key that does not exist, or does no more. */
+/** Answers undefined for a key that does not exist, or no longer exists. */
 type LookUp = () => Promise<KnownKey | undefined>;
 
 export type ServiceOptions = Omit<Services, "waitInQueue"> & {
@@ -100,7 +100,7 @@ export function createService(options: ServiceOptions): Service {
     },
   };
 
-  /** The same key is the same object, so that nobody has to compare what is in it. */
+  /** An unchanged key is the same object, so that callers need not compare its members. */
   function describeHolder(holder: KeyHolder): KnownKey {
     const before = knownKeys.get(holder);
     if (before !== undefined) return before;

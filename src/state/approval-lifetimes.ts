@@ -5,10 +5,10 @@ import type { Clock } from "../contract/clock.ts";
  * stands still while the machine sleeps, and is known to this process alone.
  */
 export type Lifetimes = {
-  /** The times to write into the row of what begins now. */
+  /** The times to write into the row of an approval that begins now. */
   readonly begin: (id: string) => Span;
   readonly isCurrent: (written: Span & { readonly id: string }) => boolean;
-  /** Ids of what began in this process and is over, each answered once: the caller deletes it. */
+  /** Ids of this process's expired approvals, each answered once: the caller deletes their rows. */
   readonly takeEnded: () => readonly string[];
 };
 

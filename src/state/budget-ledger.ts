@@ -7,7 +7,7 @@ import type { Db, StateTables } from "./tables.ts";
  * What all processes on this machine have spent of a key's budgets, so that none of them is refused
  * for calls that another one made.
  */
-export type BudgetsSpent = {
+export type SharedBudgetLedger = {
   /** The next place in a budget, which is left again when its call has ended. */
   readonly queue: (keyPrint: string, budget: BudgetName) => SharedPlace;
 };
@@ -19,10 +19,10 @@ type SharedPlace = {
   readonly leave: (isSpent: boolean) => Promise<void>;
 };
 
-export function createBudgetsSpent(
+export function createSharedBudgetLedger(
   { write }: Sql<StateTables>,
   { now }: Pick<Clock, "now">,
-): BudgetsSpent {
+): SharedBudgetLedger {
   return {
     queue: (key_print, budget) => {
       const span_ms = readSpan(budget);
@@ -65,7 +65,7 @@ type Asked = {
   readonly id: number | undefined;
 };
 
-/** When the place is given back that has to be free before this one is taken. */
+/** When the earlier place was taken that must be free again before this one can be taken. */
 async function findFreeing(
   db: Db,
   { key_print, budget, id }: Asked,

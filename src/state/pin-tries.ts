@@ -14,7 +14,7 @@ export type PinTries = {
 };
 
 const triesForOne = 5;
-/** New approvals bring new tries, so all of them together have an end as well. */
+/** Each new approval has new tries, so the tries of all approvals together are limited too. */
 const triesForAll = 20;
 const memory_ms = 60 * 60_000;
 

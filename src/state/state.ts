@@ -3,7 +3,7 @@ import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
-import { createBudgetsSpent, type BudgetsSpent } from "./budget-ledger.ts";
+import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createExports, type Exports } from "./exports.ts";
 import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
@@ -19,7 +19,7 @@ export type State = {
   readonly pinTries: PinTries;
   readonly plans: Plans;
   readonly jobs: Jobs;
-  readonly budgetsSpent: BudgetsSpent;
+  readonly budgetLedger: SharedBudgetLedger;
   readonly jobSpacing: JobSpacing;
   readonly exports: Exports;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
@@ -46,7 +46,7 @@ export async function openState(path: string, given: ClockAndRandom): Promise<St
     pinTries: createPinTries(sql, clock),
     plans: createPlans(sql, given),
     jobs: createJobs(sql, given),
-    budgetsSpent: createBudgetsSpent(sql, clock),
+    budgetLedger: createSharedBudgetLedger(sql, clock),
     jobSpacing: createJobSpacing(sql, clock),
     exports: createExports(sql, given),
     readSecret: (name) => readSecret(sql, name, random),

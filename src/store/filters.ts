@@ -3,8 +3,8 @@ import type { Filter, Sort, Test } from "../contract/filters.ts";
 import { fold } from "../contract/text.ts";
 
 /**
- * Filters and sorting as SQL (link-services.md §2). Column names come from the lists below the
- * callers, values are always bound.
+ * Filters and sorting as SQL (link-services.md §2). Column names come from the lists that our own
+ * callers hand in, and values are always bound.
  */
 
 export type TextColumn = {

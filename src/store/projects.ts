@@ -107,7 +107,7 @@ function toProject(row: ProjectRow): StoredProject {
   return { id, name, subdomain, custom_domain, links_count, plan, max_links, ...readFlags(row) };
 }
 
-/** Null, as a key without a project has it, is no. */
+/** A null counts as no: a key without a project has nulls here. */
 export function readFlags(
   row: Readonly<Record<ProjectFlag, Flag | null>>,
 ): Readonly<Record<ProjectFlag, boolean>> {

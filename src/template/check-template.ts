@@ -29,7 +29,7 @@ export async function checkTemplate(
   if (body !== "") {
     const { pieces, isReadable } = await take(() => checkLiquid(body, report));
     const check = isReadable ? await take(() => prepareRenderedCheck(body, monotonic)) : undefined;
-    // What is wrong with the whole alone: a piece that cannot be read was reported already.
+    // Reported only where no single piece was at fault: then the body as a whole is.
     if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
     await take(() => checkHtml(body, pieces, report));
     if (typeof check === "function") await reportRendered(check, ofBody, take);
@@ -47,7 +47,7 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await take(() => check(subject))) {
-      // What stands in the source was reported there.
+      // A fault that stands in the source was reported at its own place already.
       if (ofSource.has(message)) continue;
       report(offset, `What Liquid makes of the body cannot be shown: ${message}`);
     }

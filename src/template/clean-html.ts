@@ -103,7 +103,7 @@ function findOffset({ sourceCodeLocation: place }: Element, attribute?: string):
 type Output = {
   readonly parts: string[];
   readonly faults: Fault[];
-  /** Until it is written: it stands in a page once. */
+  /** What is to be put in; undefined once it is written, because a page has it only once. */
   inserted: string | undefined;
   length: number;
   hasPictures: boolean;

@@ -15,7 +15,7 @@ const elements = listWords(
 /** They have no content, and no end tag. */
 export const voidElements = listWords("br col hr img wbr");
 
-/** On every element; `aria-` and `data-` have no end. */
+/** Allowed on every element; `aria-` and `data-` attributes are too many for a list. */
 const globalAttributes = listWords("id title lang dir role hidden translate class");
 
 const ownAttributes = new Map<string, readonly string[]>(

@@ -1,6 +1,6 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
-/** The usual page takes a fraction of it, the worst possible one several times as much. */
+/** A usual page takes a fraction of this time, the worst one several times as much. */
 const slice_ms = 10;
 
 /** Makes a visitor's page, or compiles what it is made from. */

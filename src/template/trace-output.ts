@@ -17,7 +17,7 @@ type Write = {
   readonly length: number;
 };
 
-/** Has each part of parsed templates that writes something note where, from now on. */
+/** From now on, each part of the templates that writes something notes where it wrote it. */
 export function traceWrites(templates: readonly Template[]): Trace {
   let writes: Write[] = [];
   visitParts(templates, (part) => {

@@ -75,6 +75,11 @@ function copyShown(value: unknown, levels: number): unknown {
 
 /** Text from outside, as it stands in one of our sentences: on one line, cut, nothing hidden. */
 export function quote(text: string, most = 80): string {
-  const line = showHidden(text).replace(/\s+/g, " ");
+  return quoteLine(showHidden(text), most);
+}
+
+/** The same for a sentence that is kept: where it is shown, what it hides is shown as well. */
+export function quoteLine(text: string, most = 60): string {
+  const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);
 }

@@ -174,6 +174,7 @@ async function compare(ask: Ask) {
   const [embedded, remote] = await Promise.all(sides.map((side) => read(side, ask(side))));
   expect(remote).toEqual(embedded);
   if (embedded === undefined) throw new Error("there are two sides");
+  expect(embedded.status).toBeLessThan(500);
   statuses.add(embedded.status);
   return embedded;
 }

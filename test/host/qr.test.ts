@@ -1,4 +1,5 @@
 import jsQr from "jsqr";
+import { encode } from "uqr";
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
@@ -39,7 +40,7 @@ describe.each(paths)("the picture of %s", (path) => {
       strokes.some(({ x, y, width }) => y === row && column >= x && column < x + width);
     const side = Number(/viewBox="0 0 (\d+) /.exec(text)?.[1]);
     expect(scan(side, isDark)).toBe(`${host.origin}/${path}`);
-    expectBorder(side, isDark);
+    expectModules(side, isDark, path);
   });
 
   test("is a PNG of its address where that is asked for", async () => {
@@ -51,7 +52,7 @@ describe.each(paths)("the picture of %s", (path) => {
     const isDark = (row: number, column: number) =>
       readPixel(row * scale + 3, column * scale + 7) === 0;
     expect(scan(width / scale, isDark)).toBe(`${host.origin}/${path}`);
-    expectBorder(width / scale, isDark);
+    expectModules(width / scale, isDark, path);
   });
 });
 
@@ -96,6 +97,8 @@ test("a shortened path has its own, which is smaller", async () => {
     options: { shorten: true },
   });
   const short = await host.visit(`/${link.shortened_path}.qr`);
+  const { length } = encode(`${host.origin}/${link.shortened_path}`, { ecc: "M", border: 0 }).data;
+  expect(short.text).toContain(`0 0 ${length + 2 * border} `);
   const long = await host.visit(`/${link.path}.qr`);
   expect(long.text.length).toBeGreaterThan(short.text.length);
 });
@@ -115,13 +118,17 @@ function scan(side: number, isDark: IsDark): string | undefined {
   return jsQr.default(pixels, width, width)?.data;
 }
 
-/** Readers need four modules of white on every side; the code itself fills the rest. */
-function expectBorder(side: number, isDark: IsDark): void {
+/** Every module, and four of white on each side: a scanner makes good what is drawn wrongly. */
+function expectModules(side: number, isDark: IsDark, path: string): void {
   const places = Array.from({ length: side }, (_, place) => place);
-  const dark = places.filter((row) => places.some((column) => isDark(row, column)));
-  expect([dark[0], dark.at(-1)]).toEqual([border, side - border - 1]);
-  const columns = places.filter((column) => places.some((row) => isDark(row, column)));
-  expect([columns[0], columns.at(-1)]).toEqual([border, side - border - 1]);
+  const seen = places.map((row) => places.map((column) => (isDark(row, column) ? "#" : ".")));
+  // The level M, by which a picture survives dirt and folds.
+  const { data } = encode(`${host.origin}/${path}`, { ecc: "M", border: 0 });
+  const wanted = places.map((row) =>
+    places.map((column) => (data[row - border]?.[column - border] === true ? "#" : ".")),
+  );
+  expect(side).toBe(data.length + 2 * border);
+  expect(seen.map((row) => row.join(""))).toEqual(wanted.map((row) => row.join("")));
 }
 
 /** As much of a reader as our own pictures need: one bit of grey, no filter. */

@@ -15,7 +15,7 @@ export const host: readonly Mutation[] = [
     file: "src/host/host.ts",
     what: "HEAD counts as a click",
     find: `visitor.isPerson && request.method === "GET" && `,
-    replace: "guest.isPerson && ",
+    replace: "visitor.isPerson && ",
     tests: ["test/host/classify-visitor.test.ts"],
   },
   {
@@ -31,7 +31,7 @@ export const host: readonly Mutation[] = [
     file: "src/host/answer-visit.ts",
     what: "visits of projects with link_in_referrer share one kept answer",
     find: "!visitor.bot && !site.project.link_in_referrer",
-    replace: "!guest.bot",
+    replace: "!visitor.bot",
     tests: ["test/host/hosts.test.ts"],
   },
   {
@@ -47,7 +47,7 @@ export const host: readonly Mutation[] = [
     file: "src/host/sites.ts",
     what: "a site's print leaves the generation out",
     find: "const row = JSON.stringify(found?.project);",
-    replace: "const print = found && JSON.stringify({ ...found.project, generation: 0 });",
+    replace: "const row = found && JSON.stringify({ ...found.project, generation: 0 });",
     tests: ["test/host/hosts.test.ts"],
   },
   {

@@ -32,8 +32,8 @@ export const retry: readonly Mutation[] = [
     id: "D4",
     file: "src/client/find-written.ts",
     what: "an android app that differs is not noticed",
-    find: `(await isApp(androidApp, fields.android_app, row["android_app_id"], ask))`,
-    replace: "true",
+    find: `(await isApp(androidApp, fields`,
+    replace: `((fields.android_app ?? null) !== null || await isApp(androidApp, fields`,
     tests: ["test/client/read-back.test.ts"],
   },
   {

@@ -185,7 +185,7 @@ describe("another project's names", () => {
 });
 
 test("another project's page versions stay, however many this one publishes", async () => {
-  for (let turn = 0; turn < 21; turn += 1) await buildPageSchema(world, world.key);
+  for (let turn = 0; turn < 21; turn += 1) await publishPage(world, world.key);
   const { body } = await world.call("GET", "/page_template/versions");
   expect(body.versions).toHaveLength(20);
 });
@@ -292,14 +292,14 @@ async function makeOwn(given: World): Promise<Own> {
       android_app: { package_name: "com.own.app", fingerprints: ["AA:BB"] },
     },
   });
-  const page_template = await buildPageSchema(given, given.key);
+  const page_template = await publishPage(given, given.key);
   given.advance(1);
   const { id: links, ios_app_id: ios_apps, android_app_id: android_apps } = body;
   return { links, ios_apps, android_apps, page_template };
 }
 
 /** Makes a page template live and answers its version. */
-async function buildPageSchema({ call }: World, key: string): Promise<string> {
+async function publishPage({ call }: World, key: string): Promise<string> {
   const body = { body: "<h1>{{ project.name }}</h1>{% store_buttons %}", css: "h1{top:0}" };
   const reply = await call("POST", "/page_template/publish", { key, body });
   expect(reply.status, reply.text).toBe(200);
@@ -323,7 +323,7 @@ async function settle(given: World): Promise<Stranger> {
   });
   expect(reply.status, reply.text).toBe(201);
   const { id: link, ios_app_id: ios_app, android_app_id: android_app } = reply.body;
-  const version = await buildPageSchema(given, key);
+  const version = await publishPage(given, key);
   return { id: project.id, link, ios_app, android_app, version, key };
 }
 

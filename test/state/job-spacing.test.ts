@@ -36,7 +36,7 @@ const hour_ms = 60 * 60_000;
 
 const take = ({ jobSpacing }: State, key = "key", kind = "write") =>
   jobSpacing.take(key, kind, 100);
-const queue = ({ budgetsSpent }: State, key = "key") => budgetsSpent.queue(key, "link_writes");
+const queue = ({ budgetLedger }: State, key = "key") => budgetLedger.queue(key, "link_writes");
 
 describe("turns", () => {
   test("come one after another, whichever process asks", async () => {

@@ -51,7 +51,7 @@ type Scene = {
   readonly elsewhere: string;
   /** Told when the caller is left without an answer. */
   readonly onStall: () => void;
-  readonly confirmAndApply: () => Promise<unknown>;
+  readonly carryOut: () => Promise<unknown>;
 };
 
 export const stallHeader = "x-stalls";
@@ -63,11 +63,11 @@ const misdeeds = {
   close: ({ request }) => request.socket.destroy(),
   stall: ({ onStall }) => onStall(),
   /** Stalls, and carries the request out when its caller has given up: there is no "after". */
-  late: async ({ request, onStall, confirmAndApply }) => {
+  late: async ({ request, onStall, carryOut }) => {
     const closed = once(request.socket, "close");
     onStall();
     await closed;
-    await confirmAndApply();
+    await carryOut();
   },
   /** Its caller knows by a header that no more will come: only then its time may be up. */
   stall_body: ({ response, answer }) => {
@@ -162,13 +162,13 @@ export async function openHostile(
     const body = await readText(request);
     if (held?.isMeant(decodeURIComponent(request.url ?? "")) === true) await held.gate.opened;
     const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
-    const confirmAndApply = async (): Promise<Answer> => {
+    const carryOut = async (): Promise<Answer> => {
       const answer = await forward(world, request, body);
       carriedOut.push(`${nameRequest(request)} ${answer.status}`);
       return answer;
     };
     const isCarriedOut = fault === "honest" || fault.endsWith(" after");
-    const answer = isCarriedOut ? await confirmAndApply() : noAnswer;
+    const answer = isCarriedOut ? await carryOut() : noAnswer;
     if (fault === "honest") {
       response.writeHead(answer.status, json).end(answer.text);
       return;
@@ -183,7 +183,7 @@ export async function openHostile(
       answer: said,
       elsewhere: other.origin,
       onStall,
-      confirmAndApply,
+      carryOut,
     });
   }
 

@@ -33,7 +33,7 @@ const pageRows = 200;
 const mostAtOnce = 8;
 /** A row whose end is unknown may still be on its way to the deployment. */
 const recheckWaits_ms = [2000, 10_000];
-/** Well within a lease. */
+/** Much less than a lease lasts. */
 const renewEvery_ms = 3000;
 const retryWaits_ms = [1000, 4000, 16_000];
 
@@ -62,7 +62,7 @@ async function pause({ sleep, stopped }: RunContext, milliseconds: number): Prom
   await sleep(milliseconds, stopped).catch(() => undefined);
 }
 
-/** Once through all rows, and then again through those whose end is unknown. */
+/** Applies all rows once, and then again the rows whose end is unknown. */
 async function applyPasses(context: RunContext): Promise<Job["state"]> {
   for (const wait_ms of [...recheckWaits_ms, undefined]) {
     const { isStopped, unknown } = await applyRows(context);
@@ -145,7 +145,7 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
   }
 }
 
-/** A temporary failure is waited for; any other ends the run, and later rows stay as they are. */
+/** Waits out a temporary failure; any other one ends the run, and later rows are not sent. */
 async function applyWithRetries(
   context: RunContext,
   receipt: Receipt,
@@ -225,7 +225,7 @@ async function send(asking: Asking, row: PlanRow): Promise<RowEnd> {
 
 const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
 
-/** Whether the next row may fare better. */
+/** Whether the next row may succeed although this one was refused. */
 function concernsRowAlone({ status, message }: Problem): boolean {
   if (status !== 401) return rowStatuses.has(status);
   return ["plan_required", "role_required"].includes(readCause(message));

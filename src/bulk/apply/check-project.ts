@@ -6,7 +6,7 @@ import { OtherProject } from "../bulk-errors.ts";
 import type { Asking } from "../owner.ts";
 import { findById } from "../select/find-links.ts";
 
-/** Links that are looked at. */
+/** How many of the plan's links are looked for at most. */
 const mostProofs = 10;
 
 /**
@@ -22,7 +22,7 @@ export async function checkProject(
   const first = await jobs.listReceipts(job, { limit: 100 });
   const open = await jobs.listReceipts(job, { limit: 100, only: "open" });
   const left = await plans.listRows(plan.id, { actions: ["unchanged"], limit: 100 });
-  // What a job has deleted, or may have, is no proof: it is not to be there any more.
+  // A link that the job has deleted, or may have deleted, proves nothing: it should be gone.
   const sound = [...first, ...open].filter(({ planned, status }) => {
     return planned.action === "delete" ? status === null : true;
   });
@@ -31,11 +31,11 @@ export async function checkProject(
   if (ids.length > 0) {
     throw new OtherProject("Of the plan's links none that was looked for is there any more.");
   }
-  // A plan that makes links alone, or deletes them, proves by itself what it finds.
+  // No link of the plan can be looked for: one request only checks that the key is accepted.
   await asking.call(links.index, { limit: 1 }, asking.signal);
 }
 
-/** Evenly from all of them: those that were made together may have gone together. */
+/** Evenly spread over the list: neighbours may have been deleted together by another caller. */
 function spread(ids: readonly string[]): readonly string[] {
   const step = Math.max(1, Math.ceil(ids.length / mostProofs));
   return ids.filter((_, index) => index % step === 0);

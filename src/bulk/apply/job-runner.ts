@@ -49,7 +49,7 @@ type RunnerState = RunnerOptions & {
   /** Tells this process from others. */
   readonly name: string;
   readonly running: Map<string, Promise<unknown>>;
-  /** By the plan: the lease tells processes apart, and not two calls of one. */
+  /** By plan id: a lease keeps two processes apart, but not two calls in one process. */
   readonly starting: Map<string, Promise<Job>>;
   /** No more rows begin. */
   readonly stopped: AbortController;
@@ -136,7 +136,7 @@ async function apply(runner: RunnerState, plan: Plan, owner: Owner, seen?: Job):
     throw error;
   }
   const ended = runToEnd(runner, state, run, owner)
-    // No caller waits for this who could be told, and the job's lease ends by itself.
+    // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
     .catch(runner.report)
     .then(() => running.delete(job.id));
   running.set(job.id, ended);
@@ -192,7 +192,7 @@ async function wait(
   if (job.state !== "running") return job;
   for (let left_ms = milliseconds; ; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
-    // Another process may have it, and ends it without telling us.
+    // Another process may run the job; that it ended is only seen in the state file.
     const now = (await (await openState()).jobs.find(job.id)) ?? job;
     if (now.state !== "running" || left_ms <= poll_ms || stopped.signal.aborted) return now;
     onProgress(now);

@@ -5,7 +5,7 @@ import { faultOf, type FieldProblem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap.ts";
 import { findNearest } from "../../text/nearest-name.ts";
-import { quote } from "../../text/show-hidden.ts";
+import { quoteLine } from "../../text/show-hidden.ts";
 import { unescapeFormula, escapeFormula } from "./escape-formula.ts";
 
 /**
@@ -128,7 +128,7 @@ export function explainUnknown(name: string, index?: number): FieldProblem {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
   const what = index === undefined ? "field" : "column";
-  return { field: name, message: `There is no ${what} ${quote(name, 60)}${hint}` };
+  return { field: name, message: `There is no ${what} ${quoteLine(name)}${hint}` };
 }
 
 function findMeant(name: string): string | undefined {
@@ -178,13 +178,13 @@ function readValue(kind: Kind, cell: string): unknown {
 }
 
 function explainFlag(name: string, cell: string): FieldProblem {
-  const message = `must be true or false (or 1, 0, yes, no), not ${quote(cell, 60)}`;
+  const message = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
   return { ...faultOf(name, message), field: name };
 }
 
 function place(fields: Record<string, unknown>, { place }: Column, value: unknown): void {
   const [field, member] = place;
-  // Only this function puts something there.
+  // The cast holds: only this function sets members of this object.
   if (member === undefined) fields[field] = value;
   else ((fields[field] ??= {}) as Record<string, unknown>)[member] = value;
 }

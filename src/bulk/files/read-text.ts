@@ -54,7 +54,7 @@ async function* joinFirst(
   if (!isOver && first !== undefined) yield first;
 }
 
-/** Without a chunk, what is left over of the last one. */
+/** Without a chunk, decodes the bytes that are left over from the last one. */
 function decode(decoder: TextDecoder | undefined, chunk?: Uint8Array): TextPiece {
   if (decoder === undefined) return { text: "" };
   try {

@@ -37,7 +37,7 @@ export async function makePlan(
   { key_print, origin, call }: Owner,
 ): Promise<MadePlan> {
   const undoes = "undo" in wanted ? wanted.undo.id : null;
-  // To put back is to make, to change and to delete.
+  // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
   const planning = { call, signal, operation, createPath };

@@ -14,7 +14,7 @@ import type { UnnumberedRow } from "./plan-rows.ts";
 
 type Undoing = Asking & { readonly jobs: Jobs };
 
-/** Each of them asks the deployment by itself. */
+/** Rows that are read at the same time: each row takes requests of its own. */
 const mostAtOnce = 8;
 const apps = ["ios_app", "android_app"] as const;
 /** What is written of a link as it is read; the rest of a record is the service's own. */
@@ -42,7 +42,7 @@ export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<Unnu
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.planned.position;
-    // A service in this process answers at once, and other work needs a turn as well.
+    // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
   }
 }

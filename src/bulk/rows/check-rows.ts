@@ -97,7 +97,7 @@ export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   return problems.map((problem) => ({ ...problem, message: addHint(problem.message) }));
 }
 
-/** The API would pass over it without a word. */
+/** The API ignores `shorten` on a link that exists, without an error. */
 function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   if (options?.shorten !== true) return [];
   const message = "A link gets a shortened path when it is made and not later; take shorten away";
@@ -138,7 +138,7 @@ function checkKeys(
   ];
 }
 
-/** The API would make a link of it, at an address that was not meant. */
+/** The API would take a whole address for a path, and make a link at the wrong place. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
   if (!/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path ?? "")) return [];
   const message = "Path is a whole address; give only what follows the host, such as spring";
@@ -150,7 +150,7 @@ export function isFindable(path: string): boolean {
   return path === path.trim();
 }
 
-/** What a deletion would pass over was meant for something else. */
+/** A deletion ignores other fields: a row that has some was meant for another operation. */
 function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   const others = Object.keys(fields).filter((field) => field !== "path");
   if (others.length === 0) return [];
@@ -158,7 +158,7 @@ function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   return [{ field: others[0] ?? "", message }];
 }
 
-/** Two rows for one link would be told apart by chance alone. */
+/** Of two rows for one link, chance would decide which one is applied last. */
 function findDuplicates(
   row: number,
   id: string,

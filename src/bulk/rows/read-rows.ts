@@ -141,7 +141,7 @@ function findExtra(column: Column | undefined): string | undefined {
   return column?.role === "field" && column.place[0] !== "path" ? column.name : undefined;
 }
 
-/** Refused once, and not in every row. */
+/** Columns that a deletion cannot use are refused once, and not again in every row. */
 function refuseExtra(names: readonly string[]) {
   const [field = ""] = names;
   const message = "A list to delete has the column id or path and no field; take away";

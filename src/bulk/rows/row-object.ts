@@ -50,7 +50,7 @@ function readRest(given: unknown, issues: readonly z.core.$ZodIssue[]): GivenRow
   if (typeof given !== "object" || given === null || faulty.size === 0) {
     return { fields: {}, problems };
   }
-  // Without them the row fits, so that this comes to an end.
+  // The recursion ends: without the faulty members the row fits the schema.
   const rest = readObject(
     Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name))),
   );

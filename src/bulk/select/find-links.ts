@@ -83,7 +83,7 @@ async function findEach(
     const some = ids.slice(start, start + mostAtOnce);
     const found = await Promise.all(some.map((id) => findById(asking, id)));
     for (const link of found) if (link !== undefined) byId.set(link.id, link);
-    // A service in this process answers at once, and other work needs a turn as well.
+    // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
   }
   return byId;

@@ -46,9 +46,9 @@ export async function readWholeList<Row extends { readonly id: string }>(
 
 type Found<Row> = {
   readonly rows: readonly Row[];
-  /** How many there are. */
+  /** How many rows the deployment says that the list has. */
   readonly count: number;
-  /** Whether these are they. */
+  /** Whether `rows` are all of them. */
   readonly isWhole: boolean;
 };
 

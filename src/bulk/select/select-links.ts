@@ -51,7 +51,7 @@ function readPart(
   const read = async (asked: PageAsked) => {
     const { links: rows, meta } = await call(links.index, { ...asked, filters }, signal);
     await checkFilters(rows, filters);
-    // A service in this process answers at once, and other work needs a turn as well.
+    // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
     return { rows, meta };
   };

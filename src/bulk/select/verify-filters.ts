@@ -40,7 +40,7 @@ async function isKnown({ call, signal }: Asking, filter: FilterInput): Promise<b
   return true;
 }
 
-/** Each with the one that takes what it leaves, but for what is null. */
+/** Each condition with its opposite; a null matches neither of the two. */
 const opposites: Readonly<Partial<Record<Condition, Condition>>> = {
   not_eq: "eq",
   gt: "lteq",

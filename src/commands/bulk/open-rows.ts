@@ -56,7 +56,7 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
   }
 }
 
-/** As far as something stands there. */
+/** The chunks up to the first one that has more than blanks in it. */
 async function readBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
   const beginning: Uint8Array[] = [];
   for (;;) {

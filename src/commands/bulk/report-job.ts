@@ -48,7 +48,10 @@ export async function reportJob(
 
 /** A job as a script reads it, without its rows. */
 export function presentOwn(job: Job): JsonObject {
-  return { ...presentJob(job), ...(isResumable(job) && { next: `waypost jobs resume ${job.id}` }) };
+  const { isHeld, counts } = job;
+  const hasRest = isHeld || counts.left + counts.unknown > 0;
+  const next = isResumable(job) && hasRest && { next: `waypost jobs resume ${job.id}` };
+  return { ...presentJob(job), ...next };
 }
 
 /** Whether something of the job is left to do, and no process is doing it. */

@@ -1,4 +1,4 @@
-/** How the approval page looks, on a phone and on a desk, by day and by night. */
+/** The style of the approval page, for small and large screens, light and dark. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -31,7 +31,7 @@ export function splitSentence(endpoint: Endpoint | undefined, sentence: string):
 
 /**
  * The fields of an endpoint by the names that sentences give them. An app's own fields are known
- * by theirs where a link is about to create the app.
+ * by their own names too, for a link that is about to create the app.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();

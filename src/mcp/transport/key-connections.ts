@@ -33,7 +33,7 @@ export type Connections = {
 };
 
 const mostKeys = 1000;
-/** Of one key, as with sessions. */
+/** How many subscriptions one key may have; its sessions are limited in the same way. */
 const mostSubscriptions = 100;
 
 export function createConnections(options: ConnectionOptions): Connections {

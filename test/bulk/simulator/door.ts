@@ -22,7 +22,7 @@ import type { VirtualTime } from "./virtual-time.ts";
  * The network before a real service, and its door: every request goes by here, meets what the
  * seed has for it, and what the service does with it is written down.
  */
-export type KeyConnections = {
+export type Door = {
   /** The way in for a process; what it had sent may arrive all the same when it has gone. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
   /** How often something goes wrong from now on, from 0 to 1, and what never does. */
@@ -64,7 +64,7 @@ type Played = Fault | NetworkFault;
 /** What stands in for an answer that has no bytes to be cut. */
 const noAnswer: Answer = { status: 200, body: { id: "none" } };
 
-export function createDoor(parts: DoorParts): KeyConnections {
+export function createDoor(parts: DoorParts): Door {
   const { time, chance, attribute, note, complain, countFault } = parts;
   const stragglers = createStragglers(parts, complain);
   const readings = new Map<string, Reading>();
@@ -106,7 +106,7 @@ export function createDoor(parts: DoorParts): KeyConnections {
         {
           ...parts,
           stragglers,
-          confirmAndApply: (asked) => confirmAndApply(parts, asked, counted),
+          carryOut: (asked) => carryOut(parts, asked, counted),
         },
         trip,
         fault,
@@ -123,21 +123,21 @@ export function createDoor(parts: DoorParts): KeyConnections {
 
 type Way = DoorParts & {
   readonly stragglers: Stragglers;
-  readonly confirmAndApply: (trip: Trip) => Promise<Answer>;
+  readonly carryOut: (trip: Trip) => Promise<Answer>;
 };
 
 /** What becomes of a request on its way in, and what of its answer on the way out. */
 async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
-  const { time, chance, key, stragglers, confirmAndApply } = way;
+  const { time, chance, key, stragglers, carryOut } = way;
   const target = readAsked(trip.request);
   if (trip.isGone() && chance.isLikely(0.6)) {
     // Its connection broke with its process: what it had sent is lost, or lies about for a while.
-    if (chance.isLikely(0.5)) stragglers.hold(target, () => confirmAndApply(trip));
+    if (chance.isLikely(0.5)) stragglers.hold(target, () => carryOut(trip));
     return { kind: "silent" };
   }
   const visit = async () => {
     await stragglers.letIn(target);
-    const answer = await confirmAndApply(trip);
+    const answer = await carryOut(trip);
     await stragglers.letIn(target);
     return answer;
   };
@@ -149,12 +149,12 @@ async function meet(way: Way, trip: Trip, fault: Played): Promise<Seen> {
     return { kind: "reply", status, body: { kind: "data", data: body } };
   }
   const misdeed = readMisdeed(fault);
-  if (misdeed === "late") stragglers.hold(target, () => confirmAndApply(trip));
+  if (misdeed === "late") stragglers.hold(target, () => carryOut(trip));
   const answer = fault.endsWith(" after") ? await visit() : noAnswer;
   return misdeedsSeen[misdeed](answer.body === null ? noAnswer : answer, key);
 }
 
-async function confirmAndApply(
+async function carryOut(
   { world, time, truth, note, complain }: DoorParts,
   { name, request, row }: Trip,
   counted: number[],

@@ -45,7 +45,7 @@ export type Machine = {
   /** Told when it is written down that a row is about to be sent. */
   readonly watchSent: (name: string, position: number) => void;
   /** The same of what it came to. */
-  readonly onResponseEnd?: (position: number) => void;
+  readonly watchEnd?: (position: number) => void;
 };
 
 export function startInstance(machine: Machine, name: string): Instance {
@@ -60,7 +60,7 @@ export function startInstance(machine: Machine, name: string): Instance {
     clock,
     random,
     sleep,
-    ledger: { queue: (budget) => state.budgetsSpent.queue(keyPrint, budget) },
+    ledger: { queue: (budget) => state.budgetLedger.queue(keyPrint, budget) },
     setTimer: fate.setTimer,
   });
   const report = (error: unknown) => {
@@ -166,7 +166,7 @@ function guardSend(send: Send, { through, countWrite }: Fate): Send {
 
 /** The rooms of the state that bulk work enters; each statement of it is a step. */
 function guardState(machine: Machine, fate: Fate, name: string): State {
-  const { state, time, watchSent, onResponseEnd } = machine;
+  const { state, time, watchSent, watchEnd } = machine;
   const perform = <Result>(work: () => Promise<Result>): Promise<Result> =>
     fate.through(() =>
       time.perform(() => {
@@ -175,7 +175,7 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
         return work();
       }),
     );
-  const { jobs, plans, budgetsSpent, jobSpacing } = state;
+  const { jobs, plans, budgetLedger, jobSpacing } = state;
   return {
     ...state,
     plans: {
@@ -197,12 +197,12 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
       noteEnd: (run, position, end) =>
         perform(async () => {
           await jobs.noteEnd(run, position, end);
-          onResponseEnd?.(position);
+          watchEnd?.(position);
         }),
     },
     jobSpacing: guardRoom(jobSpacing, perform),
-    budgetsSpent: {
-      queue: (keyPrint, budget) => guardRoom(budgetsSpent.queue(keyPrint, budget), perform),
+    budgetLedger: {
+      queue: (keyPrint, budget) => guardRoom(budgetLedger.queue(keyPrint, budget), perform),
     },
   };
 }

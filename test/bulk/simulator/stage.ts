@@ -1,7 +1,7 @@
 import { apiPrefix } from "../../../src/contract/index.ts";
 import { origin } from "../../support/world.ts";
 import { createChance, type Chance } from "./chance.ts";
-import { createDoor, type KeyConnections } from "./door.ts";
+import { createDoor, type Door } from "./door.ts";
 import type { Figures } from "./figures.ts";
 import type { Ground } from "./ground.ts";
 import { startInstance, type Instance, type Machine } from "./instance.ts";
@@ -20,7 +20,7 @@ export type Stage = {
   readonly time: VirtualTime;
   readonly chance: Chance;
   readonly truth: Truth;
-  readonly door: KeyConnections;
+  readonly door: Door;
   readonly figures: Figures;
   /** What happened, a line each. */
   readonly story: readonly string[];
@@ -68,7 +68,7 @@ export async function openStage(ground: Ground, seed: number, figures: Figures):
     ...parts,
     connect: door.connect,
     watchSent: (name, position) => watch.noteSent(door, name, position),
-    onResponseEnd: watch.noteEnd,
+    watchEnd: watch.noteEnd,
   };
   const crowd: Instance[] = [];
   return {
@@ -145,7 +145,7 @@ function createWatch({ truth, complain }: WatchParts) {
   };
 
   /** What a process saw of a link just before must be what the plan says. */
-  function noteSent(door: KeyConnections, name: string, position: number): void {
+  function noteSent(door: Door, name: string, position: number): void {
     const row = planned?.rows[position];
     if (planned === undefined || row === undefined) return;
     if (isCancelled) complain(`${planned.name(position)} is begun after the job was cancelled`);

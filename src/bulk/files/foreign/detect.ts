@@ -1,4 +1,5 @@
 import type { GivenRow } from "../columns.ts";
+import { quoteLine } from "../../../text/show-hidden.ts";
 import { bitly } from "./bitly.ts";
 import { branch } from "./branch.ts";
 import { firebase } from "./firebase.ts";
@@ -57,14 +58,8 @@ export function convertLink(
   return { fields: converted.fields, problems: [] };
 }
 
-const mostExampleCharacters = 60;
-
-/** Its presenters show what is hidden in the example: cut off after that, it would say less. */
 export function countUnmapped(unmapped: Map<string, Unmapped>, field: string, text: string): void {
-  const line = text.replace(/\s+/g, " ");
-  const start = line.slice(0, mostExampleCharacters).toWellFormed();
-  const shortened = line.length > mostExampleCharacters ? `${start}…` : line;
-  const example = JSON.stringify(shortened).slice(1, -1);
+  const example = quoteLine(text).slice(1, -1);
   const known = unmapped.get(field) ?? { count: 0, example };
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }

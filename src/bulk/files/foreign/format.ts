@@ -38,7 +38,7 @@ export function simplifyName(name: string): string {
   return last.toLowerCase().replace(/[^a-z0-9$~]/g, "");
 }
 
-/** Gives out what a link has, and knows in the end what was never asked for. */
+/** Reads a link's values by name, and lists in the end the values that were never read. */
 export type LinkReader = {
   readonly has: (...keys: readonly string[]) => boolean;
   /** The first value under one of these keys, the first key first; it counts as mapped. */

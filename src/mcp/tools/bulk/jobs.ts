@@ -105,7 +105,7 @@ async function watch(job: Job, call: Call, waited_ms: number): Promise<JsonObjec
   return answerJob(ended, call);
 }
 
-/** From where the call found it to where it is now. */
+/** How far a job is, and how fast it went since the call began. */
 function describeProgress(first: Job, now: Job): Progress {
   const { left } = now.counts;
   const progress = now.counts.done + now.counts.rejected + now.counts.unknown;

@@ -8,7 +8,7 @@ export function writeExportUri(id: string, page = 1): string {
   return `waypost://exports/${id}/${page}`;
 }
 
-/** Undefined for an address that is neither's. */
+/** Undefined for an address that is neither a plan's nor an export's. */
 export function readBulkUri(uri: string) {
   const [, kind, id = "", page = "1"] =
     /^waypost:\/\/(plans|exports)\/([\w-]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];

@@ -19,7 +19,7 @@ const agents = {
     "Chrome/141.0.0.0 Safari/537.36",
 } as const;
 
-/** The result waits no longer for what the view shows beside the page that was asked for. */
+/** The result waits at most this long for the other pages that the view shows. */
 const viewTimeout_ms = 5000;
 
 export async function attachTemplateView(

@@ -32,7 +32,7 @@ async function readJob(on = assistant): Promise<Told | undefined> {
 const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
 
 /** Lets the job of a call do one row after another, until the call is answered. */
-async function answerWithTask<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
+async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
@@ -68,7 +68,7 @@ async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promis
 }
 
 async function apply(plan_id: string) {
-  return (await answerWithTask(assistant.callTool("apply_plan", { plan_id }))).structured;
+  return (await goOn(assistant.callTool("apply_plan", { plan_id }))).structured;
 }
 
 async function plan(given: Record<string, unknown> = { operation: "upsert", rows }) {
@@ -84,7 +84,7 @@ test.each(["modern", "legacy", "v1"] as const)(
     const client = await assistant.connect({ era });
     const told: { progress: number; total?: number | undefined; message?: string | undefined }[] =
       [];
-    const { structured } = await answerWithTask(
+    const { structured } = await goOn(
       client.callTool("apply_plan", { plan_id: id }, {}, (progress) => told.push(progress)),
     );
     expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
@@ -105,7 +105,7 @@ describe("a client that takes tasks", () => {
   /** The task when it does not work any more; its job goes on until then. */
   async function finish(taskId: string) {
     const isOver = async () => (await getTask(taskId)).status !== "working";
-    await answerWithTask(waitUntil(isOver));
+    await goOn(waitUntil(isOver));
     const task = await getTask(taskId);
     expect(task.resultType).toBe("complete");
     return task;
@@ -114,7 +114,7 @@ describe("a client that takes tasks", () => {
   test("gets the job as one, and what the call would have answered at its end", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const task = await answerWithTask(assistant.callRaw(apply));
+    const task = await goOn(assistant.callRaw(apply));
     expect(task).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
     expect(task.structuredContent).toBeUndefined();
     const job = (await call("get_job", { job_id: task.taskId })).job;
@@ -135,7 +135,7 @@ describe("a client that takes tasks", () => {
   test("can cancel it, and is told so", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await answerWithTask(assistant.callRaw(apply));
+    const { taskId } = await goOn(assistant.callRaw(apply));
     const cancelling = assistant.callRaw({ method: "tasks/cancel", taskId, capabilities });
     expect(await stop(cancelling)).toEqual({ resultType: "complete", _meta: expect.anything() });
     expect(await getTask(taskId)).toMatchObject({ status: "cancelled" });
@@ -147,7 +147,7 @@ describe("a client that takes tasks", () => {
   test("finds no task of another key, and none that never was", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
-    const { taskId } = await answerWithTask(assistant.callRaw(apply));
+    const { taskId } = await goOn(assistant.callRaw(apply));
     const key = await assistant.world.addKey({});
     for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
       for (const stranger of [{ taskId, key }, { taskId: "nobody" }]) {
@@ -162,7 +162,7 @@ describe("a client that takes tasks", () => {
 test("a client that declares no tasks waits for the job", async () => {
   const { id } = await plan();
   const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
-  const { structuredContent, resultType } = await answerWithTask(assistant.callRaw(apply));
+  const { structuredContent, resultType } = await goOn(assistant.callRaw(apply));
   expect(resultType).toBe("complete");
   expect(structuredContent.job).toMatchObject({ state: "done" });
 });
@@ -173,7 +173,7 @@ test.each(["legacy", "v1"] as const)(
     const { id } = await plan();
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
     const client = await assistant.connect({ era, capabilities });
-    const { structured } = await answerWithTask(client.callTool("apply_plan", { plan_id: id }));
+    const { structured } = await goOn(client.callTool("apply_plan", { plan_id: id }));
     expect(structured.job).toMatchObject({ state: "done", counts: { done: count } });
   },
 );
