@@ -10,7 +10,7 @@ import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
-import { notFound } from "./not-found-page.ts";
+import { notFoundPage } from "./not-found-page.ts";
 import { createSites, type HostedLink, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
@@ -57,10 +57,10 @@ export function createHost(options: HostOptions): Host {
     if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
     const target = readTarget(request.url ?? "");
     const path = target && normalizePath(target.split("?", 1)[0] ?? "");
-    if (path === undefined || target === undefined || site === undefined) return notFound;
-    if (site.project.suspended) return notFound;
+    if (path === undefined || target === undefined || site === undefined) return notFoundPage;
+    if (site.project.suspended) return notFoundPage;
     const hosted = { request, site, target, path };
-    return (await answerOwnFile(hosted)) ?? (await answerLink(hosted)) ?? notFound;
+    return (await answerOwnFile(hosted)) ?? (await answerLink(hosted)) ?? notFoundPage;
   }
 
   /** What the host answers itself; no link can have these paths. */

@@ -23,7 +23,7 @@ const html = [
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-export const notFound = makeAnswer(
+export const notFoundPage = makeAnswer(
   404,
   {
     "content-type": "text/html; charset=utf-8",

@@ -1,6 +1,6 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createId } from "./create-id.ts";
+import { createPrefixedId } from "./create-id.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Exported files of links, kept for the time in which an assistant may read their pages. */
@@ -27,7 +27,7 @@ export function createExports(
   return {
     save: async (key_print, type, pages) => {
       await dropOld(db, write, key_print, clock.now());
-      const id = createId("export", random);
+      const id = createPrefixedId("export", random);
       const expires_at = clock.now() + lasts_ms;
       let page = 0;
       try {

@@ -1,6 +1,6 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createId } from "./create-id.ts";
+import { createPrefixedId } from "./create-id.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
 import { createLeases, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan, type PlanOperation } from "./plans.ts";
@@ -67,7 +67,7 @@ export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRan
         await plans.executeTakeFirstOrThrow();
         await inner
           .insertInto("jobs")
-          .values({ id: createId("job", random), plan_id, key_print, ...begun, ...times })
+          .values({ id: createPrefixedId("job", random), plan_id, key_print, ...begun, ...times })
           // Of two processes that open it at once, the first one's job stays.
           .onConflict((conflict) => conflict.column("plan_id").doNothing())
           .execute();

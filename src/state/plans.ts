@@ -3,7 +3,7 @@ import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createId } from "./create-id.ts";
+import { createPrefixedId } from "./create-id.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** What bulk changes would do, until they are applied or too old. */
@@ -94,7 +94,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   const { db, write } = sql;
   return {
     save: async (wanted, rows) => {
-      const id = createId("plan", random);
+      const id = createPrefixedId("plan", random);
       await dropOld(sql, wanted.key_print, clock.now());
       await write((inner) => insertDraft(inner, id, wanted, clock.now()));
       const counts = await insertRows(write, id, rows).catch(async (error: unknown) => {

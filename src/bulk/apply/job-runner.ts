@@ -1,14 +1,14 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { Job, Jobs } from "../../state/jobs.ts";
 import { lease_ms, type Run } from "../../state/job-leases.ts";
+import type { Job, Jobs } from "../../state/jobs.ts";
 import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
-import { checkProject } from "./check-project.ts";
+import { requireSameProject } from "./require-same-project.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
@@ -130,7 +130,7 @@ async function apply(runner: RunnerState, plan: Plan, owner: Owner, seen?: Job):
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
   try {
-    await checkProject({ call: owner.call, signal: life.signal }, state, plan, job);
+    await requireSameProject({ call: owner.call, signal: life.signal }, state, plan, job);
   } catch (error) {
     await jobs.release(run, "interrupted");
     throw error;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import { unwrap } from "../../contract/unwrap.ts";
+import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
 import { unescapeFormula, escapeFormula } from "./escape-formula.ts";

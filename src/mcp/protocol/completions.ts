@@ -4,7 +4,7 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHidden } from "../../text/show-hidden.ts";
-import { readRows } from "../results/present-body.ts";
+import { readListRows } from "../results/present-body.ts";
 import type { HideErrors } from "./protocol-errors.ts";
 import { listShown, writeTemplate } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -51,7 +51,7 @@ export function serveCompletions(
     const input = { filters, sort: { field: key, direction: "asc" }, limit: mostValues };
     try {
       const page: unknown = await call<Endpoint>(index, input, signal);
-      const names = readRows(index, page as JsonObject).map((row) => row[key]);
+      const names = readListRows(index, page as JsonObject).map((row) => row[key]);
       return names.flatMap((name) => (typeof name === "string" ? [showHidden(name)] : []));
     } catch {
       return [];

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
-import { unwrap } from "../../contract/unwrap.ts";
+import { unwrap } from "../../contract/unwrap-schema.ts";
 
 /** One thing that is wrong with a call, and where (design.md, "Results"). */
 export const problemSchema = z.object({

@@ -16,14 +16,16 @@ export function presentBody(endpoint: Endpoint, body: JsonObject, linkHost: Link
 }
 
 /** The rows of a list's body, which the client has parsed by the entry's schema. */
-export function readRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
+export function readListRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
 
 /** A page without fields that are not set: a model pays for every null. */
 function presentPage(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
   const { name } = findKind(endpoint);
-  const rows = readRows(endpoint, body).map((row) => dropNulls(addAddress(name, row, linkHost)));
+  const rows = readListRows(endpoint, body).map((row) =>
+    dropNulls(addAddress(name, row, linkHost)),
+  );
   // The entry's schema has the envelope's `meta` in every list.
   const counted = pickMeta(body["meta"] as Meta);
   const next = describeRest(endpoint.tool, counted);

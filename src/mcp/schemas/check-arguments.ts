@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
-import { unwrap } from "../../contract/unwrap.ts";
+import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { CallProblem } from "../results/call-problem.ts";

@@ -84,7 +84,7 @@ function fail(
 }
 
 /** A key that is known to lack a right is refused before a plan is made or approved. */
-export function requireAccess(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
+export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
   const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
 }

@@ -9,7 +9,7 @@ import type { PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, requireAccess, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, refuseDeniedEndpoint, requireJob } from "./bulk-tool.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
@@ -89,7 +89,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
     throw refuseField("operation", "operation is required, but with undo");
   }
   // Each link is read again by its id before it is written.
-  for (const needed of [links.show, endpoints[operation]]) requireAccess(name, needed, call);
+  for (const needed of [links.show, endpoints[operation]]) refuseDeniedEndpoint(name, needed, call);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
     throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);

@@ -7,7 +7,7 @@ import { fold } from "../../../contract/text.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
-import { readRows } from "../../results/present-body.ts";
+import { readListRows } from "../../results/present-body.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
@@ -73,7 +73,7 @@ async function list(
     const filters = [{ field: key, condition, value }];
     const page: unknown = await ask(index, { filters, limit: mostCandidates });
     // Every list's body is an object with its rows under the list's name; the client parsed it.
-    return readRows(index, page as JsonObject);
+    return readListRows(index, page as JsonObject);
   } catch (error) {
     if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
     const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;

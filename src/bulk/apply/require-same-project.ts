@@ -13,7 +13,7 @@ const mostProofs = 10;
  * A key silently chooses its project, and may be another one by now: some link that the plan knows
  * must still be there. Links may go, but not all at once.
  */
-export async function checkProject(
+export async function requireSameProject(
   asking: Asking,
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   plan: Plan,
