@@ -18,6 +18,7 @@ test("a mutation whose text or test has gone, or is there twice, is told of", ()
   expect(tell({ find: "suspended" })[0]).toMatch(/^its text is \d+ times in/);
   expect(tell({ find: "" })).toHaveLength(1);
   expect(tell({ replace: known?.find ?? "" })).toEqual(["it changes nothing"]);
+  expect(tell({ replace: "someNameThatIsNowhere" })[0]).toMatch(/would not know someNameThatIsNo/);
   expect(tell({ file: "src/gone.ts" })).toEqual(["there is no src/gone.ts"]);
   expect(tell({ tests: ["test/gone.test.ts"] })).toEqual(["there is no test/gone.test.ts"]);
   expect(tell({ tests: [] })).toHaveLength(1);
