@@ -39,7 +39,6 @@ const known = new Set(["abs", "await", "false", "null", "return", "true", "undef
 /** Names that a replacement uses and its file has not, or that it takes away and its file uses. */
 function findStrangeNames(text: string, find: string, replace: string): readonly string[] {
   const used = replace.replaceAll(/"[^"]*"/g, "").matchAll(/(?<![.\w])[A-Za-z_]\w*/g);
-  const has = (where: string, name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const brought = Array.from(used, ([name]) => name).filter((name) => !has(text, name));
   const declared = Array.from(
     find.matchAll(/(?:const|let|function) (\w+)/g),
@@ -48,4 +47,8 @@ function findStrangeNames(text: string, find: string, replace: string): readonly
   const rest = text.replace(find, () => replace);
   const lost = declared.filter((name) => !has(replace, name) && has(rest, name));
   return [...brought.filter((name) => !known.has(name)), ...lost];
+}
+
+function has(text: string, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(text);
 }
