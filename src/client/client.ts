@@ -86,13 +86,14 @@ export function createClient(options: ClientOptions): Client {
 
 async function callOnce<E extends Endpoint>(
   state: ClientState,
-  limits: Limits,
+  { signal, deadline }: Limits,
   endpoint: E,
-  input: Input<E>,
+  given: Input<E>,
 ): Promise<Output<E>> {
   const since_ms = state.clock.now();
   // `Input` is an object of named fields, and its entry tells where each of them travels.
-  const call = { ...limits, endpoint, input: input as JsonObject, since_ms, doubt: undefined };
+  const input = given as JsonObject;
+  const call = { signal, deadline, endpoint, input, since_ms, doubt: undefined };
   // What came was parsed by this entry's own schema, whose output `Output` names.
   return (await perform(state, call)) as Output<E>;
 }

@@ -24,26 +24,32 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  options: ServerOptions,
+  { keyContext, requireApproval, report }: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
   const capabilities = readCapabilities(server, context);
   let task: Task | undefined;
-  const client = {
-    signal,
-    showsViews: canShowViews(capabilities),
-    // Earlier revisions have no such answer to a call.
-    answerWithTask:
-      isModern && canTakeTasks(capabilities) ? (running: Task) => (task = running) : undefined,
-    tellProgress: prepareProgress(context),
-  };
+  const showsViews = canShowViews(capabilities);
+  // Earlier revisions have no such answer to a call.
+  const takesTasks = isModern && canTakeTasks(capabilities);
+  const answerWithTask = takesTasks ? (running: Task) => (task = running) : undefined;
+  const tellProgress = prepareProgress(context);
   const canAnswer = canShowForm(capabilities);
   let answer = readAnswer(context);
   for (let questions = 0; ; questions += 1) {
     try {
       const person = { canAnswer, answer };
-      const result = await callTool(tool, given, { ...options, ...client, person });
+      const result = await callTool(tool, given, {
+        keyContext,
+        requireApproval,
+        report,
+        person,
+        signal,
+        showsViews,
+        answerWithTask,
+        tellProgress,
+      });
       return task === undefined ? result : answerTask(task);
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
