@@ -91,8 +91,10 @@ function readByIds<Row>(
 function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
   const columns = sortColumnsToSql(query.sorts, source.columns);
   const where = writeWhere(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
-  const matches = sql`(select id, ${columns} from ${sql.table(source.table)} where ${where})`;
-  return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
+  const table = sql.table(source.table);
+  return isFew
+    ? sql`materialized (select id, ${columns} from ${table} where ${where})`
+    : sql`not materialized (select id, ${columns} from ${table} where ${where})`;
 }
 
 function writeWhere(
