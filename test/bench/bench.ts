@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { readTally } from "../../src/store/project-tallies.ts";
+import { measureAgainst } from "./against.ts";
 import { measureBulk } from "./bulk.ts";
 import { measureCreates } from "./creates.ts";
 import { formatFindings, isExceeded } from "./finding.ts";
@@ -17,7 +18,8 @@ import { measureVisits } from "./visits.ts";
  * `npm run bench -- [--only PART] [--links 50000] [--seconds 1] [--visits 100000]`: what the built
  * command costs, each part on a data folder of its own: `api` is the service and the link host over
  * HTTP, `templates` hostile templates beside visits, `mcp` the server over stdio, `bulk` many links
- * at once. The numbers to reach are those of the issues.
+ * at once. The numbers to reach are those of the issues. `--against DIR` measures this checkout
+ * beside another one that was built, and nothing else.
  */
 
 const parts = ["api", "templates", "mcp", "bulk"] as const;
@@ -25,6 +27,7 @@ type Part = (typeof parts)[number];
 
 type Flags = {
   readonly only: Part | undefined;
+  readonly against: string | undefined;
   readonly links: number;
   readonly seconds: number;
   readonly visits: number;
@@ -33,9 +36,10 @@ type Flags = {
 await bench();
 
 async function bench(): Promise<void> {
-  const { only, ...extent } = readFlags();
-  const isWanted = (part: Part) => only === undefined || only === part;
+  const { only, against, ...extent } = readFlags();
+  const isWanted = (part: Part) => against === undefined && (only === undefined || only === part);
   const rows = [
+    ...(against === undefined ? [] : await measureAgainst(against, say)),
     ...(isWanted("api") ? await measureApi(extent) : []),
     ...(isWanted("templates") ? await measureTemplates(say) : []),
     ...(isWanted("mcp") ? await measureMcp(say) : []),
@@ -53,7 +57,7 @@ async function measureApi({
   links,
   seconds,
   visits,
-}: Omit<Flags, "only">): Promise<readonly Row[]> {
+}: Omit<Flags, "only" | "against">): Promise<readonly Row[]> {
   say(`seeding ${format(links)} links …`);
   await using ground = await prepareGround(links);
   const { store, large, folder } = ground;
@@ -84,12 +88,13 @@ function readFlags(): Flags {
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
+      against: { type: "string" },
       links: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "3" },
       visits: { type: "string", default: "1000000" },
     },
   });
-  const { only } = values;
+  const { only, against } = values;
   const links = Number(values.links);
   const seconds = Number(values.seconds);
   const visits = Number(values.visits);
@@ -97,7 +102,7 @@ function readFlags(): Flags {
   if (!(links >= 20_000) || !(seconds >= 1) || !(visits >= 1000)) {
     throw new RangeError("--links from 20000 on, --seconds from 1 on, --visits from 1000 on");
   }
-  return { only, links, seconds, visits };
+  return { only, against, links, seconds, visits };
 }
 
 function isPart(word: string): word is Part {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../tools/bundle.js";
-import { findMedian, joinSamples, summarize, type Figures, type Sample } from "./measure.ts";
+import { compete, type Contest, type Measure } from "./compete.ts";
+import type { Sample } from "./measure.ts";
 import { revisions, startStdio, type Reply, type Revision, type StdioServer } from "./stdio.ts";
 import type { Row } from "./table.ts";
 
@@ -13,15 +14,7 @@ import type { Row } from "./table.ts";
  * runs on the machine slows both of a round in the same way.
  */
 
-type Contest = {
-  readonly ours: readonly string[];
-  readonly bare: readonly string[];
-};
-
-/** What one of the two costs in one round. */
-type Measure = (words: readonly string[]) => Promise<Sample>;
-
-type Target = { readonly measure: "ratio"; readonly limit: number };
+type Words = readonly string[];
 
 const startTarget = { measure: "ratio", limit: 1.3 } as const;
 const callTarget = { measure: "ratio", limit: 2 } as const;
@@ -37,7 +30,7 @@ export async function measureMcp(say: (text: string) => void): Promise<readonly 
     const rows: Row[] = [];
     for (const revision of revisions) {
       say(`starts, ${revision} …`);
-      const start: Measure = (words) => measureStart(words, revision);
+      const start: Measure<Words> = (words) => measureStart(words, revision);
       rows.push(...(await compete(`start, ${revision}`, contest, start, startRounds, startTarget)));
     }
     for (const revision of revisions) {
@@ -45,7 +38,7 @@ export async function measureMcp(say: (text: string) => void): Promise<readonly 
         const what =
           many === 1 ? `get_link, ${revision}` : `get_link, ${many} at once, ${revision}`;
         say(`${what} …`);
-        const call: Measure = (words) => measureCalls(words, { revision, id, many });
+        const call: Measure<Words> = (words) => measureCalls(words, { revision, id, many });
         rows.push(...(await compete(what, contest, call, callRounds, callTarget)));
       }
     }
@@ -58,9 +51,19 @@ export async function measureMcp(say: (text: string) => void): Promise<readonly 
 /** A store that is there, with one link in it, and a bare server that lists the same names. */
 async function prepareContest(
   folder: string,
-): Promise<{ readonly contest: Contest; readonly id: string }> {
+): Promise<{ readonly contest: Contest<Words>; readonly id: string }> {
   const ours = ["dist/waypost.js", "stdio", "--data", join(folder, "data")];
-  await using waypost = await startStdio(ours);
+  const { tools, id } = await makeLink(ours);
+  const outfile = join(folder, "bare.mjs");
+  const entry = fileURLToPath(new URL("./bare-mcp.ts", import.meta.url));
+  await bundle({ entryPoints: [entry], outfile });
+  const bare = [outfile, ...tools.map(({ name }) => name)];
+  return { contest: { ours, rival: bare, name: "bare" }, id };
+}
+
+/** Makes a link in the folder that a server works on, and tells what that server has. */
+export async function makeLink(words: Words) {
+  await using waypost = await startStdio(words);
   const { tools } = readResult(await waypost.ask("tools/list")) as {
     readonly tools: readonly { readonly name: string }[];
   };
@@ -68,40 +71,11 @@ async function prepareContest(
   const { structuredContent } = readResult(await waypost.ask("tools/call", given)) as {
     readonly structuredContent: { readonly link: { readonly id: string } };
   };
-  const outfile = join(folder, "bare.mjs");
-  const entry = fileURLToPath(new URL("./bare-mcp.ts", import.meta.url));
-  await bundle({ entryPoints: [entry], outfile });
-  const bare = [outfile, ...tools.map(({ name }) => name)];
-  return { contest: { ours, bare }, id: structuredContent.link.id };
-}
-
-async function compete(
-  what: string,
-  { ours, bare }: Contest,
-  measure: Measure,
-  rounds: number,
-  target: Target,
-): Promise<readonly Row[]> {
-  const taken: { readonly ours: Sample; readonly bare: Sample }[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    // Neither is always the one that finds the machine warm.
-    if (round % 2 === 0) taken.push({ bare: await measure(bare), ours: await measure(ours) });
-    else taken.push({ ours: await measure(ours), bare: await measure(bare) });
-  }
-  const ratio = findMedian(taken.map((pair) => pair.ours.cpu_us / pair.bare.cpu_us));
-  return [
-    { what: `bare ${what}`, figures: describe(taken.map((pair) => pair.bare)), ratio: 1 },
-    { what, figures: describe(taken.map((pair) => pair.ours)), ratio, target },
-  ];
-}
-
-function describe(samples: readonly Sample[]): Figures {
-  const cpu_us = findMedian(samples.map((sample) => sample.cpu_us / sample.times_ms.length));
-  return { ...summarize(joinSamples(samples)), cpu_us };
+  return { tools, id: structuredContent.link.id };
 }
 
 /** From the process's start to its first list of tools. */
-async function measureStart(words: readonly string[], revision: Revision): Promise<Sample> {
+export async function measureStart(words: Words, revision: Revision): Promise<Sample> {
   const started = performance.now();
   await using server = await startStdio(words, revision);
   readResult(await server.ask("tools/list"));
@@ -111,10 +85,7 @@ async function measureStart(words: readonly string[], revision: Revision): Promi
 
 type Calls = { readonly revision: Revision; readonly id: string; readonly many: number };
 
-async function measureCalls(
-  words: readonly string[],
-  { revision, id, many }: Calls,
-): Promise<Sample> {
+export async function measureCalls(words: Words, { revision, id, many }: Calls): Promise<Sample> {
   await using server = await startStdio(words, revision);
   // The first ones are for the compiler.
   await callAll(server, id, many);

@@ -24,7 +24,8 @@ export function summarize({ times_ms, cpu_us, elapsed_ms }: Sample): Figures {
     p99_ms: findPercentile(sorted, 0.99),
     worst_ms: sorted.at(-1) ?? Number.NaN,
     cpu_us: cpu_us / sorted.length,
-    ...(elapsed_ms !== undefined && { per_second: (sorted.length * 1000) / elapsed_ms }),
+    ...(elapsed_ms !== undefined &&
+      elapsed_ms > 0 && { per_second: (sorted.length * 1000) / elapsed_ms }),
   };
 }
 

@@ -55,7 +55,7 @@ function formatNumber(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return "";
   const text = Number.isInteger(value)
     ? value.toLocaleString("en")
-    : value.toFixed(value < 1 ? 2 : 1);
+    : value.toFixed(value < 10 ? 2 : 1);
   return text.padStart(width);
 }
 
