@@ -80,11 +80,11 @@ export function createClient(options: ClientOptions): Client {
   };
   return {
     call: (endpoint, input, signal = new AbortController().signal) =>
-      callOnce(state, { signal, deadline: clock.monotonic() + callDeadline_ms }, endpoint, input),
+      makeCall(state, { signal, deadline: clock.monotonic() + callDeadline_ms }, endpoint, input),
   };
 }
 
-async function callOnce<E extends Endpoint>(
+async function makeCall<E extends Endpoint>(
   state: ClientState,
   { signal, deadline }: Limits,
   endpoint: E,
@@ -181,7 +181,7 @@ async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
   let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
   if (findWritten === undefined) return finding;
   const since = new Date(call.since_ms).toISOString();
-  const ask: Ask = (other, fields) => callOnce(state, { signal, deadline }, other, fields);
+  const ask: Ask = (other, fields) => makeCall(state, { signal, deadline }, other, fields);
   const sent = pickFields(endpoint, input);
   const look = { ask, id: String(input["id"]), sent, since, isSameTime: state.skew.isNone };
   // Where nothing is sent again, what is not there yet may still come.

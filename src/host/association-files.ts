@@ -9,9 +9,9 @@ import type { Site } from "./sites.ts";
 export type AssociationSystem = "ios" | "android";
 
 /** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
-const maxFile_bytes = 128 * 1024;
+const mostFile_bytes = 128 * 1024;
 /** More apps than fit into a file, however short their names are. */
-const maxApps = 5000;
+const mostApps = 5000;
 
 /**
  * Answers the two files by which iOS and Android verify that a project's apps may open its links.
@@ -35,7 +35,7 @@ async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<Cac
 
 const everyApp = {
   page: 1,
-  limit: maxApps,
+  limit: mostApps,
   filters: [],
   sorts: [{ field: "created_at", direction: "asc" }],
 } as const;
@@ -85,6 +85,6 @@ function writeWithinLimit<App>(
   describe: (apps: readonly App[]) => object,
 ): string {
   const body = JSON.stringify(describe(apps));
-  if (Buffer.byteLength(body) <= maxFile_bytes) return body;
+  if (Buffer.byteLength(body) <= mostFile_bytes) return body;
   return writeWithinLimit(apps.slice(0, Math.floor(apps.length * 0.9)), describe);
 }

@@ -10,9 +10,9 @@ export type IncomingVisitor = Required<Visitor> & {
   readonly isPerson: boolean;
 };
 
-const maxAgents = 2000;
+const mostAgents = 2000;
 /** Longer ones are made up, and are classified again each time. */
-const maxCachedLength = 400;
+const mostCachedLength = 400;
 
 /** Every browser's header begins with one of these; a program has a name of its own. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
@@ -31,7 +31,7 @@ function isBotOnPhone(agent: string): boolean {
 }
 
 export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
-  const cache = createRecentCache<IncomingVisitor>(maxAgents);
+  const cache = createRecentCache<IncomingVisitor>(mostAgents);
 
   function readAgent(agent: string): IncomingVisitor {
     const known = cache.find(agent);
@@ -40,7 +40,7 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
     const isSuspect = agent !== "" && !toolPattern.test(agent) && isbot(agent);
     const bot = isSuspect && (platform === "desktop" || isBotOnPhone(agent));
     const visitor = { platform, bot, isPerson: !bot && browserPattern.test(agent) };
-    if (agent.length <= maxCachedLength) cache.set(agent, visitor);
+    if (agent.length <= mostCachedLength) cache.set(agent, visitor);
     return visitor;
   }
 

@@ -35,7 +35,7 @@ const earlyFlushLinks = 10_000;
  */
 const batchLinks = 4000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
-const maxLinks = 100_000;
+const mostLinks = 100_000;
 
 export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks {
   /** By link; what is being written is still here, for it may have to be written again. */
@@ -68,7 +68,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
   function add(projectId: string, linkId: string, count: number): void {
     const known = counted.get(linkId);
     if (known !== undefined) known.count += count;
-    else if (counted.size < maxLinks) counted.set(linkId, { projectId, linkId, count });
+    else if (counted.size < mostLinks) counted.set(linkId, { projectId, linkId, count });
     flusher.schedule();
   }
 

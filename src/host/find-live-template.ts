@@ -12,13 +12,13 @@ type Pages = typeof linkPage;
 type Shown = { readonly template: CompiledTemplate | undefined };
 
 /** Parsed, a template may be many times as large as its text. */
-const maxTemplates = 100;
+const mostTemplates = 100;
 
 /** Finds the template of a project's pages; undefined is the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   const shown = new WeakMap<Site, Shown>();
   // A published version never changes, and outlives the site: most writes concern other things.
-  const compiled = createRecentCache<Shown>(maxTemplates);
+  const compiled = createRecentCache<Shown>(mostTemplates);
 
   async function find({ tenant, project }: Site): Promise<Shown> {
     const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;

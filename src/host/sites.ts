@@ -47,9 +47,9 @@ export type SitesOptions = {
   readonly secondOrigin?: string | undefined;
 };
 
-const maxSites = 1000;
+const mostSites = 1000;
 /** A cached link takes less than 1 kB. */
-const maxLinks = 100_000;
+const mostLinks = 100_000;
 
 type CachedSite = {
   readonly site: Site | undefined;
@@ -67,8 +67,8 @@ export function createSites(options: SitesOptions) {
   const { store, clock } = options;
   const { db } = store;
   const changes = watchChanges(store, clock);
-  const sites = createRecentCache<CachedSite>(maxSites);
-  const links = createRecentCache<HostedLink>(maxLinks);
+  const sites = createRecentCache<CachedSite>(mostSites);
+  const links = createRecentCache<HostedLink>(mostLinks);
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
   let serial = 0;

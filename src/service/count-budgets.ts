@@ -11,17 +11,17 @@ export type BudgetCounters = {
 type Window = { readonly ends: number; spent: number };
 
 /** Windows that have ended stay until there are so many in all. */
-const minToPrune = 10_000;
+const leastToPrune = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
 export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): BudgetCounters {
   const windows = new Map<string, Window>();
-  let pruneAt = minToPrune;
+  let pruneAt = leastToPrune;
 
   function prune(now: number): void {
     for (const [name, window] of windows) if (window.ends <= now) windows.delete(name);
     // Where most are still running, pruning for each new one would cost more than everything else.
-    pruneAt = Math.max(minToPrune, 2 * windows.size);
+    pruneAt = Math.max(leastToPrune, 2 * windows.size);
   }
 
   return {

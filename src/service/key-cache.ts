@@ -8,7 +8,7 @@ import { hashToken } from "./ids.ts";
 /** The keys that were used lately, so that a request need not read its key from the store. */
 export type KeyCache = { readonly find: (token: string) => Promise<KeyHolder | undefined> };
 
-const maxKeys = 1000;
+const mostKeys = 1000;
 
 /**
  * A revoked key ends when the change is seen. Any change at all empties the cache, for it also
@@ -22,7 +22,7 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
   return {
     find: async (token) => {
       const current = await changes.read();
-      if (current !== epoch || holders.size >= maxKeys) holders.clear();
+      if (current !== epoch || holders.size >= mostKeys) holders.clear();
       epoch = current;
       // Hashing the token would cost as much as everything else here.
       const known = holders.get(token);

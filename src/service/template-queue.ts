@@ -21,7 +21,7 @@ type Queue = {
 };
 
 /** Twice what one key may ask for in a minute; each call holds a whole template in memory. */
-const maxQueuedCalls = 120;
+const mostQueuedCalls = 120;
 
 /**
  * Checking templates is the heaviest work of the service, so it is done in pieces, in turn. Each
@@ -34,7 +34,7 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   return ({ caller, signal }, work) => {
     const { id } = caller.project;
     const queue = queues.get(id) ?? { end: Promise.resolve(), calls: 0 };
-    if (queue.calls >= maxQueuedCalls) return Promise.reject(overloaded());
+    if (queue.calls >= mostQueuedCalls) return Promise.reject(overloaded());
     queues.set(id, queue);
     queue.calls += 1;
     const result = queue.end.then(() => {

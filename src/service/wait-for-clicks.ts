@@ -1,5 +1,4 @@
-import { findPathFault } from "../contract/rules/link-path.ts";
-import { findLinkAt } from "../store/links.ts";
+import { findLinkAtPath } from "./find-link-at-path.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 
 /** For an answer with the clicks of one link, or of every link of the project. */
@@ -15,8 +14,7 @@ export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
 ): Promise<void> {
-  const isValid = address !== undefined && findPathFault(address) === undefined;
-  if (call.services.waitForClicks === undefined || !isValid) return;
-  const link = await findLinkAt(readTenant(call), address);
+  if (call.services.waitForClicks === undefined) return;
+  const link = await findLinkAtPath(readTenant(call), address);
   if (link !== undefined) await waitForClicks(call, link.id);
 }

@@ -23,7 +23,7 @@ type Changed = { readonly isFirst: boolean; readonly template: PageTemplate };
 
 type Write = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateText) => Promise<void>;
 
-const maxAttempts = 5;
+const mostAttempts = 5;
 
 /**
  * Applies the fields to the draft, and writes it by `write` when nothing is wrong with the whole.
@@ -36,7 +36,7 @@ export async function changeDraft(
   purpose: "save" | "publish",
   write: Write,
 ): Promise<Changed> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
     const checked = applyFields(await findTemplate(readTenant(call)), fields, purpose);
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, (take) =>

@@ -8,7 +8,7 @@ export type Change = {
 };
 
 /** Longer stretches are all removed and all added lines: a matrix of them would be huge. */
-const maxCompared = 1000;
+const mostCompared = 1000;
 
 export function compareLines(before: string, after: string): readonly Change[] {
   const [old, fresh] = [splitLines(before), splitLines(after)];
@@ -50,7 +50,7 @@ type Pair = readonly [before: number, after: number];
 
 /** The longest sequence of lines that both have, in the same order. */
 function findCommon(before: readonly string[], after: readonly string[]): readonly Pair[] {
-  if (before.length > maxCompared || after.length > maxCompared) return [];
+  if (before.length > mostCompared || after.length > mostCompared) return [];
   const lengths = measure(before, after);
   const at = (row: number, column: number) => lengths[row]?.[column] ?? 0;
   const pairs: Pair[] = [];

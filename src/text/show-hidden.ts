@@ -46,12 +46,12 @@ function isShown(text: string): boolean {
 }
 
 /** Deeper than anything that the API answers; what a deployment adds may be deeper. */
-const maxLevels = 32;
+const mostLevels = 32;
 
 /** As `showHidden`, for every text inside a value, the names of its members included. */
 export function showHiddenIn(value: unknown): unknown {
   // Most values hide nothing, and a check is cheaper than a copy.
-  return isShownIn(value, maxLevels) ? value : copyShown(value, maxLevels);
+  return isShownIn(value, mostLevels) ? value : copyShown(value, mostLevels);
 }
 
 function isShownIn(value: unknown, levels: number): boolean {

@@ -10,7 +10,7 @@ export type Person = {
 
 export type Answer = {
   /** The approval token of the question, as a text. */
-  readonly state: string | undefined;
+  readonly token: string | undefined;
   /** True for a yes; anything else that came back is a no. */
   readonly isYes: boolean;
   /** The number that the person typed, where one was asked for. */
@@ -21,13 +21,13 @@ export type Answer = {
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
   /** The approval token, as a text. */
-  readonly state: string;
+  readonly token: string;
   /** A number that the person has to type, beside the yes. */
   readonly count: number | undefined;
 
-  constructor(message: string, state: string, count: number | undefined) {
+  constructor(message: string, token: string, count: number | undefined) {
     super(message);
-    this.state = state;
+    this.token = token;
     this.count = count;
   }
 }

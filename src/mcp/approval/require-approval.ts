@@ -58,7 +58,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     digest: string,
     answer: Answer,
   ): Promise<void> {
-    const token = await readToken(answer.state, openState);
+    const token = await readToken(answer.token, openState);
     if (token === undefined) {
       throw refuseDeclined(request, "The answer does not belong to a question of ours.");
     }

@@ -56,7 +56,7 @@ export async function answerCall(
       if (isModern) return askModern(error);
       // A target that changes during every question cannot be approved.
       const isLast = questions === mostQuestions;
-      answer = isLast ? { state: error.state, isYes: false } : await askLegacy(error, context);
+      answer = isLast ? { token: error.token, isYes: false } : await askLegacy(error, context);
     }
   }
 }

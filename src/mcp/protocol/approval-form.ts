@@ -15,14 +15,14 @@ const answerName = "approval";
 
 export function readAnswer({ mcpReq }: ServerContext): Answer | undefined {
   if (mcpReq.inputResponses === undefined) return undefined;
-  const state = mcpReq.requestState();
-  return toAnswer(typeof state === "string" ? state : undefined, mcpReq.inputResponses[answerName]);
+  const token = mcpReq.requestState();
+  return toAnswer(typeof token === "string" ? token : undefined, mcpReq.inputResponses[answerName]);
 }
 
 /** Only an accepted form with the one box ticked is a yes. */
-function toAnswer(state: string | undefined, form: unknown): Answer {
+function toAnswer(token: string | undefined, form: unknown): Answer {
   const isYes = tickedForm.safeParse(form).success;
-  return { state, isYes, count: typedCount.safeParse(form).data?.content.count };
+  return { token, isYes, count: typedCount.safeParse(form).data?.content.count };
 }
 
 const tickedForm = z.object({
@@ -34,7 +34,7 @@ const typedCount = z.object({ content: z.object({ count: z.int() }) });
 export function askModern(asked: PersonAsked): InputRequiredResult {
   return inputRequired({
     inputRequests: { [answerName]: inputRequired.elicit(buildForm(asked)) },
-    requestState: asked.state,
+    requestState: asked.token,
   });
 }
 
@@ -42,9 +42,9 @@ export function askModern(asked: PersonAsked): InputRequiredResult {
 export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<Answer> {
   const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
   try {
-    return toAnswer(asked.state, await mcpReq.elicitInput(buildForm(asked), options));
+    return toAnswer(asked.token, await mcpReq.elicitInput(buildForm(asked), options));
   } catch {
-    return { state: asked.state, isYes: false };
+    return { token: asked.token, isYes: false };
   }
 }
 

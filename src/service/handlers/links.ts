@@ -1,9 +1,10 @@
 import { links } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { badRequest, notFound } from "../../contract/problem.ts";
-import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
-import { deleteLink, findLink, findLinkAt, listLinks } from "../../store/links.ts";
+import { deleteLink, findLink, listLinks } from "../../store/links.ts";
+import { findLinkAtPath } from "../find-link-at-path.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { requireScope } from "../require-access.ts";
 import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
@@ -28,8 +29,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       if (path !== undefined && isBlank(path)) {
         throw badRequest(messages.parameter_missing("path"));
       }
-      const isValid = path !== undefined && findPathFault(path) === undefined;
-      const known = isValid ? await findLinkAt(tenant, path) : undefined;
+      const known = await findLinkAtPath(tenant, path);
       // A path that is another link's shortened path is taken; it names no link of its own.
       if (known === undefined || known.path !== path) {
         return { status: 201, body: await createLink(tenant, call, call.body) };

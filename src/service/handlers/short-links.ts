@@ -4,9 +4,10 @@ import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { matchLinkHost } from "../../contract/rules/link-address.ts";
 import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
-import { findLink, findLinkAt, updateLink } from "../../store/links.ts";
+import { findLink, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
+import { findLinkAtPath } from "../find-link-at-path.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
 import { waitForClicksAt } from "../wait-for-clicks.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
@@ -75,9 +76,7 @@ async function shortenOwn(
 
 /** The link at an address of the tenant's link host. */
 function findLinkOf(tenant: Tenant, { pathname }: URL): Promise<Link | undefined> {
-  const path = normalizePath(pathname);
-  const isValid = path !== undefined && findPathFault(path) === undefined;
-  return isValid ? findLinkAt(tenant, path) : Promise.resolve(undefined);
+  return findLinkAtPath(tenant, normalizePath(pathname));
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
