@@ -2,20 +2,16 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "../support/plant-embedded.ts";
 
 /** `waypost import FILE`: the plan is shown, confirmed, and applied to the last row. */
 
 let folder: Folder;
 
-beforeEach(async () => {
-  folder = await createFolder();
-});
-afterEach(async () => {
-  await folder[Symbol.asyncDispose]();
-});
+openForEach(createFolder, (opened) => (folder = opened));
 
 const data = () => ["--data", folder.path];
 

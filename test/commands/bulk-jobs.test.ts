@@ -7,6 +7,7 @@ import { setClockAhead } from "../support/clock-ahead.ts";
 import { begin, createFolder, run, type Folder } from "../support/command.ts";
 import { createGate, type Gate } from "../support/gate.ts";
 import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
+import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "../support/plant-embedded.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -15,12 +16,9 @@ import { createWorld, type World } from "../support/world.ts";
 let folder: Folder;
 let file: string;
 
-beforeEach(async () => {
-  folder = await createFolder();
+openForEach(createFolder, async (opened) => {
+  folder = opened;
   file = join(dirname(folder.path), "links.csv");
-});
-afterEach(async () => {
-  await folder[Symbol.asyncDispose]();
 });
 
 const data = () => ["--data", folder.path];

@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { begin, createFolder, run, type Folder } from "../support/command.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** `--json` is for scripts at a terminal: they can open no resource of MCP, and call no tool. */
 
@@ -12,12 +13,9 @@ const forAssistants = new RegExp(`waypost://|\\b(${toolNames.join("|")})\\b`);
 let folder: Folder;
 let file: string;
 
-beforeEach(async () => {
-  folder = await createFolder();
+openForEach(createFolder, async (opened) => {
+  folder = opened;
   file = join(dirname(folder.path), "links.csv");
-});
-afterEach(async () => {
-  await folder[Symbol.asyncDispose]();
 });
 
 const data = () => ["--data", folder.path];

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { android_app, ios_app } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /** Who is told apart by what they say of themselves, and who of them is counted. */
@@ -15,8 +16,8 @@ const places = {
   desktop: "https://desktop.example/",
 };
 
-beforeAll(async () => {
-  host = await openLinkHost();
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
   const link = await host.add("link", {
     path,
     url: places.desktop,
@@ -31,7 +32,6 @@ beforeAll(async () => {
   });
   id = link.id;
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 const people = [
   ...Object.entries(agents.ios).map((entry) => [...entry, "ios"] as const),

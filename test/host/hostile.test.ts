@@ -1,8 +1,9 @@
 import { parse, type DefaultTreeAdapterTypes } from "parse5";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { LinkTable } from "../../src/store/tables.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /**
@@ -16,8 +17,8 @@ const shop = "https://shop.example/";
 const iPhone = agents.ios["Safari on an iPhone"];
 const phone = agents.android["Chrome on a phone"];
 
-beforeAll(async () => {
-  host = await openLinkHost();
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
   const team_id = "ABCDE12345";
   const ios = await host.add("ios_app", { bundle_id: "com.example.a", team_id, app_store_id: "1" });
   const android = await host.add("android_app", {
@@ -27,7 +28,6 @@ beforeAll(async () => {
   apps = { ios: ios.id, android: android.id };
   await host.add("link", { path: "shop", url: shop });
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 /** Where an address would take a browser that is neither web nor where it seems to lead. */
 const addresses = [

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
 import { StoreBusy } from "../../src/store/store.ts";
 import agents from "./user-agents.json" with { type: "json" };
 import { elsewhere, openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Whose links a host name shows, and that whatever is not there looks the same. */
 
@@ -11,15 +12,14 @@ const url = "https://first.example/";
 let host: LinkHost;
 let other: { readonly id: string };
 
-beforeAll(async () => {
-  host = await openLinkHost();
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
   await host.add("link", { path: "spring", url });
   const custom_domain = "go.other.example";
   other = await host.world.addProject({ subdomain: "other", custom_domain });
   const key = await host.world.addKey({ project: other });
   await host.world.call("POST", "/links", { key, body: { path: "spring", url: `${url}other` } });
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 const visitOwn = () => host.visit("/spring", { host: "go.other.example:443" });
 

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The page that people meet before an app or a store: whose design it has, and where it leads. */
@@ -14,11 +15,10 @@ const iPhone = agents.ios["Safari on an iPhone"];
 const phone = agents.android["Chrome on a phone"];
 
 let host: LinkHost;
-beforeEach(async () => {
-  host = await openLinkHost();
+openForEach(openLinkHost, async (opened) => {
+  host = opened;
   await addLink(host);
 });
-afterEach(() => host[Symbol.asyncDispose]());
 
 async function addLink({ add }: LinkHost): Promise<void> {
   const team_id = "ABCDE12345";

@@ -1,9 +1,10 @@
 import jsQr from "jsqr";
 import { encode } from "uqr";
 import { inflateSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Pictures of links' addresses, for whoever wants to print one. */
 
@@ -13,14 +14,13 @@ const border = 4;
 const scale = 10;
 
 let host: LinkHost;
-beforeAll(async () => {
-  host = await openLinkHost();
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
   await host.add("link", { path: "spring", url });
   await host.add("link", { path: "frühling/größe 1", url });
   await host.add("link", { path: `long/${"x".repeat(1900)}`, url });
   await host.add("link", { path: "é".repeat(900), url });
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createGate } from "../support/gate.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** The life of a page template: api-spec.md, "Page template" and "States and transitions". */
@@ -11,13 +12,7 @@ const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 let world: World;
 
-beforeEach(async () => {
-  world = await createWorld();
-});
-afterEach(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
-});
+openForEach(createWorld, (opened) => (world = opened));
 
 const save = (fields: object, given: Given = {}) =>
   world.call("PATCH", "/page_template", { body: fields, ...given });

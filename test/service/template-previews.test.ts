@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { openLinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type World } from "../support/world.ts";
 
 /** A preview renders what would be seen, with the buttons of the host, and leaves no trace. */
@@ -12,13 +13,7 @@ const phone = "Mozilla/5.0 (Linux; Android 15; Pixel 9)";
 
 let world: World;
 
-beforeEach(async () => {
-  world = await createWorld();
-});
-afterEach(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
-});
+openForEach(createWorld, (opened) => (world = opened));
 
 const preview = (fields?: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });

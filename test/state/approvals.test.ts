@@ -1,46 +1,25 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import type { State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { openStateForEach } from "../support/state-folder.ts";
 
 /** Approvals in the state's own file: each lets its act through once, whichever process asks. */
 
 const minute = 60_000;
-let folder: string;
+const at = openStateForEach();
 /** Two connections, as two processes have them. */
 let state: State;
 let other: State;
-let now: number;
-let elapsed: number;
 
 beforeEach(async () => {
-  now = Date.UTC(2026, 0, 15, 12);
-  elapsed = 0;
-  folder = await mkdtemp(join(memoryFolder, "waypost-state-"));
-  state = await open();
-  other = await open();
+  state = await at.open();
+  other = await at.open();
 });
-
-afterEach(async () => {
-  await state.close();
-  await other.close();
-  await rm(folder, { recursive: true });
-});
-
-function open(): Promise<State> {
-  return openState(join(folder, "state.db"), {
-    clock: { now: () => now, monotonic: () => elapsed },
-    random: { bytes: (count) => randomBytes(count) },
-  });
-}
 
 function advance(milliseconds: number): void {
-  now += milliseconds;
-  elapsed += milliseconds;
+  at.now += milliseconds;
+  at.elapsed += milliseconds;
 }
 
 const act = { digest: "an act", preview: "{}" };
@@ -124,7 +103,7 @@ describe("an approval's page", () => {
 
   test("is found as it stands, by nobody who guesses", async () => {
     const id = await waitFor(state);
-    const found = { id, preview: "{}", expires_at: now + 5 * minute };
+    const found = { id, preview: "{}", expires_at: at.now + 5 * minute };
     expect(await state.approvals.findPage(id)).toMatchObject({ ...found, status: "waiting" });
     await state.approvals.decidePage(id, "approved");
     expect(await other.approvals.findPage(id)).toMatchObject({ ...found, status: "approved" });
@@ -159,7 +138,7 @@ describe("five minutes", () => {
     const page = await waitFor(state);
     const sealed = await state.approvals.openForToken(act);
     advance(4 * minute);
-    now -= 3 * minute;
+    at.now -= 3 * minute;
     expect(await isGood(state, page)).toBe(true);
     advance(minute);
     expect(await isGood(state, page)).toBe(false);
@@ -174,7 +153,7 @@ describe("five minutes", () => {
   test("do not begin before they began, for a clock that was set back further", async () => {
     const page = await waitFor(state);
     await state.approvals.decidePage(page, "approved");
-    now -= minute;
+    at.now -= minute;
     expect(await isGood(state, page)).toBe(false);
     expect(await isGood(other, page)).toBe(false);
     expect(await waitFor(other)).not.toBe(page);
@@ -182,7 +161,7 @@ describe("five minutes", () => {
 
   test("are over after a sleep, in which the other clock stood still", async () => {
     const page = await waitFor(state);
-    now += 5 * minute;
+    at.now += 5 * minute;
     expect(await isGood(state, page)).toBe(false);
   });
 
@@ -193,7 +172,7 @@ describe("five minutes", () => {
     const { id } = await state.approvals.openForToken(act);
 
     const options = { applicationId: 0x57415953 };
-    const file = await openSqlite<StateTables>(join(folder, "state.db"), options);
+    const file = await openSqlite<StateTables>(at.file(), options);
     const rows = await file.db.selectFrom("approvals").select("id").execute();
     await file.close();
     expect(rows).toEqual([{ id }]);
@@ -205,7 +184,7 @@ test("approvals outlive the process that made them", async () => {
   const sealed = await state.approvals.openForToken(act);
   await state.approvals.decidePage(page, "approved");
   await state.close();
-  state = await open();
+  state = await at.open();
   expect(await state.approvals.askPage(act)).toEqual({ said: "approved" });
   expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
 });

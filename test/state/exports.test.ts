@@ -1,34 +1,20 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { openState, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { beforeEach, expect, test } from "vitest";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
 
 /** Files of links that were asked for: whose they are, and for how long. */
 
 const minute = 60_000;
-let folder: string;
+const at = openStateForEach();
 let state: State;
-let now: number;
 
 beforeEach(async () => {
-  now = Date.UTC(2026, 0, 15, 12);
-  folder = await mkdtemp(join(memoryFolder, "waypost-state-"));
-  state = await openState(join(folder, "state.db"), {
-    clock: { now: () => now, monotonic: () => 0 },
-    random: { bytes: (count) => randomBytes(count) },
-  });
-});
-
-afterEach(async () => {
-  await state.close();
-  await rm(folder, { recursive: true });
+  state = await at.open();
 });
 
 /** Each file is a moment younger than the one before it. */
 async function save(keyPrint: string, texts: readonly string[] = ["text"]): Promise<string> {
-  now += 1;
+  at.now += 1;
   async function* pages() {
     yield* texts;
   }
@@ -53,13 +39,13 @@ test("a file is read page by page, and by its own key alone", async () => {
 
 test("a file is there for an hour, and after that it is dropped with the next one", async () => {
   const id = await save("one");
-  now += 60 * minute - 1;
+  at.now += 60 * minute - 1;
   expect(await isKept("one", id)).toBe(true);
-  now += 1;
+  at.now += 1;
   expect(await isKept("one", id)).toBe(false);
   await save("another");
   // Even with the clock set back it does not come again.
-  now -= 60 * minute;
+  at.now -= 60 * minute;
   expect(await isKept("one", id)).toBe(false);
 });
 

@@ -1,40 +1,22 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
 import type { RowEnd } from "../../src/state/job-journal.ts";
 import { lease_ms, type Run } from "../../src/state/job-leases.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
-import { openState, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
 
 /** Who may note what of a job, when several processes have its file open. */
 
-let folder: string;
+const at = openStateForEach();
 /** Two processes on one file. */
 let state: State;
 let other: State;
-let now: number;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "waypost-jobs-"));
-  now = Date.UTC(2026, 0, 15, 12);
-  state = await open();
-  other = await open();
+  state = await at.open();
+  other = await at.open();
 });
-afterEach(async () => {
-  await state.close();
-  await other.close();
-  await rm(folder, { recursive: true });
-});
-
-function open(): Promise<State> {
-  return openState(join(folder, "state.db"), {
-    clock: { now: () => now, monotonic: () => now },
-    random: { bytes: (count) => randomBytes(count) },
-  });
-}
 
 async function makePlan(actions: readonly PlanAction[]): Promise<Plan> {
   const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
@@ -65,9 +47,9 @@ describe("a job has one runner", () => {
   test("until its lease is over, and then whoever is first", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
-    now += lease_ms - 1;
+    at.now += lease_ms - 1;
     expect(await other.jobs.take(second)).toBe(false);
-    now += 1;
+    at.now += 1;
     const third = { ...second, runner: "three" };
     const taken = await Promise.all([other.jobs.take(second), state.jobs.take(third)]);
     expect(taken.toSorted()).toEqual([false, true]);
@@ -77,21 +59,21 @@ describe("a job has one runner", () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     for (let beat = 0; beat < 5; beat += 1) {
-      now += lease_ms - 1;
+      at.now += lease_ms - 1;
       expect(await state.jobs.renew(first)).toBe(true);
       expect(await other.jobs.take(second)).toBe(false);
     }
     // To note a row is a sign of life as well.
-    now += lease_ms - 1;
+    at.now += lease_ms - 1;
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
-    now += lease_ms - 1;
+    at.now += lease_ms - 1;
     expect(await other.jobs.take(second)).toBe(false);
   });
 
   test("or none, where its lease was written before the clock was set back", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
-    now -= 60 * 60_000;
+    at.now -= 60 * 60_000;
     expect(await other.jobs.take(second)).toBe(true);
     expect(await state.jobs.renew(first)).toBe(false);
   });
@@ -100,7 +82,7 @@ describe("a job has one runner", () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
-    now += lease_ms;
+    at.now += lease_ms;
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "interrupted" });
   });
 });
@@ -110,7 +92,7 @@ describe("a runner that lost its lease", () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
-    now += lease_ms;
+    at.now += lease_ms;
     await other.jobs.take(second);
     expect(await state.jobs.renew(first)).toBe(false);
     expect(await state.jobs.noteSent(first, 1)).toBe(false);
@@ -125,7 +107,7 @@ describe("a runner that lost its lease", () => {
   test("goes on where nobody else has come", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
-    now += 5 * lease_ms;
+    at.now += 5 * lease_ms;
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
     await state.jobs.noteEnd(first, 0, done);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running", counts: { done: 1 } });

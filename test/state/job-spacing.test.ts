@@ -1,36 +1,19 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { budgets } from "../../src/contract/budgets.ts";
-import { openState, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
 
 /** How the processes of one machine share the pace of a key: by a file that they all have. */
 
-let folder: string;
-let now: number;
+const at = openStateForEach();
 /** Two processes. */
 let one: State;
 let two: State;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "waypost-pace-"));
-  now = Date.UTC(2026, 0, 15, 12);
-  [one, two] = [await open(), await open()];
+  one = await at.open();
+  two = await at.open();
 });
-afterEach(async () => {
-  await one.close();
-  await two.close();
-  await rm(folder, { recursive: true });
-});
-
-function open(): Promise<State> {
-  return openState(join(folder, "state.db"), {
-    clock: { now: () => now, monotonic: () => now },
-    random: { bytes: (count) => randomBytes(count) },
-  });
-}
 
 const hour_ms = 60 * 60_000;
 
@@ -43,7 +26,7 @@ describe("turns", () => {
     expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
       0, 100, 200, 300,
     ]);
-    now += 250;
+    at.now += 250;
     expect(await take(two)).toBe(150);
   });
 
@@ -55,7 +38,7 @@ describe("turns", () => {
 
   test("that nobody took are gone: who comes late makes up for nothing", async () => {
     await take(one);
-    now += 10_000;
+    at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
@@ -63,9 +46,9 @@ describe("turns", () => {
     await take(one);
     await take(one);
     await one.close();
-    now += 100;
+    at.now += 100;
     expect(await take(two)).toBe(100);
-    one = await open();
+    one = await at.open();
   });
 
   test("of keys and of kinds do not wait for each other", async () => {
@@ -75,7 +58,7 @@ describe("turns", () => {
 
   test("begin anew where the clock was set back", async () => {
     await take(one);
-    now -= hour_ms;
+    at.now -= hour_ms;
     expect([await take(two), await take(one)]).toEqual([0, 100]);
   });
 });
@@ -92,7 +75,7 @@ describe("places in a budget", () => {
       const place = queue(turn % 2 === 0 ? one : two);
       expect(await place.readWait_ms(limit)).toBe(0);
       await place.leave(true);
-      now += pause_ms;
+      at.now += pause_ms;
     }
   }
 
@@ -104,7 +87,7 @@ describe("places in a budget", () => {
       await place.leave(false);
     }
     expect(await queue(one, "other").readWait_ms(limit)).toBe(0);
-    now += span_ms;
+    at.now += span_ms;
     expect(await queue(two).readWait_ms(limit)).toBe(0);
   });
 
@@ -118,7 +101,7 @@ describe("places in a budget", () => {
     ];
     // Half a minute has passed since the first of them, and each next one ages 750 ms later.
     expect(waits).toEqual([31_000, 31_750, 32_500]);
-    now += 31_000;
+    at.now += 31_000;
     // Who looks before its time gains nothing by it.
     expect(await third.readWait_ms(limit)).toBe(1500);
     expect(await second.readWait_ms(limit)).toBe(750);
@@ -128,10 +111,10 @@ describe("places in a budget", () => {
   test("count from the answer on, for the deployment may have counted so late", async () => {
     const slow = queue(one);
     await slow.readWait_ms(limit);
-    now += 10_000;
+    at.now += 10_000;
     await slow.leave(true);
     await spend(limit - 1);
-    now += span_ms - 1;
+    at.now += span_ms - 1;
     expect(await queue(two).readWait_ms(limit)).toBe(1);
   });
 
@@ -152,11 +135,11 @@ describe("places in a budget", () => {
     const behind = queue(two);
     // Those who died would have gone after one span, and who comes behind them after two.
     expect(await behind.readWait_ms(limit)).toBe(2 * span_ms);
-    now += span_ms;
+    at.now += span_ms;
     expect(await behind.readWait_ms(limit)).toBe(span_ms);
-    now += span_ms;
+    at.now += span_ms;
     expect(await behind.readWait_ms(limit)).toBe(0);
-    one = await open();
+    one = await at.open();
   });
 
   test("of a process that died on the way hold nobody up for longer than an answer", async () => {
@@ -164,24 +147,24 @@ describe("places in a budget", () => {
     await queue(one).readWait_ms(limit);
     await one.close();
     expect(await queue(two).readWait_ms(limit)).toBe(span_ms);
-    now += span_ms;
+    at.now += span_ms;
     expect(await queue(two).readWait_ms(limit)).toBe(0);
-    one = await open();
+    one = await at.open();
   });
 
   test("are not waited for until the clock is where it was before it was set back", async () => {
     await spend(limit);
-    now -= hour_ms;
+    at.now -= hour_ms;
     expect(await queue(two).readWait_ms(limit)).toBe(0);
     await spend(limit - 2);
   });
 
   test("are waited for no longer than two windows where it was set back a little", async () => {
     await spend(limit);
-    now -= 2 * span_ms;
+    at.now -= 2 * span_ms;
     const place = queue(one);
     expect(await place.readWait_ms(limit)).toBeLessThanOrEqual(3 * span_ms);
-    now += 3 * span_ms;
+    at.now += 3 * span_ms;
     expect(await place.readWait_ms(limit)).toBe(0);
   });
 });

@@ -1,35 +1,22 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import type { State } from "../../src/state/state.ts";
 import { createGate } from "../support/gate.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { openStateForEach } from "../support/state-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** Plans that are not whole: nobody sees them, and nothing of them stays. */
 
-let folder: string;
+const at = openStateForEach();
 let state: State;
-let now: number;
 
 const hour_ms = 60 * 60_000;
 const wanted = { key_print: "key", origin: "here", operation: "upsert", undoes: null } as const;
 const blank = { row: null, link_id: null, path: "p", fields: {}, before: null, message: null };
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "waypost-plans-"));
-  now = Date.UTC(2026, 0, 15, 12);
-  state = await openState(join(folder, "state.db"), {
-    clock: { now: () => now, monotonic: () => now },
-    random: { bytes: (count) => randomBytes(count) },
-  });
-});
-afterEach(async () => {
-  await state.close();
-  await rm(folder, { recursive: true });
+  state = await at.open();
 });
 
 const save = (rows: AsyncIterable<PlanRow>, key_print = "key") =>
@@ -44,7 +31,7 @@ async function* listRows(count: number, end = () => Promise.resolve()): AsyncGen
 
 /** What is on the disk, whoever may see it. */
 function readFile(): { readonly ids: readonly string[]; readonly rows: number } {
-  const database = openDatabase(join(folder, "state.db"));
+  const database = openDatabase(at.file());
   const plans = database.prepare("select id from plans").all() as readonly { id: string }[];
   const rows = database.prepare("select position from plan_rows").all();
   database.close();
@@ -64,11 +51,11 @@ test("a plan is none until its last row is there, however long that takes", asyn
   const [id = ""] = readFile().ids;
   expect(await state.plans.find(id)).toBeUndefined();
   // Others tidy up meanwhile.
-  now += 3 * hour_ms;
+  at.now += 3 * hour_ms;
   await save(listRows(1));
   gate.open();
   const made = await saving;
-  expect(made).toMatchObject({ id, counts: { create: 1200 }, expires_at: now + hour_ms });
+  expect(made).toMatchObject({ id, counts: { create: 1200 }, expires_at: at.now + hour_ms });
   expect(await state.plans.find(id)).toEqual(made);
   expect(await state.plans.listRows(id, { limit: 2000 })).toHaveLength(1200);
 });
@@ -76,7 +63,7 @@ test("a plan is none until its last row is there, however long that takes", asyn
 test("what a killed process left of a plan goes some day", async () => {
   void save(listRows(600, () => new Promise(() => undefined)));
   await waitUntil(() => readFile().rows === 500);
-  now += 25 * hour_ms;
+  at.now += 25 * hour_ms;
   const { id } = await save(listRows(1));
   expect(readFile()).toEqual({ ids: [id], rows: 1 });
 });
@@ -85,7 +72,7 @@ test("of a key's idle plans the twenty newest stay, and another key's all the wh
   const other = await save(listRows(1), "other");
   const plans: string[] = [];
   for (let turn = 0; turn < 25; turn += 1) {
-    now += 1000;
+    at.now += 1000;
     plans.push((await save(listRows(1))).id);
   }
   expect(readFile()).toEqual({ ids: expect.arrayContaining([other.id]), rows: 21 });

@@ -1,30 +1,36 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 
-/** What has to be put away again. */
-type Opened = { readonly [Symbol.asyncDispose]: () => Promise<void> };
+/** What has to be put away again, and perhaps notes what it reports as unexpected. */
+type Opened = {
+  readonly reported?: readonly unknown[];
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
 
-/** Opens one before each test of a file, hands it over, and puts it away after the test. */
-export function openForEach<Thing extends Opened>(
+type OpenFor = <Thing extends Opened>(
   open: () => Promise<Thing>,
-  take: (opened: Thing) => void,
-): void {
-  let opened: Thing | undefined;
-  beforeEach(async () => {
-    opened = await open();
-    take(opened);
-  });
-  afterEach(() => opened?.[Symbol.asyncDispose]());
-}
+  /** Takes it over, and makes in it what the tests need. */
+  take: (opened: Thing) => unknown,
+) => void;
+
+/** Opens one before each test of a file; after the test nothing was reported, and it is put away. */
+export const openForEach = between(beforeEach, afterEach);
 
 /** The same one for all tests of a file. */
-export function openForAll<Thing extends Opened>(
-  open: () => Promise<Thing>,
-  take: (opened: Thing) => void,
-): void {
-  let opened: Thing | undefined;
-  beforeAll(async () => {
-    opened = await open();
-    take(opened);
-  });
-  afterAll(() => opened?.[Symbol.asyncDispose]());
+export const openForAll = between(beforeAll, afterAll);
+
+type Hook = (work: () => Promise<void>) => void;
+
+function between(before: Hook, after: Hook): OpenFor {
+  return (open, take) => {
+    let opened: Opened | undefined;
+    before(async () => {
+      const thing = await open();
+      opened = thing;
+      await take(thing);
+    });
+    after(async () => {
+      expect(opened?.reported ?? []).toEqual([]);
+      await opened?.[Symbol.asyncDispose]();
+    });
+  };
 }

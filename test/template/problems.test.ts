@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** What saving a template tells of it: everything, each with its place, and nothing twice. */
@@ -7,13 +8,7 @@ const buttons = "{% store_buttons %}";
 const made = "What Liquid makes of the body cannot be shown: ";
 
 let world: World;
-beforeEach(async () => {
-  world = await createWorld();
-});
-afterEach(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
-});
+openForEach(createWorld, (opened) => (world = opened));
 
 type Told = { readonly line: number; readonly column: number; readonly message: string };
 

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Asking } from "../../../src/bulk/owner.ts";
 import { ListChanging } from "../../../src/bulk/select/read-whole-list.ts";
 import { selectLinks, selectParts } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../../src/contract/filters.ts";
 import type { Link } from "../../../src/contract/links.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
 /** Whole lists, read from the real service while others add and delete links. */
@@ -16,8 +17,8 @@ let twist: (query: ListInput) => ListInput;
 let asked: ListInput[];
 let asking: Asking;
 
-beforeEach(async () => {
-  planner = await openPlanner();
+openForEach(openPlanner, async (opened) => {
+  planner = opened;
   meanwhile = () => Promise.resolve();
   twist = (query) => query;
   asked = [];
@@ -30,7 +31,6 @@ beforeEach(async () => {
   };
   asking = { call, signal: new AbortController().signal };
 });
-afterEach(() => planner[Symbol.asyncDispose]());
 
 async function remove(paths: readonly string[]): Promise<void> {
   const all = await planner.world.store.db.selectFrom("links").select(["id", "path"]).execute();

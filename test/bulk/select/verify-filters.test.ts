@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Asking } from "../../../src/bulk/owner.ts";
 import { createMatcher } from "../../../src/bulk/select/match-filter.ts";
 import { selectLinks } from "../../../src/bulk/select/select-links.ts";
@@ -13,6 +13,7 @@ import {
 } from "../../../src/contract/filters.ts";
 import { links, type Link } from "../../../src/contract/links.ts";
 import { findFilterFault } from "../../../src/mcp/schemas/check-filters.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
@@ -46,12 +47,11 @@ const seeds: readonly Seed[] = [...words, ...others, null].map((word, index) => 
   pause: index % 4 === 0 ? 0 : day / 2,
 }));
 
-beforeAll(async () => {
-  planner = await openPlanner();
+openForAll(openPlanner, async (opened) => {
+  planner = opened;
   await plantLinks(planner.world, seeds);
   all = await planner.listLinks();
 });
-afterAll(() => planner[Symbol.asyncDispose]());
 
 const signal = new AbortController().signal;
 const part = fc

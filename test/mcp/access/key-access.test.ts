@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import type { Reply } from "../../support/world.ts";
 
@@ -13,14 +14,7 @@ import type { Reply } from "../../support/world.ts";
 
 let assistant: AssistantWorld;
 
-beforeAll(async () => {
-  assistant = await createAssistantWorld();
-});
-
-afterAll(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForAll(createAssistantWorld, (opened) => (assistant = opened));
 
 async function listNames(key: string | undefined): Promise<readonly string[]> {
   const client = await assistant.connect({ key });

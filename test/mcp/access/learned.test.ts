@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { openStage, type Deployment, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -7,14 +8,7 @@ import { createWorld, type World } from "../../support/world.ts";
 
 let world: World;
 
-beforeEach(async () => {
-  world = await createWorld();
-});
-
-afterEach(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
-});
+openForEach(createWorld, (opened) => (world = opened));
 
 const id = "00000000-0000-4000-8000-000000000000";
 

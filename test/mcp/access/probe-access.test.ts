@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
+import { openForEach } from "../../support/open-for.ts";
 import {
   answering,
   openStage,
@@ -16,14 +17,7 @@ import { createWorld, type World } from "../../support/world.ts";
 
 let world: World;
 
-beforeEach(async () => {
-  world = await createWorld();
-});
-
-afterEach(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
-});
+openForEach(createWorld, (opened) => (world = opened));
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 const readAsked = ({ asked }: Stage) => asked.map((line) => line.replace(uuid, ":id"));

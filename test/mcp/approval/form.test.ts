@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   createAssistantWorld,
   type AssistantWorld,
@@ -8,6 +8,7 @@ import {
   type RawResult,
 } from "../../support/assistant-world.ts";
 import { createGate } from "../../support/gate.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
 
@@ -21,15 +22,13 @@ const fail: Elicit = () => Promise.reject(new Error("no window to show it in"));
 let assistant: AssistantWorld;
 let id: string;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld();
+openForEach(createAssistantWorld, async (opened) => {
+  assistant = opened;
   ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
 });
 
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 async function rename(name: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createApprovalPages } from "../../../src/mcp/approval/page.ts";
 import {
   createAssistantWorld,
@@ -7,21 +7,17 @@ import {
   type AssistantWorld,
   type Page,
 } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The approval page as it answers over HTTP: what it says, and what it takes. */
 
 let assistant: AssistantWorld;
 let url: string;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld();
+openForEach(createAssistantWorld, async (opened) => {
+  assistant = opened;
   await assistant.plant("link", { path: "spring", name: '<b onclick="x">Spring</b>' });
   url = await ask();
-});
-
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 async function ask(): Promise<string> {

@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** Which updates a person is asked about, and what they are shown before they answer. */
 
 let assistant: AssistantWorld;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld();
-});
-
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
 type Args = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -6,8 +7,8 @@ import { createWorld, type World } from "../../support/world.ts";
 
 let world: World;
 
-beforeAll(async () => {
-  world = await createWorld();
+openForAll(createWorld, async (opened) => {
+  world = opened;
   for (const path of ["spring", "spring/shoes", "summer", "spread", "late-spring"]) {
     await world.call("POST", "/links", { body: { path } });
   }
@@ -18,11 +19,6 @@ beforeAll(async () => {
   }
   const android_app = { package_name: "com.example.droid", fingerprints: ["AA:BB"] };
   await world.call("POST", "/android_apps", { body: { android_app } });
-});
-
-afterAll(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
 });
 
 const open = (given: Partial<Staging> = {}) =>

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { budgets } from "../../../src/contract/budgets.ts";
 import { paging } from "../../../src/contract/limits.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -9,8 +10,8 @@ import { createWorld, type World } from "../../support/world.ts";
 let world: World;
 const ids: Record<string, string> = {};
 
-beforeAll(async () => {
-  world = await createWorld();
+openForAll(createWorld, async (opened) => {
+  world = opened;
   for (const path of ["spring", "spring/new shoes"]) {
     ids[path] = (await world.call("POST", "/links", { body: { path } })).body.id;
   }
@@ -18,11 +19,6 @@ beforeAll(async () => {
   await world.call("POST", "/ios_apps", { body: { ios_app } });
   const android_app = { package_name: "com.example.app", fingerprints: ["AA:BB"] };
   await world.call("POST", "/android_apps", { body: { android_app } });
-});
-
-afterAll(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
 });
 
 const open = (given: Partial<Staging> = {}) =>

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { openForAll } from "../../support/open-for.ts";
 import {
   openStage,
   ownerFacts,
@@ -15,16 +16,11 @@ const known = { facts: ownerFacts, linkHost };
 
 let world: World;
 
-beforeAll(async () => {
-  world = await createWorld();
+openForAll(createWorld, async (opened) => {
+  world = opened;
   for (const path of ["spring", "summer", "a folder/ä"]) {
     await world.call("POST", "/links", { body: { path, options: { shorten: path === "summer" } } });
   }
-});
-
-afterAll(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
 });
 
 const open = (given: { era?: Era; send?: Deployment } = {}): Promise<Stage> =>

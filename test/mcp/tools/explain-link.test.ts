@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -11,8 +12,8 @@ const print = Array.from({ length: 32 }, () => "AB").join(":");
 
 let world: World;
 
-beforeAll(async () => {
-  world = await createWorld();
+openForAll(createWorld, async (opened) => {
+  world = opened;
   const ios_app = {
     bundle_id: "com.example.app",
     team_id: "ABCDE12345",
@@ -30,11 +31,6 @@ beforeAll(async () => {
       android_app: { package_name: "com.example.app" },
     },
   });
-});
-
-afterAll(async () => {
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
 });
 
 const open = (given: Partial<Staging> = {}) =>

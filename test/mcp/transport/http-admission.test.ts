@@ -1,22 +1,22 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createHttpServer } from "../../../src/compose/http-server.ts";
 import { untilSeen } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
 import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
 import { modernCall, post } from "../../support/mcp-post.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /** Who gets in at `/mcp`, and who does not. */
 
 let ground: Ground;
 let tenant: Tenant;
-beforeAll(async () => {
-  ground = await openGround();
+openForAll(openGround, async (opened) => {
+  ground = opened;
   tenant = await ground.addTenant();
 });
-afterAll(() => ground[Symbol.asyncDispose]());
 
 describe("of all hosts, origins, types and tokens", () => {
   // Each says whether it may pass; `*` stands for the port.

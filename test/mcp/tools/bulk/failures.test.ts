@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 /**
@@ -9,15 +10,14 @@ import { waitUntil } from "../../../support/wait-until.ts";
 
 let assistant: AssistantWorld;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({ era: "v1" });
-  // A client checks what it was told to expect.
-  await assistant.listTools();
-});
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForEach(
+  () => createAssistantWorld({ era: "v1" }),
+  async (opened) => {
+    assistant = opened;
+    // A client checks what it was told to expect.
+    await assistant.listTools();
+  },
+);
 
 type Args = Record<string, unknown>;
 

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForAll } from "../../../support/open-for.ts";
 
 /**
  * Texts of strangers among many links: what nobody would see is shown by its number in plans, in
@@ -17,21 +18,20 @@ const unseen = /\u200d|[\u200b\u202e\u2066\ufeff\u3164\u2800\u{e0049}]/u;
 let assistant: AssistantWorld;
 const shown: string[] = [];
 
-beforeAll(async () => {
-  assistant = await createAssistantWorld({
-    elicit: (message) => {
-      shown.push(message);
-      return { action: "decline" };
-    },
-  });
-  await assistant.plant("link", { path: "spring", name: hostile, social_title: hostile });
-  await assistant.plant("link", { path: `s${veiling}${order}`, name: "Spring" });
-});
-
-afterAll(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForAll(
+  () =>
+    createAssistantWorld({
+      elicit: (message) => {
+        shown.push(message);
+        return { action: "decline" };
+      },
+    }),
+  async (opened) => {
+    assistant = opened;
+    await assistant.plant("link", { path: "spring", name: hostile, social_title: hostile });
+    await assistant.plant("link", { path: `s${veiling}${order}`, name: "Spring" });
+  },
+);
 
 async function call(tool: string, args: Record<string, unknown>, on = assistant) {
   const { structured, text } = await on.callTool(tool, args);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 /** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
@@ -11,13 +12,10 @@ const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, n
 /** From one row to the next, by the test's clock: half way a job stands still. */
 const spacing_ms = 400;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({ spacing_ms });
-});
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForEach(
+  () => createAssistantWorld({ spacing_ms }),
+  (opened) => (assistant = opened),
+);
 
 async function call(tool: string, args: Record<string, unknown> = {}) {
   return (await assistant.callTool(tool, args)).structured;

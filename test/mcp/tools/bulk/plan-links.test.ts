@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
 
 /** Many links through the tools: planned, asked of a person, applied, watched. */
 
 let assistant: AssistantWorld;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({});
-});
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
-});
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
 async function call(tool: string, args: Record<string, unknown> = {}) {
   return (await assistant.callTool(tool, args)).structured;

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
 
 /** The page template through the tools: drafts, versions, and a person before all links change. */
 
@@ -9,14 +10,9 @@ const css = "h1 { color: #123456 }";
 
 let assistant: AssistantWorld;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({});
+openForEach(createAssistantWorld, async (opened) => {
+  assistant = opened;
   for (const path of ["spring", "summer"]) await assistant.plant("link", { path });
-});
-
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 async function call(tool: string, args: Record<string, unknown> = {}) {
