@@ -49,7 +49,7 @@ type Kind = ResourceKind & {
 
 const { links, shortLinks, iosApps, androidApps, projects } = contract;
 
-// Each kind's rules take the fields of its own entries, which is what callers are held to.
+// Each kind's rules take the fields of its own entries; what was sent is typed by those entries.
 
 const link: Kind = { ...findKind(links.show), isAsSent: isLinkAsSent };
 

@@ -14,11 +14,11 @@ import { readCode } from "../compose/data-folder.ts";
 import { UsageFault } from "../config.ts";
 import type { Link } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
-import { readFilters } from "./bulk/read-filters.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
-import { readChoice } from "./read-choice.ts";
+import { readFilters } from "./bulk/read-filters.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
+import { readChoice } from "./terminal/read-choice.ts";
 
 export const exportFlags = {
   format: { type: "string" },

@@ -1,11 +1,11 @@
-import { operations } from "../bulk/rows/check-rows.ts";
 import { UsageFault } from "../config.ts";
+import { planOperations } from "../state/plans.ts";
+import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
-import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
-import { readChoice } from "./read-choice.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
+import { readChoice } from "./terminal/read-choice.ts";
 
 export const importFlags = {
   operation: { type: "string" },
@@ -26,7 +26,7 @@ export async function runImport(
   if (file === undefined || rest.length > 0) {
     throw new UsageFault("import takes one FILE, or - for stdin (waypost --help)");
   }
-  const operation = readChoice("--operation", flags.operation ?? "upsert", operations);
+  const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
   return withBulk(options, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);

@@ -1,12 +1,12 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
+import { requireProject } from "../compose/find-project.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
-import { requireProject } from "./find-project.ts";
-import { readChoice } from "./read-choice.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
+import { readChoice } from "./terminal/read-choice.ts";
 
 export const keyFlags = {
   project: { type: "string" },

@@ -1,4 +1,5 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
+import { requireProject } from "../compose/find-project.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
@@ -7,7 +8,6 @@ import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Db } from "../store/tenant.ts";
-import { requireProject } from "./find-project.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 

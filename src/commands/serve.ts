@@ -16,7 +16,7 @@ import { createHost } from "../host/host.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
-import type { Caller } from "../mcp/transport/key-connections.ts";
+import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
@@ -102,7 +102,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
 async function createIdentify(
   config: Config,
   deployment: Deployment,
-): Promise<(token: string) => Promise<Caller | undefined>> {
+): Promise<(token: string) => Promise<IdentifiedCaller | undefined>> {
   if (deployment.own !== undefined) {
     return async (token) => {
       const known = await deployment.followKey(token)();

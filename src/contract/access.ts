@@ -1,6 +1,6 @@
 import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
-import type { Feature, Plan } from "./pricing-plans.ts";
+import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "./scopes-and-roles.ts";
 
 /** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
@@ -11,7 +11,7 @@ export type KeyFacts = {
   /** None selected is full access. */
   readonly scopes: readonly Scope[];
   readonly role: Role;
-  readonly plan: Plan;
+  readonly plan: PricingPlan;
   readonly suspended: boolean;
   /** What is switched off for the project. */
   readonly features_off?: readonly Feature[];

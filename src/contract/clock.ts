@@ -1,4 +1,4 @@
-/** Time and chance, passed in so that a test can fix them. */
+/** The clock and the random bytes, passed in so that a test can fix them. */
 
 export type Clock = {
   /** The time of day, in milliseconds since 1970: what is written into rows. */

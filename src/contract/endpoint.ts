@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { BudgetName } from "./budgets.ts";
 import type { FilterFields, ListInput } from "./filters.ts";
-import type { Feature, Plan } from "./pricing-plans.ts";
+import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import type { Role, Scope } from "./scopes-and-roles.ts";
 
 /**
@@ -30,7 +30,7 @@ export type Endpoint = {
   /** The least role that the key's owner must have. */
   readonly role?: Role;
   /** A plan that the endpoint always demands; single Pro fields are in `pricing-plans.ts`. */
-  readonly plan?: Plan;
+  readonly plan?: PricingPlan;
   /** What must be switched on for the project. */
   readonly feature?: Feature;
   readonly budget?: BudgetName;

@@ -1,7 +1,7 @@
 /** The plans of a project, and what asks for which (api-spec.md, "Limits"). */
 
 export const plans = ["free", "pro"] as const;
-export type Plan = (typeof plans)[number];
+export type PricingPlan = (typeof plans)[number];
 
 /** What the operator can switch off for a project. */
 export type Feature = "page_templates";

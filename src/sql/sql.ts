@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 
 /** The signal of a caller that waits. Once it is aborted, the write does not begin any more. */
-export type Waiter = { readonly aborted: boolean };
+export type WriteSignal = { readonly aborted: boolean };
 
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
@@ -14,7 +14,7 @@ export type Sql<Tables> = {
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
-    options?: { readonly signal?: Waiter | undefined },
+    options?: { readonly signal?: WriteSignal | undefined },
   ) => Promise<Result>;
   /** How many transactions this process has committed. */
   readonly countWrites: () => number;

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely, sql } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
-import type { Sql, Waiter } from "./sql.ts";
+import type { Sql, WriteSignal } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 import { createWriteQueue, retryWhileBusy } from "./write-queue.ts";
 
@@ -58,7 +58,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
 async function transact<Result>(
   writer: Database,
   work: () => Promise<Result>,
-  signal: Waiter | undefined,
+  signal: WriteSignal | undefined,
 ): Promise<Result> {
   await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal });
   try {

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { StoreBusy } from "./faults.ts";
-import type { Waiter } from "./sql.ts";
+import type { WriteSignal } from "./sql.ts";
 
 /**
  * Which writer is next. Within the process writers take turns in the order they came. Between
@@ -30,7 +30,7 @@ export function createWriteQueue({ monotonic, sleep } = realTime) {
   let runStarted = monotonic();
 
   /** Runs `work` when no other writer of this process is under way. */
-  function take<Result>(work: () => Promise<Result>, signal?: Waiter): Promise<Result> {
+  function take<Result>(work: () => Promise<Result>, signal?: WriteSignal): Promise<Result> {
     if (waiting === 0) runStarted = monotonic();
     waiting += 1;
     const result = last.then(() => {
@@ -60,7 +60,10 @@ export function createWriteQueue({ monotonic, sleep } = realTime) {
 export async function retryWhileBusy<Result>(
   attempt: () => Result,
   isBusy: (error: unknown) => boolean,
-  { signal, time = realTime }: { readonly signal?: Waiter | undefined; readonly time?: Time } = {},
+  {
+    signal,
+    time = realTime,
+  }: { readonly signal?: WriteSignal | undefined; readonly time?: Time } = {},
 ): Promise<Result> {
   const started = time.monotonic();
   for (;;) {
@@ -77,6 +80,6 @@ export async function retryWhileBusy<Result>(
   }
 }
 
-function requireWaiting(signal: Waiter | undefined): void {
+function requireWaiting(signal: WriteSignal | undefined): void {
   if (signal?.aborted === true) throw new StoreBusy("the caller stopped waiting");
 }

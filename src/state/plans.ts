@@ -8,7 +8,8 @@ import type { Db, StateTables } from "./tables.ts";
 
 /** What bulk changes would do, until they are applied or too old. */
 
-export type PlanOperation = "upsert" | "update" | "delete";
+export const planOperations = ["upsert", "update", "delete"] as const;
+export type PlanOperation = (typeof planOperations)[number];
 export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
 
 /** The actions that write; a plan's other rows are only reported. */

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Db } from "./tenant.ts";
 
 /** How often a link was visited since it was last written down. */
-export type Clicks = {
+export type ClickCount = {
   readonly projectId: string;
   readonly linkId: string;
   readonly count: number;
@@ -16,7 +16,7 @@ const batchSizes = [100, 10, 1];
  * Adds visits to their links in the caller's transaction, and ends the kept counts of links by
  * clicks. A link that was deleted meanwhile is passed over.
  */
-export async function addClicks(db: Db, clicks: readonly Clicks[]): Promise<void> {
+export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   let left = clicks;
   while (left.length > 0) {
     const size = batchSizes.find((fitting) => fitting <= left.length) ?? left.length;
@@ -32,7 +32,7 @@ export async function addClicks(db: Db, clicks: readonly Clicks[]): Promise<void
     .execute();
 }
 
-async function addBatch(db: Db, clicks: readonly Clicks[]): Promise<void> {
+async function addBatch(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const rows = clicks.map(
     ({ projectId, linkId, count }) => sql`(${projectId}, ${linkId}, cast(${count} as bigint))`,
   );

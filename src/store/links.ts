@@ -101,7 +101,7 @@ export async function listLinks(
 
 /**
  * Takes an address of the project for a link; false when it is taken. It inserts without asking
- * first, because of two writers that insert only one succeeds.
+ * first, for of two writers that insert, only one succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,

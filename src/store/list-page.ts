@@ -85,8 +85,8 @@ function readByIds<Row>(
 }
 
 /**
- * A few matches are collected before they are put in order, for to look for the order first is to
- * go through all other rows. Many, of which most are skipped, are counted off along the order.
+ * A few matches are collected before they are put in order, because reading along the order goes
+ * through all other rows. Many, of which most are skipped, are counted off along the order.
  */
 function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
   const columns = sortColumnsToSql(query.sorts, source.columns);

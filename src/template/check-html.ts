@@ -1,6 +1,6 @@
 import { Tokenizer, TokenizerMode, type ErrorCodes, type Token } from "parse5";
 import type { Piece } from "./check-liquid.ts";
-import { limits } from "./clean-html.ts";
+import { pageLimits } from "./clean-html.ts";
 import { findAttributeFault, findElementFault, findValueFault } from "./html-rules.ts";
 import type { ReportFault } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
@@ -34,8 +34,8 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
       onStartTag: (tag) => {
         elements += 1;
         const offset = tag.location?.startOffset ?? 0;
-        if (elements === limits.elements + 1) {
-          report(offset, `A page has at most ${limits.elements} elements.`);
+        if (elements === pageLimits.elements + 1) {
+          report(offset, `A page has at most ${pageLimits.elements} elements.`);
         }
         checkTag(tag, masked, report);
         checkButtons(tag.location?.startOffset, tag.location?.endOffset);

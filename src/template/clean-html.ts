@@ -34,7 +34,7 @@ export const mark = "\udc00";
  * Left to itself, the parser takes minutes and all memory for a page that opens an element again
  * and again (`<p><b id=1></p><p><b id=2></p>…`). With these limits it is linear.
  */
-export const limits = {
+export const pageLimits = {
   depth: 64,
   elements: 1500,
   /** Of what is read; escaped and with our own markup, it may be so much longer. */
@@ -66,9 +66,9 @@ export function cleanHtml(html: string, inserted: string, hasPlaces = false): Cl
 }
 
 function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
-  if (html.length > limits.characters) {
-    const message = `The page is longer than ${limits.characters} characters.`;
-    throw new HtmlTooLarge(message, limits.characters);
+  if (html.length > pageLimits.characters) {
+    const message = `The page is longer than ${pageLimits.characters} characters.`;
+    throw new HtmlTooLarge(message, pageLimits.characters);
   }
   let depth = 0;
   let elements = 0;
@@ -78,11 +78,11 @@ function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
       depth += 1;
       elements += 1;
       const refuse = (message: string) => new HtmlTooLarge(message, findOffset(element));
-      if (depth > limits.depth) {
-        throw refuse(`The page has more than ${limits.depth} elements in each other.`);
+      if (depth > pageLimits.depth) {
+        throw refuse(`The page has more than ${pageLimits.depth} elements in each other.`);
       }
-      if (elements > limits.elements) {
-        throw refuse(`The page has more than ${limits.elements} elements.`);
+      if (elements > pageLimits.elements) {
+        throw refuse(`The page has more than ${pageLimits.elements} elements.`);
       }
     },
     onItemPop: () => {
@@ -125,8 +125,8 @@ function write(node: Node, output: Output): void {
 function put(part: string, output: Output): void {
   output.parts.push(part);
   output.length += part.length;
-  if (output.length <= limits.written) return;
-  throw new HtmlTooLarge(`The page gets longer than ${limits.written} characters.`, 0);
+  if (output.length <= pageLimits.written) return;
+  throw new HtmlTooLarge(`The page gets longer than ${pageLimits.written} characters.`, 0);
 }
 
 function writeElement(element: Element, output: Output): void {

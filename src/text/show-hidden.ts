@@ -6,7 +6,7 @@
 /** Controls but line breaks and tabs, format characters, what is no character at all. */
 const hiddenRanges = [
   String.raw`\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}`,
-  // A pattern of Braille without a dot.
+  // The Braille pattern that has no dots.
   String.raw`\u2800`,
   // A joiner of combining marks, and fillers of Hangul and Khmer.
   String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,

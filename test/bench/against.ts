@@ -19,6 +19,7 @@ const redirectRounds = 12;
 /** A change that costs no more than the machine's own noise. */
 const target = { measure: "ratio", limit: 1.05 } as const;
 const revision = "2025-11-25";
+const quietly = ["--port", "0", "--json", "--log", "error"];
 
 export async function measureAgainst(
   checkout: string,
@@ -27,10 +28,7 @@ export async function measureAgainst(
   const folder = await mkdtemp(join(tmpdir(), "waypost-bench-against-"));
   const at = (root: string, name: string): { words: Words; serve: Words } => ({
     words: [join(root, "dist/waypost.js"), "stdio", "--data", join(folder, name)],
-    serve: [
-      ...[join(root, "dist/waypost.js"), "serve", "--data", join(folder, name)],
-      ...["--port", "0", "--json", "--log", "error"],
-    ],
+    serve: [join(root, "dist/waypost.js"), "serve", "--data", join(folder, name), ...quietly],
   });
   const [here, there] = [at(".", "ours"), at(checkout, "other")];
   const pair = { name: "the other's" } as const;

@@ -4,7 +4,7 @@ import type { Answer } from "./http.ts";
 
 /** The bare server: what `node:http` costs when it says the same and thinks nothing. */
 
-// What `compare.ts` hands over is an Answer as JSON.
+// What `beside.ts` hands over is an Answer as JSON.
 const { status, headers, body } = JSON.parse(process.argv[2] ?? "") as Answer;
 
 const server = createServer((_request, response) => {

@@ -9,7 +9,7 @@ export const furtherWork: readonly Mutation[] = [
     find: `
   if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(call, doubt);`,
     replace: "",
-    tests: ["test/client/pacing.test.ts"],
+    tests: ["test/client/rate-limit.test.ts"],
   },
   {
     id: "N17",
@@ -17,7 +17,7 @@ export const furtherWork: readonly Mutation[] = [
     what: "what cannot be read back counts as deleted",
     find: "if (error instanceof Problem && error.status === 404) return undefined;",
     replace: "if (error instanceof Problem) return undefined;",
-    tests: ["test/client/read-back.test.ts"],
+    tests: ["test/client/find-written.test.ts"],
   },
   {
     id: "N18",

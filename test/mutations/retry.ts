@@ -18,7 +18,7 @@ export const retry: readonly Mutation[] = [
 `,
     replace: `  if (tool === links.create.tool && isShortening) return "never";
 `,
-    tests: ["test/client/read-back.test.ts"],
+    tests: ["test/client/find-written.test.ts"],
   },
   {
     id: "D3",
@@ -26,7 +26,7 @@ export const retry: readonly Mutation[] = [
     what: "of several young links to the address the first is claimed",
     find: "if (first !== undefined && found.length === 1)",
     replace: "if (first !== undefined)",
-    tests: ["test/client/read-back.test.ts"],
+    tests: ["test/client/find-written.test.ts"],
   },
   {
     id: "D4",
@@ -34,7 +34,7 @@ export const retry: readonly Mutation[] = [
     what: "an android app that differs is not noticed",
     find: `(await isApp(androidApp, fields`,
     replace: `((fields.android_app ?? null) !== null || await isApp(androidApp, fields`,
-    tests: ["test/client/read-back.test.ts"],
+    tests: ["test/client/find-written.test.ts"],
   },
   {
     id: "D5",
@@ -66,7 +66,7 @@ export const retry: readonly Mutation[] = [
     what: "a refusal after doubt is final even where the look is unclear",
     find: `finding.kind === "undone" ? over :`,
     replace: `finding.kind !== "done" ? over :`,
-    tests: ["test/client/read-back.test.ts"],
+    tests: ["test/client/find-written.test.ts"],
   },
   {
     id: "D9",
@@ -74,6 +74,6 @@ export const retry: readonly Mutation[] = [
     what: "a call counts for no longer than the deployment's own window",
     find: "budgets[budget].window_ms + margin_ms",
     replace: "budgets[budget].window_ms",
-    tests: ["test/client/pacing.test.ts"],
+    tests: ["test/client/rate-limit.test.ts"],
   },
 ];

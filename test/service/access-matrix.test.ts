@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
-import { plans, type Plan } from "../../src/contract/pricing-plans.ts";
+import { plans, type PricingPlan } from "../../src/contract/pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
@@ -12,7 +12,7 @@ type Holder = {
   readonly kind: "project" | "master";
   readonly scope: Scope | "no scopes";
   readonly role: Role;
-  readonly plan: Plan;
+  readonly plan: PricingPlan;
   readonly token: string;
 };
 

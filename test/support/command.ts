@@ -197,7 +197,7 @@ async function call(url: string, method: string, given: Given): Promise<Answer> 
 }
 
 /**
- * What another process wrote may be unseen for a fiftieth of a second (store/changes.ts), by the
+ * What another process wrote may be unseen for a fiftieth of a second (watch-changes.ts), by the
  * clock that all processes of a machine share: however slow it is, a request after that sees it.
  */
 export async function untilSeen(): Promise<void> {

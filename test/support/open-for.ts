@@ -12,7 +12,7 @@ type OpenFor = <Thing extends Opened>(
   take: (opened: Thing) => unknown,
 ) => void;
 
-/** Opens one before each test of a file; after the test nothing was reported, and it is put away. */
+/** Opens one before each test of a file, and puts it away; nothing may have been reported. */
 export const openForEach = between(beforeEach, afterEach);
 
 /** The same one for all tests of a file. */

@@ -8,11 +8,11 @@ import {
 } from "../../src/template/link-page.ts";
 import { parseLiquid } from "../../src/template/liquid.ts";
 import { sampleApps, sampleLink } from "../../src/template/sample-links.ts";
+import { findActive } from "./find-active.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { hostileCss } from "./hostile-css.ts";
 import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
-import { findActive } from "./inert.ts";
 import { lookOver } from "./look-over.ts";
 
 /** Hostile templates and fields are refused, or what comes of them does nothing. */

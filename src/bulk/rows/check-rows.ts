@@ -9,12 +9,6 @@ import type { GivenRow } from "../files/columns.ts";
 
 /** The rules of one row and of the rows beside each other, before anything is read or sent. */
 
-export const operations = [
-  "upsert",
-  "update",
-  "delete",
-] as const satisfies readonly PlanOperation[];
-
 /** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
 export type Unit = "line" | "row";
 

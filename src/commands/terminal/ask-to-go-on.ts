@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Screen } from "./progress-bar.ts";
 
-export type Question = {
+export type Confirmation = {
   readonly input: Readable;
   readonly screen: Screen;
   /** The number that has to be typed, where many links would change. */
@@ -12,7 +12,7 @@ export type Question = {
 };
 
 /** Asks whether to go on. Anything but the very answer means no. */
-export async function askToGoOn({ input, screen, count, signal }: Question): Promise<boolean> {
+export async function askToGoOn({ input, screen, count, signal }: Confirmation): Promise<boolean> {
   const wanted = count === undefined ? "yes" : String(count);
   const why = count === undefined ? "" : ", the number of links,";
   screen.write(`Type ${wanted}${why} to go on: `);

@@ -10,7 +10,7 @@ export type Screen = {
   readonly write: (text: string) => unknown;
 };
 
-export type Progress = {
+export type ProgressBar = {
   readonly show: (counts: JobCounts) => void;
   /** What is written from now on begins on a line of its own. */
   readonly end: () => void;
@@ -29,7 +29,7 @@ export function createProgress(
   screen: Screen,
   begun: JobCounts,
   { monotonic }: Pick<Clock, "monotonic">,
-): Progress {
+): ProgressBar {
   const started = monotonic();
   const measure = (counts: JobCounts) => measurePace(begun, counts, monotonic() - started);
   if (screen.isTTY === true) return drawBar(screen, measure);
@@ -59,7 +59,7 @@ export function sumUp({ done, rejected, unknown, left }: JobCounts) {
   return { ended, total: ended + left };
 }
 
-function drawBar(screen: Screen, measure: Measure): Progress {
+function drawBar(screen: Screen, measure: Measure): ProgressBar {
   let drawn = 0;
   return {
     show: (counts) => {
@@ -93,7 +93,7 @@ function writeLines(
   measure: Measure,
   begun: number,
   monotonic: () => number,
-): Progress {
+): ProgressBar {
   let told = begun;
   let toldAt = monotonic();
   return {

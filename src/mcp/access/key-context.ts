@@ -45,10 +45,11 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   let { known } = options;
   const hasKey = key !== undefined;
   const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
+  const call = learnFrom(client, access);
   let exploring: Promise<void> | undefined;
 
   return {
-    call: learnFrom(client, access),
+    call,
     bulk,
     origin,
     access,
@@ -59,7 +60,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     explore: async () => {
       if (access.hasFacts() || access.readKind() === "none") return;
-      exploring ??= probeAccess({ client, access, isOffered }).catch(() => {
+      exploring ??= probeAccess({ call, access, isOffered }).catch(() => {
         // A deployment out of reach teaches nothing; the next call of `explore` tries again.
         exploring = undefined;
       });

@@ -7,7 +7,8 @@ import { Problem } from "../../contract/problem.ts";
 import type { Access } from "./key-access.ts";
 
 type ProbeOptions = {
-  readonly client: Client;
+  /** Learns from what is answered that the key may, and from a 401 that it may not. */
+  readonly call: Client["call"];
   readonly access: Access;
   /** An endpoint without a tool in this configuration is not worth asking. */
   readonly isOffered: (endpoint: Endpoint) => boolean;
@@ -18,41 +19,38 @@ type ProbeOptions = {
  * of one, a read of an id that does not exist, and writes of apps without their wrapper, which the
  * deployment refuses for that after it has checked the key. Nothing else is ever tried.
  */
-export async function probeAccess({ client, access, isOffered }: ProbeOptions): Promise<void> {
+export async function probeAccess({ call, access, isOffered }: ProbeOptions): Promise<void> {
   const { projects, links } = contract;
   // These two tell what kind of key it is, which answers half of the questions.
   const first: readonly Endpoint[] = [projects.index, links.index];
   for (const endpoint of [...first, ...listEndpoints()]) {
     const isWanted = isHarmless(endpoint) && isOffered(endpoint);
     if (isWanted && access.read(endpoint).state === "unknown") {
-      await probeOne(endpoint, client, access);
+      await probeOne(endpoint, call, access);
     }
   }
 }
 
-async function probeOne(endpoint: Endpoint, client: Client, access: Access): Promise<void> {
+async function probeOne(endpoint: Endpoint, call: Client["call"], access: Access): Promise<void> {
   const { wrapper: _, ...bare } = endpoint;
   const input = {
     ...(endpoint.params && { id: randomUUID() }),
     ...(endpoint.list && { limit: 1 }),
   };
   try {
-    await client.call<Endpoint>(bare, input);
-    access.noteGranted(endpoint);
+    await call<Endpoint>(bare, input);
   } catch (error) {
-    if (error instanceof Problem) return learnFromProblem(endpoint, error, access);
+    if (error instanceof Problem) {
+      // The key was accepted, and the request refused; a list takes nothing, so it does not exist.
+      const isKeyAccepted = [400, 404, 422].includes(error.status) && endpoint.list === undefined;
+      if (isKeyAccepted) access.noteGranted(endpoint);
+      return;
+    }
     // Where one endpoint's answer cannot be read, or is 503, the other endpoints may still answer.
     const isOfEndpoint =
       error instanceof CallFailure && ["bad_response", "overloaded"].includes(error.code);
     if (!isOfEndpoint) throw error;
   }
-}
-
-function learnFromProblem(endpoint: Endpoint, { status, message }: Problem, access: Access): void {
-  if (status === 401) return access.noteRefused(endpoint, message);
-  // The key was accepted, and the request refused; a list takes nothing, so it does not exist.
-  const isKeyAccepted = [400, 404, 422].includes(status) && endpoint.list === undefined;
-  if (isKeyAccepted) access.noteGranted(endpoint);
 }
 
 function isHarmless({ method, path, auth }: Endpoint): boolean {

@@ -3,8 +3,8 @@ import type { State } from "../../state/state.ts";
 import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
 import { digestRequest, fitsText, writePreview, type ApprovalRequest } from "./approval-request.ts";
 import { issueToken, readToken, useToken, type ApprovalToken } from "./approval-token.ts";
-import { PersonAsked, type Answer, type Person } from "./ask-in-form.ts";
 import type { Mode } from "./mode.ts";
+import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
 
 /** Throws until a person has approved of the request (design.md, "Approval"). */
 export type RequireApproval = (

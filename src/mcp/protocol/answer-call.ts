@@ -6,7 +6,7 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { PersonAsked } from "../approval/ask-in-form.ts";
+import { PersonAsked } from "../approval/person-asked.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";

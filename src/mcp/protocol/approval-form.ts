@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import type { Answer, PersonAsked } from "../approval/ask-in-form.ts";
+import type { Answer, PersonAsked } from "../approval/person-asked.ts";
 
 /** The form by which a client asks its person for an approval, in either era's way. */
 

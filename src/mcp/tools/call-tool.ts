@@ -4,7 +4,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
-import { PersonAsked, type Person } from "../approval/ask-in-form.ts";
+import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";

@@ -9,7 +9,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { describeFault } from "../results/tool-failure.ts";
 import type { InFlight } from "./in-flight.ts";
-import { createConnections, type Caller, type ConnectionOptions } from "./key-connections.ts";
+import {
+  createConnections,
+  type IdentifiedCaller,
+  type ConnectionOptions,
+} from "./key-connections.ts";
 import { messageBytes } from "./message-size.ts";
 import { answerUntilEnd } from "./response-end.ts";
 
@@ -22,7 +26,7 @@ export type McpHttp = {
 
 export type HttpOptions = ConnectionOptions & {
   /** The caller that this bearer token belongs to, or undefined. */
-  readonly identify: (token: string) => Promise<Caller | undefined>;
+  readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
   /** The host names that this server answers to; a page elsewhere could name any other one. */
   readonly hostnames: readonly string[];
   /** Notes an unexpected error where the operator looks, and answers its reference. */
@@ -71,7 +75,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     return track(listeners, () => sessions.fetch(request, undefined));
   }
 
-  async function receive(request: Request, caller: Caller): Promise<Response> {
+  async function receive(request: Request, caller: IdentifiedCaller): Promise<Response> {
     const { calls, listeners, sessions, modern } = connections.find(caller);
     if (calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
     const reading = {};

@@ -7,7 +7,7 @@ import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
 
 /** A caller that was identified: the API key that its calls use, and what is known of that key. */
-export type Caller = { readonly key: string | undefined; readonly known: KnownKey };
+export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** Nothing of one key's connections is ever shared with another key. */
 type KeyConnections = {
@@ -20,14 +20,14 @@ type KeyConnections = {
 
 export type ConnectionOptions = {
   readonly toolbox: Toolbox;
-  readonly createKeyContext: (caller: Caller, onChange: () => void) => KeyContext;
+  readonly createKeyContext: (caller: IdentifiedCaller, onChange: () => void) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => Server;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 };
 
 export type Connections = {
-  readonly find: (caller: Caller) => KeyConnections;
+  readonly find: (caller: IdentifiedCaller) => KeyConnections;
   readonly finish: (timeout_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -70,7 +70,7 @@ function isIdle({ sessions, calls, listeners }: KeyConnections): boolean {
   return calls.count() + listeners.count() + sessions.count() === 0;
 }
 
-function openConnections(caller: Caller, options: ConnectionOptions): KeyConnections {
+function openConnections(caller: IdentifiedCaller, options: ConnectionOptions): KeyConnections {
   const { toolbox, createKeyContext, createServer, clock, onError } = options;
   const keyContext = createKeyContext(caller, () => onChange());
   const create = () => createServer(keyContext);

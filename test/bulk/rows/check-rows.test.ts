@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  checkRow,
-  operations,
-  createSeenRows,
-  type CheckedRow,
-} from "../../../src/bulk/rows/check-rows.ts";
+import { checkRow, createSeenRows, type CheckedRow } from "../../../src/bulk/rows/check-rows.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
+import { planOperations } from "../../../src/state/plans.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 
@@ -162,7 +158,7 @@ describe("a row that names no link", () => {
     expect(check(operation, { id: " ", fields: { path: "/" } }).problems).toContainEqual(problem);
   });
 
-  test.each(operations)(
+  test.each(planOperations)(
     "and one with an id that is none is not a row to %s either",
     (operation) => {
       expect(check(operation, { id: "42", fields: { path: "a" } }).problems).toEqual([
@@ -192,14 +188,17 @@ describe("a row that names no link", () => {
 describe("white space at the ends of a path", () => {
   const message = "Path begins or ends with a space; take it away";
 
-  test.each(operations)("is refused in a row to %s, for no list is searched by it", (operation) => {
-    for (const path of [" a", "a ", "a\u3000"]) {
-      const [problem, ...others] = check(operation, { fields: { path } }).problems;
-      expect(problem).toMatchObject({ row: 2, field: "path" });
-      expect(problem?.message).toContain(message);
-      expect(others).toEqual([]);
-    }
-  });
+  test.each(planOperations)(
+    "is refused in a row to %s, for no list is searched by it",
+    (operation) => {
+      for (const path of [" a", "a ", "a\u3000"]) {
+        const [problem, ...others] = check(operation, { fields: { path } }).problems;
+        expect(problem).toMatchObject({ row: 2, field: "path" });
+        expect(problem?.message).toContain(message);
+        expect(others).toEqual([]);
+      }
+    },
+  );
 
   test("may stay where an id says which link has it", () => {
     expect(check("upsert", { id: one, fields: { path: " a" } }).problems).toEqual([]);

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
-import { operations } from "../../../bulk/rows/check-rows.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
+import { planOperations } from "../../../state/plans.ts";
 import type { PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
@@ -52,7 +52,7 @@ function listSources(isTerse: boolean): Fields {
   const object = z.record(z.string(), z.unknown());
   return {
     operation: z
-      .enum(operations)
+      .enum(planOperations)
       .optional()
       .describe("upsert creates or overwrites by path. Not with undo"),
     rows: z.array(object).optional().describe("Link fields; id or path to update or delete"),

@@ -1,4 +1,4 @@
-import { UsageFault } from "../config.ts";
+import { UsageFault } from "../../config.ts";
 
 /** The text of a flag as one of the names that it takes. */
 export function readChoice<Name extends string>(

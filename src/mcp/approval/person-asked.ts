@@ -1,4 +1,4 @@
-/** The person behind the client, as far as this one call can reach them. */
+/** What one call knows of the person: whether they can be asked, and what they answered. */
 export type Person = {
   /** Whether the client says that it can show a form. */
   readonly canAnswer: boolean;
