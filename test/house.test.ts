@@ -16,7 +16,7 @@ const rooms: Readonly<Record<string, string>> = {
   contract: "",
   "contract/rules": "contract",
   visit: "contract contract/rules",
-  client: "contract contract/rules",
+  client: "text contract contract/rules",
   template: "text",
   state: "sql contract",
   store: "sql contract contract/rules",

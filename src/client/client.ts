@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../contract/clock.ts";
+import type { Condition } from "../contract/condition.ts";
 import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
@@ -24,6 +25,8 @@ export type Client = {
     endpoint: E,
     input: Input<E>,
     signal?: AbortSignal,
+    /** Else the write is refused with 412, by a deployment that checks conditions. */
+    condition?: Condition,
   ) => Promise<Output<E>>;
 };
 
@@ -57,7 +60,8 @@ type Limits = {
   readonly deadline: number;
 };
 
-type Call = CallSoFar & Limits & { readonly since_ms: number };
+type Call = CallSoFar &
+  Limits & { readonly since_ms: number; readonly condition: Condition | undefined };
 
 /** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
@@ -79,8 +83,10 @@ export function createClient(options: ClientOptions): Client {
     skew: createClockSkew(clock),
   };
   return {
-    call: (endpoint, input, signal = new AbortController().signal) =>
-      makeCall(state, { signal, deadline: clock.monotonic() + callDeadline_ms }, endpoint, input),
+    call: (endpoint, input, signal = new AbortController().signal, condition) => {
+      const deadline = clock.monotonic() + callDeadline_ms;
+      return makeCall(state, { signal, deadline }, endpoint, input, condition);
+    },
   };
 }
 
@@ -89,11 +95,12 @@ async function makeCall<E extends Endpoint>(
   { signal, deadline }: Limits,
   endpoint: E,
   given: Input<E>,
+  condition?: Condition,
 ): Promise<Output<E>> {
   const since_ms = state.clock.now();
   // `Input` is an object of named fields, and its entry tells where each of them travels.
   const input = given as JsonObject;
-  const call = { signal, deadline, endpoint, input, since_ms, doubt: undefined };
+  const call = { signal, deadline, endpoint, input, condition, since_ms, doubt: undefined };
   // What came was parsed by this entry's own schema, whose output `Output` names.
   return (await perform(state, call)) as Output<E>;
 }
@@ -150,9 +157,9 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
 
 async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
-  const { endpoint, input, signal, deadline } = call;
+  const { endpoint, input, condition, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target);
+  const request = buildRequest(endpoint, input, target, condition);
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());

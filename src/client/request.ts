@@ -1,10 +1,12 @@
 import type { ApiRequest } from "../contract/api-message.ts";
+import { pickLasting, type Condition } from "../contract/condition.ts";
 import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
+import { digestOf } from "../text/digest.ts";
 
 /** From an entry and its flat input to the request that asks for it. */
 
@@ -13,10 +15,17 @@ export type Target = {
   /** The deployment's origin; the versioned prefix is appended. */
   readonly origin: string;
   readonly key: string | undefined;
+  /** Whether the deployment refuses a write whose condition does not hold, as only ours does. */
+  readonly checksConditions?: boolean;
 };
 
 /** Refuses in the API's own words what no request can carry to it. */
-export function buildRequest(endpoint: Endpoint, input: JsonObject, target: Target): ApiRequest {
+export function buildRequest(
+  endpoint: Endpoint,
+  input: JsonObject,
+  target: Target,
+  condition?: Condition,
+): ApiRequest {
   const query = endpoint.list === undefined ? "" : `?${String(buildQuery(input))}`;
   const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const key = endpoint.auth === "none" ? undefined : target.key;
@@ -28,9 +37,16 @@ export function buildRequest(endpoint: Endpoint, input: JsonObject, target: Targ
       ...(endpoint.type !== undefined && nameBrowser(input)),
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
+      ...(condition !== undefined && target.checksConditions === true && writeCondition(condition)),
     },
     body,
   };
+}
+
+/** The tag of a record is a digest of what was shown of it. */
+function writeCondition(condition: Condition): Readonly<Record<string, string>> {
+  if (condition === "absent") return { "if-none-match": "*" };
+  return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
 /** A page may be another one for another browser. */

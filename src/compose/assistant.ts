@@ -54,6 +54,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         client: openClient(deployment, { key, life: life.signal, openState, report }),
         bulk,
         origin: deployment.origin,
+        checksConditions: deployment.own !== undefined,
         key,
         scopes,
         known,

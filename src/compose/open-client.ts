@@ -19,8 +19,12 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   // Our own service counts for each process, and so does its client.
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
-  const client = createClient({ target: { origin, key }, send, clock, random, sleep, ledger });
-  return { call: (endpoint, input, signal = life) => client.call(endpoint, input, signal) };
+  const target = { origin, key, checksConditions: own !== undefined };
+  const client = createClient({ target, send, clock, random, sleep, ledger });
+  return {
+    call: (endpoint, input, signal = life, condition) =>
+      client.call(endpoint, input, signal, condition),
+  };
 }
 
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -19,6 +19,7 @@ export const messages = {
   pro_fields: (fields: string) => `The Pro plan is needed for ${fields}.`,
   link_limit: (limit: number) => `The Free plan allows ${limit} links; this project has them all.`,
   rate_limited: "Rate limit exceeded. Too many requests.",
+  changed_since: "It changed after it was read. Read it again.",
   took_too_long: "Request took too long. Try again.",
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   store_full: "The disk of the store is full; nothing was written.",

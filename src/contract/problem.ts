@@ -63,6 +63,11 @@ export function rateLimited(): Problem {
   return new Problem(429, messages.rate_limited);
 }
 
+/** What was read before is not what is there by now. */
+export function changedSince(): Problem {
+  return new Problem(412, messages.changed_since);
+}
+
 /** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
 export function overloaded(): Problem {
   return new Problem(503, messages.took_too_long, { headers: { "retry-after": "1" } });

@@ -4,6 +4,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
+import type { Precondition } from "./precondition.ts";
 import type { Caller } from "./require-access.ts";
 import type { WaitInQueue } from "./template-queue.ts";
 
@@ -34,6 +35,7 @@ type Call<E extends Endpoint> = {
   readonly body: Body<E>;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
+  readonly precondition: Precondition;
   /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
@@ -59,6 +61,7 @@ export type Handlers = { readonly [Name in keyof Contract]: GroupHandlers<Contra
 export type WriteCall = {
   readonly services: Services;
   readonly caller: Caller;
+  readonly precondition: Precondition;
   readonly signal: Waiter;
 };
 

@@ -8,6 +8,7 @@ import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
+import { readPrecondition, type Precondition } from "./precondition.ts";
 import { readBody } from "./read-body.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
@@ -20,6 +21,7 @@ export type AnyHandler = (call: {
   readonly list: unknown;
   readonly body: unknown;
   readonly agent: string;
+  readonly precondition: Precondition;
   readonly signal: Waiter;
 }) => Promise<{
   readonly body: unknown;
@@ -50,7 +52,9 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const body = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";
-  const result = await handler({ services, caller, params: ids, list, body, agent, signal });
+  const precondition = readPrecondition(request.headers);
+  const given = { params: ids, list, body, agent, precondition };
+  const result = await handler({ services, caller, ...given, signal });
   return respondWith(result.status ?? endpoint.success.status, result.body, result.headers);
 }
 

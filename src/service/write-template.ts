@@ -1,3 +1,4 @@
+import { describeTemplateState } from "../contract/condition.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import type { PageTemplate, TemplateFields } from "../contract/page-template.ts";
@@ -16,6 +17,7 @@ import type { CheckTiming } from "../template/check-template.ts";
 import { createLocator } from "../template/line-and-column.ts";
 import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
 import { createIdAndTime, type IdAndTime } from "./ids.ts";
+import { requireCondition, type Precondition } from "./precondition.ts";
 
 /** How a draft comes to be and changes: checked as a whole, and then written. */
 
@@ -44,6 +46,7 @@ export async function changeDraft(
     );
     const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
       const before = await findTemplate(tenant);
+      requireShownTemplate(call.precondition, before);
       const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
       // A save of what is there already changes nothing, not even its date.
@@ -57,6 +60,17 @@ export async function changeDraft(
     if (changed !== undefined) return changed;
   }
   throw overloaded();
+}
+
+/** A caller who may not read the draft was shown the live version alone. */
+export function requireShownTemplate(
+  precondition: Precondition,
+  template: PageTemplate | undefined,
+): void {
+  if (template === undefined) return requireCondition(precondition);
+  const live_id = template.live_version?.id ?? null;
+  const states = [template, undefined].map((draft) => describeTemplateState(draft, live_id));
+  requireCondition(precondition, ...states);
 }
 
 /** Left out keeps, empty clears (api-spec.md, "Page template"). */

@@ -32,8 +32,8 @@ export const approval: readonly Mutation[] = [
     id: "B3",
     file: "src/mcp/approval/approval-request.ts",
     what: "target's state left out of the digest",
-    find: "canonize([keyPrint, tool, args, target, state])",
-    replace: "canonize([keyPrint, tool, args, target])",
+    find: "digestOf([keyPrint, tool, args, target, state])",
+    replace: "digestOf([keyPrint, tool, args, target])",
     tests: ["test/mcp/approval/bypass.test.ts"],
   },
   {

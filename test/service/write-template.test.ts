@@ -44,7 +44,12 @@ test.each([
     linkOrigin,
     waitInQueue,
   };
-  const call = { services, caller: { ...holder, project }, signal: { aborted: false } };
+  const call = {
+    services,
+    caller: { ...holder, project },
+    precondition: { tags: undefined, mustBeAbsent: false },
+    signal: { aborted: false },
+  };
   await expect(changeDraft(call, given, "save", saveDraft)).rejects.toMatchObject({ status: 422 });
   const draft = await findTemplate({ db: world.store.db, projectId: project.id });
   expect(draft).toMatchObject({ ...sound, ...changed });

@@ -220,7 +220,7 @@ export async function createAssistantWorld(
     };
     const keyContext = createKeyContext({
       client: createClient({
-        target: { origin: "http://waypost.invalid", key },
+        target: { origin: "http://waypost.invalid", key, checksConditions: true },
         send,
         clock,
         random,
@@ -228,6 +228,7 @@ export async function createAssistantWorld(
       }),
       bulk,
       origin: "http://waypost.invalid",
+      checksConditions: true,
       key,
       scopes: undefined,
       known,

@@ -122,6 +122,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       report: (error) => `reference-${reported.push(error)}`,
     }),
     origin,
+    checksConditions: false,
     key,
     scopes,
     known,

@@ -1,5 +1,6 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
+import type { Condition } from "../../contract/condition.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -169,13 +170,14 @@ async function applyRow(
 ): Promise<RowEnd | undefined> {
   const { jobs, run } = context;
   const isRepeat = status !== null;
-  const change = findChange(planned, await readNow(context, planned));
+  const now = await readNow(context, planned);
+  const change = findChange(planned, now);
   if (change !== undefined) {
     const end: RowEnd = { status: "rejected", message: `plan_changed: ${change}` };
     return isRepeat ? checkEarlierWrite(context, planned, end) : end;
   }
   if (!(await jobs.noteSent(run, planned.position))) return undefined;
-  const end = await send(context, planned);
+  const end = await send(context, planned, now === undefined ? "absent" : { shown: now });
   return isRepeat && end.status === "rejected" ? checkEarlierWrite(context, planned, end) : end;
 }
 
@@ -208,10 +210,13 @@ function findChange({ action, before }: PlanRow, now: Link | undefined): string 
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed since`;
 }
 
-async function send(asking: Asking, row: PlanRow): Promise<RowEnd> {
+async function send(asking: Asking, row: PlanRow, condition: Condition): Promise<RowEnd> {
   try {
-    return describeDone(row, await write(asking, row));
+    return describeDone(row, await write(asking, row, condition));
   } catch (error) {
+    if (error instanceof Problem && error.status === 412) {
+      return { status: "rejected", message: "plan_changed: it changed just now" };
+    }
     if (error instanceof Problem && concernsRowAlone(error)) {
       return { status: "rejected", message: error.message };
     }
@@ -236,15 +241,15 @@ function describeDone({ action, link_id }: PlanRow, link: Link | null): RowEnd {
   return { status: "done", link_id: link?.id ?? link_id ?? undefined, made };
 }
 
-function write({ call, signal }: Asking, row: PlanRow): Promise<Link | null> {
+function write({ call, signal }: Asking, row: PlanRow, condition: Condition): Promise<Link | null> {
   const fields = (row.fields ?? {}) as LinkFields;
   const id = row.link_id ?? "";
   switch (row.action) {
     case "create":
-      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal);
+      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, condition);
     case "delete":
-      return call(links.destroy, { id }, signal);
+      return call(links.destroy, { id }, signal, condition);
     default:
-      return call(links.update, { ...fields, id }, signal);
+      return call(links.update, { ...fields, id }, signal, condition);
   }
 }

@@ -17,6 +17,8 @@ export type KeyContext = {
   readonly bulk: Bulk;
   /** The deployment's address. */
   readonly origin: string;
+  /** Whether it refuses a write whose target is not what was shown any more. */
+  readonly checksConditions: boolean;
   /** Tells keys apart without naming them. */
   readonly key_print: string;
   /** As of the last `renew`. */
@@ -29,7 +31,10 @@ export type KeyContext = {
   readonly renew: () => Promise<void>;
 };
 
-export type KeyContextOptions = Pick<KeyContext, "bulk" | "origin" | "known"> & {
+export type KeyContextOptions = Pick<
+  KeyContext,
+  "bulk" | "origin" | "checksConditions" | "known"
+> & {
   readonly client: Client;
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
@@ -41,7 +46,8 @@ export type KeyContextOptions = Pick<KeyContext, "bulk" | "origin" | "known"> & 
 };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, key, scopes, isOffered, lookUp, onChange } = options;
+  const { client, bulk, origin, checksConditions, key, scopes, isOffered, lookUp, onChange } =
+    options;
   let { known } = options;
   const hasKey = key !== undefined;
   const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
@@ -52,6 +58,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     call,
     bulk,
     origin,
+    checksConditions,
     access,
     key_print: printKey(key),
     get known() {
@@ -77,9 +84,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 
 /** A job's calls teach as much of the key as a tool's calls. */
 function learnFrom(client: Client, access: Access): Client["call"] {
-  return async (endpoint, input, signal) => {
+  return async (endpoint, input, signal, condition) => {
     try {
-      const output = await client.call(endpoint, input, signal);
+      const output = await client.call(endpoint, input, signal, condition);
       access.noteGranted(endpoint);
       return output;
     } catch (error) {

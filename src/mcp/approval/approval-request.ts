@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { JsonObject } from "../../contract/json.ts";
+import { digestOf } from "../../text/digest.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
 export type ApprovalRequest = {
@@ -26,8 +26,7 @@ export type Fact = { readonly name: string; readonly text: string };
 /** Two calls with the same digest are the same request of the same key. */
 export function digestRequest(request: ApprovalRequest, keyPrint: string): string {
   const { tool, args, target, state } = request;
-  const text = canonize([keyPrint, tool, args, target, state]);
-  return createHash("sha256").update(text).digest("base64url");
+  return digestOf([keyPrint, tool, args, target, state]);
 }
 
 /** A client's form and a model's context have room for a page of text, not for more. */
@@ -58,15 +57,4 @@ function countFitting({ facts }: Preview): number {
 
 function writeFact({ name, text }: Fact): string {
   return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}`;
-}
-
-/** JSON in one form only: the order in which a client sends members means nothing. */
-export function canonize(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonize).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonize(member)}`);
-  return `{${members.join(",")}}`;
 }

@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
@@ -60,7 +61,7 @@ function runTool(
   return tool.run(args, {
     keyContext,
     signal,
-    ask: (endpoint, input) => ask(tool.name, endpoint, input, context),
+    ask: (endpoint, input, condition) => ask(tool.name, endpoint, input, context, condition),
     approve: (request) => requireApproval(request, keyContext.key_print, person),
     attachPicture: (picture) => pictures.push(picture),
     showsViews,
@@ -76,10 +77,11 @@ async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
   { keyContext, signal }: CallContext,
+  condition: Condition | undefined,
 ): Promise<Output<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    return await keyContext.call(endpoint, input, signal);
+    return await keyContext.call(endpoint, input, signal, condition);
   } catch (error) {
     throw explainEnd({ tool, endpoint, isListed }, error);
   }

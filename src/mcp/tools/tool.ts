@@ -1,3 +1,4 @@
+import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Group } from "../../contract/resource-kind.ts";
@@ -53,7 +54,11 @@ export type Call = {
   readonly keyContext: KeyContext;
   readonly signal: AbortSignal;
   /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */
-  readonly ask: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
+  readonly ask: <E extends Endpoint>(
+    endpoint: E,
+    input: Input<E>,
+    condition?: Condition,
+  ) => Promise<Output<E>>;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** Shows a picture beside the result, if there is to be a result. */

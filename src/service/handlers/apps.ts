@@ -6,6 +6,7 @@ import type { Tenant } from "../../store/tenant.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "../app-kinds.ts";
 import { readTenant, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
+import { requireCondition } from "../precondition.ts";
 
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(
   iosAppKind,
@@ -65,13 +66,17 @@ function handleApps<
     update: async (call: OneApp & { readonly body: Fields }) => ({
       body: await writeTenant(call, async (tenant) => {
         const before = await find(tenant, call.params.id);
+        requireCondition(call.precondition, before);
         const values = await readValues(tenant, { ...before, ...call.body }, before.id);
         return apps.update(tenant, before.id, values, call.services.clock.now());
       }),
     }),
 
     destroy: async (call: OneApp) => {
-      const removed = await writeTenant(call, (tenant) => apps.remove(tenant, call.params.id));
+      const removed = await writeTenant(call, async (tenant) => {
+        requireCondition(call.precondition, await find(tenant, call.params.id));
+        return apps.remove(tenant, call.params.id);
+      });
       if (removed === undefined) throw notFound(message);
       // The app is gone; where its links are many, a client that reads after this answer should
       // find all of them detached. What is not done in time goes on after the answer.

@@ -6,6 +6,7 @@ import { isBlank } from "../../contract/text.ts";
 import { deleteLink, findLink, listLinks } from "../../store/links.ts";
 import { findLinkAtPath } from "../find-link-at-path.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
+import { requireCondition } from "../precondition.ts";
 import { requireScope } from "../require-access.ts";
 import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
 import { changeLink, createLink } from "../write-link.ts";
@@ -31,7 +32,9 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       }
       const known = await findLinkAtPath(tenant, path);
       // A path that is another link's shortened path is taken; it names no link of its own.
-      if (known === undefined || known.path !== path) {
+      const isThere = known !== undefined && known.path === path;
+      requireCondition(call.precondition, ...(isThere ? [known] : []));
+      if (!isThere) {
         return { status: 201, body: await createLink(tenant, call, call.body) };
       }
       requireScope(call.caller, links.upsert.overwrite_scope);
@@ -51,14 +54,19 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     const body = await writeTenant(call, async (tenant) => {
       const before = await findLink(tenant, call.params.id);
       if (before === undefined) throw notFound(messages.link_not_found);
+      requireCondition(call.precondition, before);
       return changeLink(tenant, call, before, call.body);
     });
     return { body };
   },
 
   destroy: async (call) => {
-    const isDeleted = await writeTenant(call, (tenant) => deleteLink(tenant, call.params.id));
-    if (!isDeleted) throw notFound(messages.link_not_found);
+    await writeTenant(call, async (tenant) => {
+      const before = await findLink(tenant, call.params.id);
+      if (before === undefined) throw notFound(messages.link_not_found);
+      requireCondition(call.precondition, before);
+      await deleteLink(tenant, before.id);
+    });
     return { body: null };
   },
 };

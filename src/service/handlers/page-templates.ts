@@ -14,7 +14,7 @@ import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
 import { previewPage } from "../preview-page.ts";
 import { requireScope } from "../require-access.ts";
-import { changeDraft } from "../write-template.ts";
+import { changeDraft, requireShownTemplate } from "../write-template.ts";
 
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   save: async (call) => {
@@ -37,7 +37,7 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
 
   unpublish: async (call) => ({
     body: await writeTenant(call, async (tenant) => {
-      await readTemplate(tenant);
+      requireShownTemplate(call.precondition, await readTemplate(tenant));
       await setLive(tenant, null, call.services.clock.now());
       return readTemplate(tenant);
     }),
@@ -54,6 +54,7 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   restore: async (call) => ({
     body: await writeTenant(call, async (tenant) => {
       const version = await readVersion(tenant, call.params.id);
+      requireShownTemplate(call.precondition, await readTemplate(tenant));
       await saveDraft(tenant, createIdAndTime(call.services), version);
       return readTemplate(tenant);
     }),

@@ -4,6 +4,7 @@ import type { Project, projects } from "../../contract/projects.ts";
 import { deleteProject, findProject, listProjects } from "../../store/projects.ts";
 import type { Db } from "../../store/tenant.ts";
 import type { GroupHandlers } from "../handler.ts";
+import { requireCondition } from "../precondition.ts";
 import { changeProject, makeProject } from "../write-project.ts";
 
 export const projectHandlers: GroupHandlers<typeof projects> = {
@@ -21,14 +22,21 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
     body: present(await find(services.store.db, params.id)),
   }),
 
-  update: async ({ services, params, body, signal }) => {
-    const work = async (db: Db) => changeProject(db, services, await find(db, params.id), body);
+  update: async ({ services, params, body, precondition, signal }) => {
+    const work = async (db: Db) => {
+      const before = await find(db, params.id);
+      requireCondition(precondition, present(before));
+      return changeProject(db, services, before, body);
+    };
     return { body: present(await services.store.write(work, { signal })) };
   },
 
-  destroy: async ({ services, params, signal }) => {
-    const isDeleted = await services.store.write((db) => deleteProject(db, params.id), { signal });
-    if (!isDeleted) throw notFound(messages.project_not_found);
+  destroy: async ({ services, params, precondition, signal }) => {
+    const work = async (db: Db) => {
+      requireCondition(precondition, present(await find(db, params.id)));
+      await deleteProject(db, params.id);
+    };
+    await services.store.write(work, { signal });
     return { body: null };
   },
 };

@@ -1,11 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  canonize,
-  digestRequest,
-  type ApprovalRequest,
-} from "../../../src/mcp/approval/approval-request.ts";
+import { digestRequest, type ApprovalRequest } from "../../../src/mcp/approval/approval-request.ts";
 import { signToken, verifyToken } from "../../../src/mcp/approval/approval-token.ts";
+import { canonize } from "../../../src/text/digest.ts";
 import {
   createAssistantWorld,
   readToken,

@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { describeTemplateState, pickLasting } from "../../src/contract/condition.ts";
+import type { JsonObject } from "../../src/contract/json.ts";
+import { digestOf } from "../../src/text/digest.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Writes that are bound to what their caller was shown: `If-Match` and `If-None-Match`. */
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+const changed = { error: "It changed after it was read. Read it again." };
+
+function tag(record: JsonObject): Readonly<Record<string, string>> {
+  return { "if-match": `"${digestOf(pickLasting(record))}"` };
+}
+
+type Subject = {
+  readonly path: string;
+  readonly body: JsonObject;
+  readonly edit: JsonObject;
+  readonly isMaster?: true;
+};
+
+const subjects: readonly (readonly [string, Subject])[] = [
+  ["link", { path: "/links", body: { path: "a" }, edit: { name: "b" } }],
+  [
+    "iOS app",
+    {
+      path: "/ios_apps",
+      body: { ios_app: { bundle_id: "com.a", team_id: "ABCDE12345" } },
+      edit: { ios_app: { name: "b" } },
+    },
+  ],
+  [
+    "Android app",
+    {
+      path: "/android_apps",
+      body: { android_app: { package_name: "com.a", fingerprints: ["AA:BB"] } },
+      edit: { android_app: { name: "b" } },
+    },
+  ],
+  [
+    "project",
+    {
+      path: "/projects",
+      body: { project: { name: "a", subdomain: "other" } },
+      edit: { project: { name: "b" } },
+      isMaster: true,
+    },
+  ],
+];
+
+describe.each(subjects)("a write of one %s", (_, { path, body, edit, isMaster }) => {
+  let key: string;
+  let shown: JsonObject;
+  let address: string;
+
+  beforeEach(async () => {
+    key = isMaster === true ? world.master : world.key;
+    shown = (await world.call("POST", path, { key, body })).body;
+    address = `${path}/${String(shown["id"])}`;
+  });
+
+  test.each(["PATCH", "DELETE"])("is refused by %s where another came before", async (method) => {
+    await world.call("PATCH", address, { key, body: edit });
+    const now = (await world.call("GET", address, { key })).body;
+    const given = method === "PATCH" ? { key, body: edit } : { key };
+    const reply = await world.call(method, address, { ...given, headers: tag(shown) });
+    expect([reply.status, reply.body]).toEqual([412, changed]);
+    expect((await world.call("GET", address, { key })).body).toEqual(now);
+  });
+
+  test.each(["PATCH", "DELETE"])("goes through by %s where nothing changed", async (method) => {
+    const given = method === "PATCH" ? { key, body: edit } : { key };
+    const reply = await world.call(method, address, { ...given, headers: tag(shown) });
+    expect(reply.status).toBe(method === "PATCH" ? 200 : 204);
+  });
+
+  test("is not found before it is compared", async () => {
+    await world.call("DELETE", address, { key });
+    const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
+    expect(reply.status).toBe(404);
+  });
+});
+
+test("visits do not change what was shown of a link", async () => {
+  const { body: link } = await world.call("POST", "/links", { body: { path: "a" } });
+  const headers = tag({ ...link, clicks: 7 });
+  const reply = await world.call("PATCH", `/links/${link.id}`, { body: { name: "b" }, headers });
+  expect(reply.status).toBe(200);
+});
+
+describe("an upsert", () => {
+  const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =>
+    world.call("POST", "/links/upsert", { body: fields, headers });
+
+  test("that may only create refuses a path that is there by now", async () => {
+    const none = { "if-none-match": "*" };
+    expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
+    expect((await upsert({ path: "a", name: "two" }, none)).status).toBe(412);
+    const { body } = await world.call("GET", "/links");
+    expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
+  });
+
+  test("that may only overwrite what was shown refuses another, and none", async () => {
+    const { body: shown } = await upsert({ path: "a", name: "one" }, {});
+    expect((await upsert({ path: "b" }, tag(shown))).status).toBe(412);
+    await upsert({ path: "a", name: "two" }, {});
+    expect((await upsert({ path: "a", name: "three" }, tag(shown))).status).toBe(412);
+    const { body } = await world.call("GET", "/links");
+    expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
+  });
+});
+
+describe("the page template", () => {
+  const text = (name: string) => ({ body: `<p>${name}</p>{% store_buttons %}`, css: "" });
+  const save = (name: string) => world.call("PATCH", "/page_template", { body: text(name) });
+  const shownAs = (draft: string | undefined, live: string | null) =>
+    tag(describeTemplateState(draft === undefined ? undefined : text(draft), live));
+  const publish = (headers: Readonly<Record<string, string>>) =>
+    world.call("POST", "/page_template/publish", { body: text("shown"), headers });
+
+  test("is not published over a draft that nobody was shown", async () => {
+    await save("one");
+    await save("two");
+    expect((await publish(shownAs("one", null))).status).toBe(412);
+    expect((await publish(shownAs("two", null))).status).toBe(200);
+  });
+
+  test("is bound to the live version alone for a caller who may not read the draft", async () => {
+    const { body: first } = await publish({});
+    await save("other");
+    expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(200);
+    expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(412);
+  });
+
+  test("is not taken down, nor its draft replaced, after it changed", async () => {
+    const { body: first } = await publish({});
+    const { id } = first.live_version;
+    await save("other");
+    const stale = { headers: shownAs("shown", id) };
+    const restore = `/page_template/versions/${id}/restore`;
+    expect((await world.call("POST", restore, stale)).status).toBe(412);
+    expect((await world.call("POST", "/page_template/unpublish", stale)).status).toBe(412);
+    const current = { headers: shownAs("other", id) };
+    expect((await world.call("POST", restore, current)).status).toBe(200);
+    expect((await world.call("POST", "/page_template/unpublish", stale)).status).toBe(200);
+  });
+});
