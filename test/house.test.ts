@@ -40,7 +40,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/tool": "contract mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
   "mcp/tools/endpoints": `
-    text qr contract contract/rules mcp/results mcp/schemas mcp/approval mcp/tools/tool
+    text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/tools/tool
     mcp/tools/templates`,
   "mcp/tools/bulk": `
     text contract state bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply

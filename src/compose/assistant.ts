@@ -2,6 +2,7 @@ import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { createKeyContext, type KeyContext } from "../mcp/access/key-context.ts";
+import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createServer } from "../mcp/protocol/server.ts";
@@ -46,6 +47,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const openState = state.open;
   const hasPin = secrets.approval_pin_file !== undefined;
   const requireApproval = createRequireApproval({ mode, hasPin, openState, openPage, clock });
+  const approveOverwrite = createApproveOverwrite({ mode, openState });
   const life = new AbortController();
   const bulk = createBulk({ openState, clock, random, sleep, report });
   return {
@@ -63,7 +65,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         onChange,
       }),
     createServer: (keyContext) =>
-      createServer({ toolbox, keyContext, requireApproval, version, report }),
+      createServer({ toolbox, keyContext, requireApproval, approveOverwrite, version, report }),
     openPages: async (wanted) => {
       const { approval_pin_file: file } = secrets;
       const checkPin = file === undefined ? undefined : await openPin(file);

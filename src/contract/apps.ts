@@ -54,7 +54,7 @@ export const iosApps = describeApps({
   page: z.looseObject({ ios_apps: z.array(iosApp), meta }),
   fields: iosAppFields,
   filters: iosAppFilters,
-  approval_fields: ["bundle_id", "team_id"],
+  approval_fields: ["bundle_id", "team_id", "app_store_id", "clip_bundle_id", "custom_scheme"],
 });
 
 export const androidApps = describeApps({
@@ -64,7 +64,7 @@ export const androidApps = describeApps({
   page: z.looseObject({ android_apps: z.array(androidApp), meta }),
   fields: androidAppFields,
   filters: androidAppFilters,
-  approval_fields: ["package_name", "fingerprints"],
+  approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
 /** The members as they are, where TypeScript would read only what the kind has to be. */

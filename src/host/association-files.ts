@@ -1,8 +1,7 @@
-import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { reservedFolders } from "../contract/rules/link-path.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { canAndroidOpen, canIosOpen, selectAppLinkFingerprints } from "../visit/decide-visit.ts";
+import { describeAndroidEntry, describeIosEntry } from "../visit/association-entries.ts";
 import { answerFile, makeTag, type CachedFile } from "./cached-file.ts";
 import type { Site } from "./sites.ts";
 
@@ -49,32 +48,32 @@ const components = [
 
 async function buildIosFile(tenant: Tenant): Promise<string> {
   const { items } = await iosAppStore.list(tenant, everyApp);
-  return writeWithinLimit(items.filter(canIosOpen), (apps) => {
-    const appIDs = apps.map(({ team_id, bundle_id }) => `${team_id}.${bundle_id}`);
+  const entries = items.flatMap((app) => describeIosEntry(app) ?? []);
+  return writeWithinLimit(entries, (apps) => {
+    const appIDs = apps.map(({ appID }) => appID);
     return {
       applinks: { details: appIDs.length === 0 ? [] : [{ appIDs, components }] },
       webcredentials: { apps: appIDs },
-      appclips: { apps: apps.flatMap(listClips) },
+      appclips: { apps: apps.flatMap(({ clipID }) => clipID ?? []) },
     };
   });
 }
 
-function listClips({ team_id, clip_bundle_id }: IosApp): readonly string[] {
-  return clip_bundle_id === null ? [] : [`${team_id}.${clip_bundle_id}`];
-}
-
 async function buildAndroidFile(tenant: Tenant): Promise<string> {
   const { items } = await androidAppStore.list(tenant, everyApp);
-  return writeWithinLimit(items.filter(canAndroidOpen), (apps) => apps.map(describeAndroidApp));
+  const entries = items.flatMap((app) => describeAndroidEntry(app) ?? []);
+  return writeWithinLimit(entries, (apps) => apps.map(writeStatement));
 }
 
-function describeAndroidApp(app: AndroidApp) {
+type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
+
+function writeStatement({ package_name, fingerprints }: AndroidEntry) {
   return {
     relation: ["delegate_permission/common.handle_all_urls"],
     target: {
       namespace: "android_app",
-      package_name: app.package_name,
-      sha256_cert_fingerprints: selectAppLinkFingerprints(app),
+      package_name,
+      sha256_cert_fingerprints: fingerprints,
     },
   };
 }

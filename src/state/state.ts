@@ -9,6 +9,8 @@ import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
+import { overwrites } from "./migrations/004-overwrites.ts";
+import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
 import type { StateTables } from "./tables.ts";
@@ -17,6 +19,7 @@ import type { StateTables } from "./tables.ts";
 export type State = {
   readonly approvals: Approvals;
   readonly pinTries: PinTries;
+  readonly overwrites: Overwrites;
   readonly plans: Plans;
   readonly jobs: Jobs;
   readonly budgetLedger: SharedBudgetLedger;
@@ -29,7 +32,7 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init, bulk];
+const migrations = [init, bulk, overwrites];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
@@ -44,6 +47,7 @@ export async function openState(path: string, given: ClockAndRandom): Promise<St
   return {
     approvals: createApprovals(sql, given),
     pinTries: createPinTries(sql, clock),
+    overwrites: createOverwrites(sql, clock),
     plans: createPlans(sql, given),
     jobs: createJobs(sql, given),
     budgetLedger: createSharedBudgetLedger(sql, clock),

@@ -18,6 +18,9 @@ export type StateTables = {
     expires_at: number;
   };
   pin_tries: { at: number };
+  /** When a key has overwritten something that nobody was asked about. */
+  overwrites: { id: Generated<number>; key_print: string; at: number };
+  overwrite_grants: { key_print: string; remaining: number; granted_at: number };
   exports: {
     id: string;
     page: number;

@@ -262,8 +262,11 @@ describe("every entry", () => {
       entry.approval_fields === undefined ? [] : [[entry.tool, entry.approval_fields]],
     );
     expect(asked).toEqual([
-      ["update_ios_app", ["bundle_id", "team_id"]],
-      ["update_android_app", ["package_name", "fingerprints"]],
+      [
+        "update_ios_app",
+        ["bundle_id", "team_id", "app_store_id", "clip_bundle_id", "custom_scheme"],
+      ],
+      ["update_android_app", ["package_name", "fingerprints", "custom_scheme"]],
       ["update_project", ["subdomain", "custom_domain"]],
     ]);
   });

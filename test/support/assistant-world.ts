@@ -11,6 +11,7 @@ import { createClient } from "../../src/client/client.ts";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import { openPin } from "../../src/compose/pin-file.ts";
+import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
@@ -237,7 +238,14 @@ export async function createAssistantWorld(
       onChange: () => {},
     });
     const create = () =>
-      createServer({ toolbox, keyContext, requireApproval, version: "0", report });
+      createServer({
+        toolbox,
+        keyContext,
+        requireApproval,
+        approveOverwrite: createApproveOverwrite({ mode, openState: openTheState }),
+        version: "0",
+        report,
+      });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;

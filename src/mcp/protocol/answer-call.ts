@@ -24,7 +24,7 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  { keyContext, requireApproval, report }: ServerOptions,
+  { keyContext, requireApproval, approveOverwrite, report }: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
@@ -43,6 +43,7 @@ export async function answerCall(
       const result = await callTool(tool, given, {
         keyContext,
         requireApproval,
+        approveOverwrite,
         report,
         person,
         signal,

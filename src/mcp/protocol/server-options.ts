@@ -1,4 +1,5 @@
 import type { KeyContext } from "../access/key-context.ts";
+import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 
@@ -7,6 +8,7 @@ export type ServerOptions = {
   readonly toolbox: Toolbox;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
+  readonly approveOverwrite: ApproveOverwrite;
   readonly version: string;
   readonly report: (error: unknown) => string;
 };

@@ -44,7 +44,10 @@ const advice = {
   approval_required: ({ tool }) =>
     `Show the user approval.preview; when they agree call ${tool} with the same arguments.`,
   approval_declined: "The user said no: do not try again unless the user asks for it.",
-  plan_changed: "Make the plan again and show the user what it would do now.",
+  plan_changed: ({ tool }) =>
+    tool.includes("plan")
+      ? "Make the plan again and show the user what it would do now."
+      : `Read it again, show the user what it is now, and call ${tool} again if it is still wanted.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
       ? "Look whether it happened before you repeat it."

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { Problem } from "../../contract/problem.ts";
+import { changedSince, Problem } from "../../contract/problem.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
 import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
 
@@ -29,6 +29,8 @@ export const failureSchema = z.object({
   next: z.string(),
 });
 export type Failure = z.output<typeof failureSchema>;
+
+const changedStatus = 412;
 
 /** With these codes the deployment says that the key may not read, though it may write. */
 const accessCodes: ReadonlySet<Code> = new Set([
@@ -57,6 +59,15 @@ export class ToolFailure extends Error {
     super(failure.message);
     this.failure = failure;
   }
+}
+
+/** The target is not what the call was made for any more. */
+export function isChanged(error: unknown): boolean {
+  return error instanceof ToolFailure && error.failure.status === changedStatus;
+}
+
+export function refuseChanged(tool: string): unknown {
+  return explainEnd({ tool }, changedSince());
 }
 
 export function refuseArguments(tool: string, problems: readonly CallProblem[]): ToolFailure {
@@ -112,6 +123,8 @@ function readCode(status: number, message: string): Code {
       return readCause(message);
     case 404:
       return "not_found";
+    case changedStatus:
+      return "plan_changed";
     case 422:
       return "validation_failed";
     default:

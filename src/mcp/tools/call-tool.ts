@@ -5,6 +5,8 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/refuse-denied.ts";
+import type { ApprovalRequest } from "../approval/approval-request.ts";
+import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
@@ -16,6 +18,7 @@ import type { Progress, Tool } from "./tool.ts";
 export type CallContext = {
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
+  readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
   /** Whether the client shows the view of a tool. */
@@ -55,14 +58,17 @@ function runTool(
   context: CallContext,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
-  const { keyContext, requireApproval, signal, showsViews = false } = context;
+  const { keyContext, requireApproval, approveOverwrite, signal, showsViews = false } = context;
   const token = args["approval"];
   const person = { ...context.person, token: typeof token === "string" ? token : undefined };
+  const approve = (request: ApprovalRequest) =>
+    requireApproval(request, keyContext.key_print, person);
   return tool.run(args, {
     keyContext,
     signal,
     ask: (endpoint, input, condition) => ask(tool.name, endpoint, input, context, condition),
-    approve: (request) => requireApproval(request, keyContext.key_print, person),
+    approve,
+    approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),
     attachPicture: (picture) => pictures.push(picture),
     showsViews,
     attachView: (data) => views.push(data),

@@ -1,6 +1,8 @@
 import * as z from "zod";
+import { listApprovals } from "../../contract/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { KeyContext } from "../access/key-context.ts";
+import type { Mode } from "../approval/mode.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
@@ -17,18 +19,21 @@ const result = {
         tool: z.string(),
         state: z.enum(["granted", "denied", "unknown"]),
         reason: z.string().optional(),
+        asks: z.string().optional(),
       }),
     ),
   }),
 };
 
 /** The tool that answers "why can't I do this?". */
-export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
+export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode): Tool {
   const name = "explain_access";
   return {
     name,
     title: "Explain access",
-    description: "What this API key may do, tool by tool, and why not. Changes nothing.",
+    description:
+      "What this API key may do, tool by tool, why not, and when a person is asked first. " +
+      "Changes nothing.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -38,15 +43,26 @@ export function createExplainAccess(listTools: () => readonly Tool[]): Tool {
     check: (given) => checkArguments(name, input, given),
     run: async (_, { keyContext }) => {
       await keyContext.explore();
-      return { access: describeAccess(keyContext, listTools()) };
+      return { access: describeAccess(keyContext, listTools(), mode) };
     },
   };
 }
 
-export function describeAccess({ access }: KeyContext, tools: readonly Tool[]): JsonObject {
+export function describeAccess(
+  { access }: KeyContext,
+  tools: readonly Tool[],
+  mode: Mode,
+): JsonObject {
+  const isAsking = mode === "guarded" || mode === "two-step";
   const described = tools.map(({ name: tool, readAccess }) => {
     const { state, reason } = { reason: undefined, ...readAccess(access) };
-    return { tool, state, ...(reason !== undefined && { reason }) };
+    const when = isAsking ? listApprovals(tool) : [];
+    return {
+      tool,
+      state,
+      ...(reason !== undefined && { reason }),
+      ...(when.length > 0 && { asks: `before it ${when.join("; before it ")}` }),
+    };
   });
   return { kind: access.readKind(), tools: described };
 }

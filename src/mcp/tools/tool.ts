@@ -61,6 +61,8 @@ export type Call = {
   ) => Promise<Output<E>>;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
+  /** As `approve`, but only where the key has overwritten many things without being asked. */
+  readonly approveOverwrite: (describe: () => Promise<ApprovalRequest>) => Promise<void>;
   /** Shows a picture beside the result, if there is to be a result. */
   readonly attachPicture: (picture: Picture) => unknown;
   /** Whether the client shows a tool's view, and what the view is given then. */

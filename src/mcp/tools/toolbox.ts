@@ -14,6 +14,7 @@ import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
 export type Toolbox = {
+  readonly mode: Mode;
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /** The name of a tool that was most likely meant. */
@@ -38,13 +39,14 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     ...createJobTools(mode),
     createExportLinks(),
     createExplainLink(),
-    createExplainAccess(() => tools),
+    createExplainAccess(() => tools, mode),
   ];
   const all = takeBuiltSchemas(made, mode);
   const isChosen = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return {
+    mode,
     tools,
     find: (name) => byName.get(name),
     suggest: (name) => findNearest(name, byName.keys()),

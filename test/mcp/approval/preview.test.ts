@@ -27,6 +27,9 @@ describe("an update that many links hang on is asked about", () => {
   test.each([
     ["bundle_id", "com.other", '- bundle_id: "com.example.app" becomes "com.other"'],
     ["team_id", "NEWTEAM123", '- team_id: "ABCDE12345" becomes "NEWTEAM123"'],
+    ["app_store_id", "123", '- app_store_id: nothing becomes "123"'],
+    ["custom_scheme", "other", '- custom_scheme: nothing becomes "other"'],
+    ["clip_bundle_id", "com.clip", '+ "App Clip ABCDE12345.com.clip"'],
   ])("an iOS app's %s", async (field, value, line) => {
     const { id } = await assistant.plant("ios_app", iosApp);
     expect(await readPreview("update_ios_app", { id, [field]: value })).toContain(line);
@@ -34,6 +37,7 @@ describe("an update that many links hang on is asked about", () => {
   });
 
   test.each([
+    ["custom_scheme", "other", '- custom_scheme: nothing becomes "other"'],
     ["package_name", "com.other", '- package_name: "com.example.app" becomes "com.other"'],
     ["fingerprints", ["AA:BB:02"], '- fingerprints: "AA:BB:01", "AA:BB:02" becomes "AA:BB:02"'],
   ])("an Android app's %s", async (field, value, line) => {
@@ -67,8 +71,11 @@ describe("an update that many links hang on is asked about", () => {
       custom_scheme: "other",
       bundle_id: iosApp.bundle_id,
     });
-    expect(preview?.split("\n").slice(0, 5)).toEqual([
+    expect(preview?.split("\n").slice(0, 8)).toEqual([
       'Change the iOS app "Example"',
+      "- apple-app-site-association: ",
+      '− "app ABCDE12345.com.example.app"',
+      '+ "app NEWTEAM123.com.example.app"',
       '- team_id: "ABCDE12345" becomes "NEWTEAM123"',
       '- name: "Example" becomes "Other"',
       '- custom_scheme: nothing becomes "other"',
@@ -82,7 +89,7 @@ describe("no one is asked about", () => {
     const ios = await assistant.plant("ios_app", iosApp);
     const android = await assistant.plant("android_app", androidApp);
     const calls: readonly (readonly [string, Args])[] = [
-      ["update_ios_app", { id: ios.id, name: "Other", custom_scheme: "other" }],
+      ["update_ios_app", { id: ios.id, name: "Other" }],
       ["update_ios_app", { id: ios.id, bundle_id: iosApp.bundle_id, team_id: iosApp.team_id }],
       ["update_ios_app", { id: iosApp.bundle_id, name: "Third", team_id: iosApp.team_id }],
       ["update_android_app", { id: android.id, name: "Other" }],

@@ -150,7 +150,13 @@ async function listTakers({ listTools }: AssistantClient): Promise<readonly stri
 describe("the argument approval", () => {
   const gated = [
     "apply_plan",
+    "create_link",
+    "upsert_link",
+    "update_link",
     "delete_link",
+    "register_ios_app",
+    "register_android_app",
+    "save_template",
     "update_ios_app",
     "delete_ios_app",
     "update_android_app",

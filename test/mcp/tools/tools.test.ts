@@ -95,13 +95,19 @@ const design: readonly Line[] = [
 
 /** Where a person's approval is asked for, and so where a sealed one can be handed in. */
 const approved = [
+  "create_link",
+  "upsert_link",
+  "update_link",
   "delete_link",
+  "register_ios_app",
   "update_ios_app",
   "delete_ios_app",
+  "register_android_app",
   "update_android_app",
   "delete_android_app",
   "update_project",
   "delete_project",
+  "save_template",
   "publish_template",
   "unpublish_template",
   "restore_template_version",

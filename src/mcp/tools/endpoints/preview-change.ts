@@ -21,7 +21,7 @@ export type Subject = {
 
 const shownLinks = 3;
 /** As long as any address, domain or identifier that the API takes: each is shown whole. */
-const mostCharacters = 2100;
+export const mostCharacters = 2100;
 
 export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
   const { kind } = subject;

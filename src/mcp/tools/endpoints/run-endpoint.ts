@@ -1,13 +1,25 @@
+import { listApprovals } from "../../../contract/approval-rules.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import type { Preview } from "../../approval/approval-request.ts";
+import { digestOf } from "../../../text/digest.ts";
+import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { readIfAllowed } from "../../results/tool-failure.ts";
+import { isChanged, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
-import { previewChange, previewDeletion } from "./preview-change.ts";
+import {
+  prepareAct,
+  describeCondition,
+  describeState,
+  readTarget,
+  type Act,
+} from "./prepare-act.ts";
+import { previewAct } from "./preview-act.ts";
+
+/** A target that changes again and again while somebody approves of it is left alone. */
+const mostTries = 4;
 
 /** A call of a tool that is an entry of the contract. */
 export async function runEndpoint(
@@ -16,64 +28,76 @@ export async function runEndpoint(
   call: Call,
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
-  if (endpoint.params === undefined) return send(endpoint, given, call);
-  const kind = findKind(endpoint);
-  const id = await findTarget(kind, String(given["id"]), call);
-  const input = { ...given, id };
-  if (!mayNeedApproval(endpoint)) return send(endpoint, input, call);
-  const target = await readTarget(kind, id, call);
-  const approve = (preview: Preview) =>
-    call.approve({ tool: endpoint.tool, args: given, target: id, state: target.state, preview });
-  const subject = { kind, id, record: target.record };
-  if (endpoint.effect === "destroy") {
-    await approve(await previewDeletion(subject, call));
-    await call.ask(endpoint, input);
-    return { deleted: { id, ...pickNames(kind, target.record) } };
+  if (endpoint.effect === "read") return read(endpoint, given, call);
+  for (let tries = 1; ; tries += 1) {
+    const act = await prepareAct(endpoint, given, call);
+    await requireApproval(act, call);
+    try {
+      return await carryOut(act, call);
+    } catch (error) {
+      // What was shown is not there any more: this would be another act, so it begins anew.
+      if (!isChanged(error) || tries === mostTries) throw error;
+    }
   }
-  const changes = findChanges(endpoint, given, target);
-  if (endpoint.approval_fields?.some((field) => Object.hasOwn(changes, field)) === true) {
-    await approve(await previewChange(subject, changes, call));
+}
+
+/** Whether calls of this endpoint may have to be approved. */
+export function mayNeedApproval({ tool }: Endpoint): boolean {
+  return listApprovals(tool).length > 0;
+}
+
+async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+  if (endpoint.params === undefined)
+    return present(endpoint, await call.ask(endpoint, given), call);
+  const id = await findTarget(findKind(endpoint), String(given["id"]), call);
+  return present(endpoint, await call.ask(endpoint, { ...given, id }), call);
+}
+
+async function requireApproval(act: Act, call: Call): Promise<void> {
+  const { endpoint, target, reasons } = act;
+  if (reasons.length > 0) {
+    await call.approve(await describeRequest(act, call));
+    await requireShown(act, call);
+  } else if (endpoint.overwrites && target.state !== "absent") {
+    await call.approveOverwrite(() => describeRequest(act, call));
   }
-  return send(endpoint, input, call);
 }
 
-/** Whether calls of this endpoint may have to be approved (design.md, "Approval"). */
-export function mayNeedApproval({ effect, approval_fields = [] }: Endpoint): boolean {
-  return effect === "destroy" || approval_fields.length > 0;
+async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
+  const { endpoint, given, target } = act;
+  return {
+    tool: endpoint.tool,
+    args: given,
+    target: target.state === "absent" ? "" : target.id,
+    state: describeState(act),
+    preview: await previewAct(act, call),
+  };
 }
 
-async function send(endpoint: Endpoint, input: JsonObject, call: Call): Promise<JsonObject> {
-  const body: unknown = await call.ask(endpoint, input);
-  // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
-  return presentBody(endpoint, body as JsonObject, call.keyContext.known.linkHost);
+/**
+ * A deployment that checks no conditions is read once more right before the act. What happens
+ * between this reading and the act stays unseen there.
+ */
+async function requireShown(act: Act, call: Call): Promise<void> {
+  const { endpoint, input } = act;
+  if (call.keyContext.checksConditions || act.target.state === "unread") return;
+  const target = await readTarget(endpoint, input, call);
+  if (digestOf(describeState({ ...act, target })) !== digestOf(describeState(act))) {
+    throw refuseChanged(endpoint.tool);
+  }
 }
 
-type Target = {
-  readonly record: JsonObject;
-  /** What an approval is bound to; null where the key may not read. */
-  readonly state: JsonObject | null;
-};
-
-/** The target as it is. A key that may not read it may change it, and the person is shown less. */
-async function readTarget({ show }: ResourceKind, id: string, { ask }: Call): Promise<Target> {
-  const body: unknown = await readIfAllowed(() => ask(show, { id }));
-  if (body === undefined) return { record: {}, state: null };
-  const record = body as JsonObject;
-  // Clicks come while a person thinks, and change nothing about the target.
-  const { clicks: _, ...state } = record;
-  return { record, state };
+async function carryOut(act: Act, call: Call): Promise<JsonObject> {
+  const { endpoint, kind, input, target } = act;
+  const body: unknown = await call.ask(endpoint, input, describeCondition(act));
+  if (endpoint.method !== "DELETE") return present(endpoint, body, call);
+  const record = target.state === "known" ? target.record : {};
+  return { deleted: { id: input["id"], ...pickNames(kind, record) } };
 }
 
-/** What this call would change, as far as that can be known. */
-function findChanges({ body }: Endpoint, given: JsonObject, { record, state }: Target): JsonObject {
-  const changed = Object.keys(body?.shape ?? {}).filter((field) => {
-    const value = given[field];
-    if (value === undefined) return false;
-    if (state === null) return true;
-    if (isBlank(value) && isBlank(record[field])) return false;
-    return JSON.stringify(value) !== JSON.stringify(record[field]);
-  });
-  return Object.fromEntries(changed.map((field) => [field, given[field]]));
+/** Every response that is no deletion's is an object; the client parsed it by the entry's schema. */
+function present(endpoint: Endpoint, body: unknown, { keyContext }: Call): JsonObject {
+  return presentBody(endpoint, body as JsonObject, keyContext.known.linkHost);
 }
 
 function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {

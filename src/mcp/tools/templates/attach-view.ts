@@ -3,7 +3,8 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { Fact } from "../../approval/approval-request.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { describeChanges, pickText, readStateOrNone } from "./preview-publication.ts";
+import { describeChanges } from "./preview-publication.ts";
+import { pickText, readState } from "./template-state.ts";
 
 /** What a client that shows views is given beside the page of `preview_template`. */
 
@@ -38,8 +39,7 @@ export async function attachTemplateView(
 
 async function compareWithLive(given: JsonObject, call: Call): Promise<readonly Fact[]> {
   const text = pickText(given);
-  const needsDraft = text.body === undefined || text.css === undefined;
-  const { live, draft } = await readStateOrNone(call, needsDraft);
+  const { live, draft } = await readState(call);
   return describeChanges(live, { ...draft, ...text });
 }
 

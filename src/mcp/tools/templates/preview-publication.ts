@@ -1,53 +1,16 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { WholeTemplateVersion } from "../../../contract/page-template.ts";
 import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
-import type { Call } from "../tool.ts";
+import { readIfAllowed } from "../../results/tool-failure.ts";
+import { pickText, type Asking, type TemplateState, type TemplateText } from "./template-state.ts";
 
 /** What a person reads before the page of all links changes, or the draft is replaced. */
-
-export type TemplateText = { readonly body: string; readonly css: string };
-
-/** The template as it is, as far as the key may read it. */
-export type TemplateState = {
-  /** Null where links show their default page, undefined where the key may not read. */
-  readonly live: WholeTemplateVersion | null | undefined;
-  readonly draft: TemplateText | undefined;
-};
-
-type Asking = Pick<Call, "ask" | "keyContext">;
 
 const { pageTemplate, links } = contract;
 /** Where more places change than a person compares, the new text is shown as a whole. */
 const mostPlaces = 100;
-
-export async function readState(call: Asking, needsDraft: boolean): Promise<TemplateState> {
-  const { ask } = call;
-  const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
-  if (found === undefined) return { live: undefined, draft: undefined };
-  const version = found.versions.find(({ live }) => live);
-  const live = version === undefined ? null : await ask(pageTemplate.version, { id: version.id });
-  return { live, draft: needsDraft ? await readDraft(call) : undefined };
-}
-
-/**
- * The API shows the draft only in the answer to a save, and to save nothing changes nothing. It is
- * only asked for where there is a template: else that would be its first save. A draft that cannot
- * be read is left unknown, as no call depends on it.
- */
-async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | undefined> {
-  if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  try {
-    const { body, css } = await ask(pageTemplate.save, {});
-    return { body, css };
-  } catch (error) {
-    if (error instanceof ToolFailure) return undefined;
-    throw error;
-  }
-}
 
 export async function previewPublication(
   given: JsonObject,
@@ -71,6 +34,11 @@ export async function previewUnpublication(
   };
 }
 
+export function previewSaving(given: JsonObject, { draft }: TemplateState): Preview {
+  const changes = describeChanges(draft, { ...draft, ...pickText(given) });
+  return { title: "Replace the draft of the links' page", facts: changes };
+}
+
 export async function previewRestoration(
   id: string,
   { draft }: TemplateState,
@@ -84,23 +52,6 @@ export async function previewRestoration(
       { name: "links", text: "none changes: nothing is published" },
       ...describeChanges(draft, version ?? {}),
     ],
-  };
-}
-
-/** As `readState`, for a project that may have no template yet: then its versions are not found. */
-export async function readStateOrNone(call: Asking, needsDraft: boolean): Promise<TemplateState> {
-  try {
-    return await readState(call, needsDraft);
-  } catch (error) {
-    if (!(error instanceof ToolFailure) || error.failure.code !== "not_found") throw error;
-    return { live: null, draft: { body: "", css: "" } };
-  }
-}
-
-export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
-  return {
-    ...(typeof body === "string" && { body }),
-    ...(typeof css === "string" && { css }),
   };
 }
 

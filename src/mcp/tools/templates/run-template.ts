@@ -1,27 +1,35 @@
+import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { faultOf, validationFailed } from "../../../contract/problem.ts";
+import { messages } from "../../../contract/messages.ts";
+import { faultOf, notFound, validationFailed } from "../../../contract/problem.ts";
 import { isBlank } from "../../../contract/text.ts";
+import { digestOf } from "../../../text/digest.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
+import {
+  explainEnd,
+  isChanged,
+  refuseArguments,
+  refuseChanged,
+  ToolFailure,
+} from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
 import {
-  pickText,
   previewPublication,
   previewRestoration,
+  previewSaving,
   previewUnpublication,
-  readState,
-  readStateOrNone,
-  type TemplateState,
-  type TemplateText,
 } from "./preview-publication.ts";
+import { pickText, readState, type TemplateState, type TemplateText } from "./template-state.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
-const { publish, unpublish, restore, preview } = contract.pageTemplate;
+const { save, publish, restore, preview } = contract.pageTemplate;
+/** A template that changes again and again while somebody approves of it is left alone. */
+const mostTries = 4;
 
 export async function runTemplate(
   endpoint: Endpoint,
@@ -29,28 +37,76 @@ export async function runTemplate(
   call: Call,
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
-  if (endpoint.effect === "destroy") await approve(endpoint, given, call);
+  if (endpoint.effect !== "read") return write(endpoint, given, call);
   const body: unknown = await call.ask(endpoint, given);
   const result = presentBody(endpoint, body as JsonObject, undefined);
   if (endpoint === preview) await attachTemplateView(given, result, call);
   return result;
 }
 
-async function approve(endpoint: Endpoint, given: JsonObject, call: Call): Promise<void> {
-  const text = pickText(given);
-  const hasBody = endpoint === publish && text.body !== undefined;
-  const replaces = hasBody && text.css !== undefined;
-  const read = hasBody ? readStateOrNone : readState;
-  const state = await read(call, endpoint !== unpublish && !replaces);
-  if (endpoint === publish) await refuseUnpublishable({ ...state.draft, ...text }, call);
-  await call.approve({
-    tool: endpoint.tool,
-    args: given,
-    target: readId(given) ?? "page_template",
-    // Approved with this version and this draft; for others there has to be another approval.
-    state,
-    preview: await describe(endpoint, given, state, call),
-  });
+/** Publishes, takes down, replaces or saves what was shown; where it changed, all begins anew. */
+async function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+  for (let tries = 1; ; tries += 1) {
+    const state = await readState(call);
+    if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
+    const input = endpoint === publish ? await settleText(given, state, call) : given;
+    const describeRequest = async () => ({
+      tool: endpoint.tool,
+      args: given,
+      target: readId(given) ?? "page_template",
+      // Approved with this version and this draft; for others there has to be another approval.
+      state,
+      preview: await describe(endpoint, input, state, call),
+    });
+    if (endpoint.effect === "destroy") {
+      await call.approve(await describeRequest());
+      await requireShown(endpoint, state, call);
+    } else if (!state.isAbsent) await call.approveOverwrite(describeRequest);
+    try {
+      const body: unknown = await call.ask(endpoint, input, describeCondition(state));
+      return presentBody(endpoint, body as JsonObject, undefined);
+    } catch (error) {
+      if (!isChanged(error) || tries === mostTries) throw error;
+    }
+  }
+}
+
+/** What will be published, word for word: a draft that is saved meanwhile is not what was shown. */
+async function settleText(
+  given: JsonObject,
+  { draft, isAbsent }: TemplateState,
+  call: Call,
+): Promise<JsonObject> {
+  const chosen = pickText(given);
+  const text = { ...draft, ...chosen };
+  if (isAbsent && chosen.body === undefined) throw refuseAbsent(publish);
+  const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
+  if (unread.length > 0) {
+    const message = "this API key may not read the draft, so that what is published must be given";
+    throw refuseArguments(
+      publish.tool,
+      unread.map((field) => ({ field, message })),
+    );
+  }
+  await refuseUnpublishable(text, call);
+  return { ...given, ...text };
+}
+
+function refuseAbsent(endpoint: Endpoint): unknown {
+  return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
+}
+
+/** A deployment that checks no conditions is read once more right before the act. */
+async function requireShown(endpoint: Endpoint, state: TemplateState, call: Call): Promise<void> {
+  if (call.keyContext.checksConditions) return;
+  if (digestOf(await readState(call)) !== digestOf(state)) throw refuseChanged(endpoint.tool);
+}
+
+function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
+  if (isAbsent) return "absent";
+  // Of what the key may not read at all nothing was shown.
+  if (live === undefined) return undefined;
+  return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
 
 /** What the API would refuse afterwards is refused before a person is asked. */
@@ -83,6 +139,8 @@ function describe(
       return previewPublication(given, state, call);
     case restore:
       return previewRestoration(readId(given) ?? "", state, call);
+    case save:
+      return Promise.resolve(previewSaving(given, state));
     default:
       return previewUnpublication(state, call);
   }

@@ -118,16 +118,25 @@ describe("publishing", () => {
     expect((await call("list_template_versions")).versions).toEqual([]);
   });
 
-  test("with a key that may do nothing else is asked for without the texts", async () => {
+  test("with a key that may not read the draft takes a given text alone", async () => {
     await call("save_template", { body: first });
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
-    const { error } = (await callTool("publish_template")).structured;
+    for (const [args, fields] of [
+      [{}, ["body", "css"]],
+      [{ body: second }, ["css"]],
+    ] as const) {
+      const { error } = (await callTool("publish_template", args)).structured;
+      expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+      expect(error.problems.map(({ field }: { field: string }) => field)).toEqual(fields);
+      expect(error.message).toContain("may not read the draft");
+    }
+    const text = { body: second, css };
+    const { error } = (await callTool("publish_template", text)).structured;
     expect(error.approval.preview).toContain("live now: this API key may not read it");
-    expect(error.approval.preview).toContain("body: the draft's, which this API key may not read");
     await assistant.press(error.approval.url, "approve");
-    const { page_template } = (await callTool("publish_template")).structured;
-    expect(page_template.live_version).toMatchObject({ body: first });
+    const { page_template } = (await callTool("publish_template", text)).structured;
+    expect(page_template.live_version).toMatchObject(text);
   });
 
   test.each([

@@ -1,0 +1,75 @@
+import type { Endpoint } from "./endpoint.ts";
+import { contract, listEndpoints } from "./index.ts";
+
+/**
+ * What a person is asked about before it happens, in one table: the tools, `explain_access` and the
+ * README read it here (design.md, "Approval"). What stands in no rule is done at once, and can be
+ * undone.
+ */
+export type ApprovalRule = {
+  /** When it asks, as the end of "asks before it …". */
+  readonly when: string;
+  readonly tools: readonly string[];
+};
+
+export type ApprovalReason = keyof typeof approvalRules;
+
+const { links, iosApps, androidApps, projects } = contract;
+
+/** So many overwrites in ten minutes need no yes of their own; the next one asks. */
+export const unaskedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
+
+export const approvalRules = {
+  destroys: {
+    when: "deletes something, or replaces the links' page or its draft",
+    tools: nameTools(({ effect }) => effect === "destroy"),
+  },
+  registers_app: {
+    when: "registers an app, also one that a link brings along: the domain then vouches for it",
+    tools: nameTools(
+      (entry) =>
+        entry === iosApps.create ||
+        entry === androidApps.create ||
+        entry.body === links.create.body,
+    ),
+  },
+  changes_app: {
+    when: "changes by what an app is known, or where it leads",
+    tools: [iosApps.update.tool, androidApps.update.tool],
+  },
+  changes_domain: {
+    when: "changes a project's subdomain or custom domain",
+    tools: [projects.update.tool],
+  },
+  moves_destination: {
+    when: "leads a link that is there to another host or app, or away from one",
+    tools: [links.update.tool, links.upsert.tool],
+  },
+  moves_path: {
+    when: "moves a link that has clicks, or may have some, to another path",
+    tools: [links.update.tool],
+  },
+  many_rows: {
+    when: "overwrites or deletes links, registers apps, or goes on with a cancelled job",
+    tools: ["apply_plan"],
+  },
+  undoes: { when: "does what would ask by itself, or undoes what changed since", tools: ["undo"] },
+  many_overwrites: {
+    when:
+      `overwrites for the ${unaskedOverwrites.most + 1}st time in ten minutes; ` +
+      `that yes holds for the next ${unaskedOverwrites.granted} within ten minutes`,
+    tools: nameTools(({ effect, overwrites }) => effect === "write" && overwrites),
+  },
+} as const satisfies Readonly<Record<string, ApprovalRule>>;
+
+/** When a call of the tool has to be approved; empty where it never has. */
+export function listApprovals(tool: string): readonly string[] {
+  const rules: readonly ApprovalRule[] = Object.values(approvalRules);
+  return rules.filter(({ tools }) => tools.includes(tool)).map(({ when }) => when);
+}
+
+function nameTools(isMeant: (entry: Endpoint) => boolean): readonly string[] {
+  return listEndpoints()
+    .filter(isMeant)
+    .map(({ tool }) => tool);
+}

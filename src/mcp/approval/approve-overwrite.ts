@@ -1,0 +1,34 @@
+import { unaskedOverwrites } from "../../contract/approval-rules.ts";
+import type { State } from "../../state/state.ts";
+import type { ApprovalRequest } from "./approval-request.ts";
+import type { Mode } from "./mode.ts";
+
+/**
+ * Lets the first overwrites of a key through, and then asks: what a plan would be asked for is not
+ * done unasked by many single calls (design.md, "Approval").
+ */
+export type ApproveOverwrite = (
+  keyPrint: string,
+  describe: () => Promise<ApprovalRequest>,
+  approve: (request: ApprovalRequest) => Promise<void>,
+) => Promise<void>;
+
+type Options = { readonly mode: Mode; readonly openState: () => Promise<State> };
+
+export function createApproveOverwrite({ mode, openState }: Options): ApproveOverwrite {
+  return async (keyPrint, describe, approve) => {
+    if (mode === "full") return;
+    const { overwrites } = await openState();
+    if (await overwrites.take(keyPrint)) return;
+    const { preview, ...request } = await describe();
+    const facts = [{ name: "also allows", text: alsoAllowed }, ...preview.facts];
+    await approve({ ...request, preview: { ...preview, facts } });
+    await overwrites.grant(keyPrint);
+  };
+}
+
+const { most, granted, window_ms } = unaskedOverwrites;
+const minutes = window_ms / 60_000;
+const alsoAllowed =
+  `this key has overwritten ${most} things in ${minutes} minutes without being asked; a yes lets ` +
+  `this one happen, and up to ${granted} further such overwrites within ${minutes} minutes`;

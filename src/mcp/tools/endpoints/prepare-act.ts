@@ -1,0 +1,138 @@
+import type { ApprovalReason } from "../../../contract/approval-rules.ts";
+import { pickLasting, type Condition } from "../../../contract/condition.ts";
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { LinkFields } from "../../../contract/links.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
+import { isBlank } from "../../../contract/text.ts";
+import { readListRows } from "../../results/present-body.ts";
+import { readIfAllowed } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+import { findTarget } from "./find-target.ts";
+import type { NewApp } from "./preview-app.ts";
+import { settleApps } from "./settle-apps.ts";
+
+/** One call of a tool that writes, with all that is known before it happens. */
+export type Act = {
+  readonly endpoint: Endpoint;
+  readonly kind: ResourceKind;
+  /** The arguments as they came: an approval is bound to them. */
+  readonly given: JsonObject;
+  /** What is sent. */
+  readonly input: JsonObject;
+  readonly target: Target;
+  /** What it would change of its target, as far as that can be known. */
+  readonly changes: JsonObject;
+  /** Apps that it would register. */
+  readonly registered: readonly NewApp[];
+  /** Why a person has to approve of it; none where nobody is asked. */
+  readonly reasons: readonly ApprovalReason[];
+};
+
+/** What an act is about, as far as the key may read it. */
+export type Target =
+  | { readonly state: "known"; readonly id: string; readonly record: JsonObject }
+  /** It is there, or may be. */
+  | { readonly state: "unread"; readonly id: string }
+  /** It is about to be made. */
+  | { readonly state: "absent" };
+
+type Asking = Pick<Call, "ask" | "keyContext">;
+
+const { links } = contract;
+
+export async function prepareAct(
+  endpoint: Endpoint,
+  given: JsonObject,
+  call: Asking,
+): Promise<Act> {
+  const kind = findKind(endpoint);
+  const writesLink = endpoint.body === links.create.body;
+  const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
+  const named = id === undefined ? given : { ...given, id };
+  const { input, registered } = writesLink
+    ? await settleApps(named, call)
+    : { input: named, registered: registersApp(endpoint) ? [{ kind, fields: named }] : [] };
+  const target = await readTarget(endpoint, input, call);
+  const changes = findChanges(endpoint, input, target);
+  const act = { endpoint, kind, given, input, target, changes, registered };
+  return { ...act, reasons: listReasons(act) };
+}
+
+/** What must still hold of the target when the act happens. */
+export function describeCondition({ endpoint, target }: Act): Condition | undefined {
+  if (target.state === "known") return { shown: target.record };
+  return target.state === "absent" && endpoint === links.upsert ? "absent" : undefined;
+}
+
+/** The target as an approval is bound to it; null where the key may not read it. */
+export function describeState({ target, input, registered }: Act): unknown {
+  const record = target.state === "known" ? pickLasting(target.record) : null;
+  if (registered.length === 0) return target.state === "absent" ? "absent" : record;
+  return { target: record, sent: input };
+}
+
+/** The target as it is now. A key that may not read it may change it, and less is known then. */
+export async function readTarget(
+  endpoint: Endpoint,
+  input: JsonObject,
+  call: Asking,
+): Promise<Target> {
+  if (endpoint === links.upsert) return readAtPath(String(input["path"]), call);
+  if (endpoint.params === undefined) return { state: "absent" };
+  const { show } = findKind(endpoint);
+  const id = String(input["id"]);
+  const body: unknown = await readIfAllowed(() => call.ask(show, { id }));
+  return body === undefined
+    ? { state: "unread", id }
+    : { state: "known", id, record: body as JsonObject };
+}
+
+async function readAtPath(given: string, { ask }: Asking): Promise<Target> {
+  const path = normalizeForSearch(given);
+  const filters = [{ field: "path", condition: "eq", value: path } as const];
+  const page: unknown = await readIfAllowed(() => ask(links.index, { filters }));
+  if (page === undefined) return { state: "unread", id: given };
+  const rows = readListRows(links.index, page as JsonObject);
+  const record = rows.find((row) => normalizeForSearch(String(row["path"] ?? "")) === path);
+  const id = record?.["id"];
+  return record === undefined || typeof id !== "string"
+    ? { state: "absent" }
+    : { state: "known", id, record };
+}
+
+function registersApp(endpoint: Endpoint): boolean {
+  return endpoint === contract.iosApps.create || endpoint === contract.androidApps.create;
+}
+
+function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
+  const { endpoint, kind, input, target, changes, registered } = act;
+  if (endpoint.effect === "destroy") return ["destroys"];
+  const reasons: ApprovalReason[] = registered.length > 0 ? ["registers_app"] : [];
+  const isAskedFor = endpoint.approval_fields?.some((field) => Object.hasOwn(changes, field));
+  if (isAskedFor === true) {
+    reasons.push(kind.name === "project" ? "changes_domain" : "changes_app");
+  }
+  if (target.state === "absent" || endpoint.body !== links.create.body) return reasons;
+  const before = target.state === "known" ? target.record : undefined;
+  // The arguments were checked by the schema of this body.
+  const fields = input as LinkFields;
+  if (movesDestination(before, fields)) reasons.push("moves_destination");
+  if (endpoint === links.update && movesPath(before, fields)) reasons.push("moves_path");
+  return reasons;
+}
+
+function findChanges({ body }: Endpoint, input: JsonObject, target: Target): JsonObject {
+  const before = target.state === "known" ? target.record : {};
+  const changed = Object.keys(body?.shape ?? {}).filter((field) => {
+    const value = input[field];
+    if (value === undefined) return false;
+    if (target.state !== "known") return true;
+    if (isBlank(value) && isBlank(before[field])) return false;
+    return JSON.stringify(value) !== JSON.stringify(before[field]);
+  });
+  return Object.fromEntries(changed.map((field) => [field, input[field]]));
+}

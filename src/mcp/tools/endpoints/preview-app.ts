@@ -1,0 +1,79 @@
+import {
+  androidApps,
+  iosApps,
+  type AndroidAppFields,
+  type IosAppFields,
+} from "../../../contract/apps.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import { describeAndroidEntry, describeIosEntry } from "../../../visit/association-entries.ts";
+import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { mostCharacters } from "./preview-change.ts";
+
+/** What a person reads of an app before the domain vouches for it, or for another one. */
+
+/** An app that a call would register. */
+export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
+
+export function previewRegistration({ kind, fields }: NewApp): Preview {
+  const name = fields[kind.key ?? ""];
+  return {
+    title: `Register the ${kind.label} ${quote(typeof name === "string" ? name : "")}`,
+    facts: [...describeFields(fields), ...describeAssociation(kind, undefined, fields)],
+  };
+}
+
+/** The lines that an association file gains and loses; none where it stays as it is. */
+export function describeAssociation(
+  kind: ResourceKind,
+  before: JsonObject | undefined,
+  after: JsonObject | undefined,
+): readonly Fact[] {
+  const file = files[kind.name];
+  if (file === undefined) return [];
+  const old = before === undefined ? [] : file.list(before);
+  const fresh = after === undefined ? [] : file.list(after);
+  const lines = [
+    ...old
+      .filter((line) => !fresh.includes(line))
+      .map((line) => `− ${quote(line, mostCharacters)}`),
+    ...fresh
+      .filter((line) => !old.includes(line))
+      .map((line) => `+ ${quote(line, mostCharacters)}`),
+  ];
+  return lines.length === 0 ? [] : [{ name: file.name, text: lines.join("\n") }];
+}
+
+type AssociationFile = {
+  readonly name: string;
+  readonly list: (app: JsonObject) => readonly string[];
+};
+
+// An app's record and the fields that register one are typed by the same entries of the contract.
+const files: Readonly<Record<string, AssociationFile>> = {
+  [findKind(iosApps.show).name]: {
+    name: "apple-app-site-association",
+    list: (app) => {
+      const entry = describeIosEntry(app as IosAppFields);
+      if (entry === undefined) return [];
+      const clip = entry.clipID === undefined ? [] : [`App Clip ${entry.clipID}`];
+      return [`app ${entry.appID}`, ...clip];
+    },
+  },
+  [findKind(androidApps.show).name]: {
+    name: "assetlinks.json",
+    list: (app) => {
+      const entry = describeAndroidEntry(app as AndroidAppFields);
+      return (entry?.fingerprints ?? []).map((print) => `${entry?.package_name} ${print}`);
+    },
+  },
+};
+
+function describeFields(fields: JsonObject): readonly Fact[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    const texts = (Array.isArray(value) ? value : [value]).filter((text) => text !== null);
+    const text = texts.map((each) => quote(String(each), mostCharacters)).join(", ");
+    return text === "" ? [] : [{ name, text }];
+  });
+}

@@ -1,0 +1,70 @@
+import { unaskedOverwrites } from "../contract/approval-rules.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { Db, StateTables } from "./tables.ts";
+
+/**
+ * How often a key has overwritten something without being asked, in all processes of the folder:
+ * a loop of single writes is no way round the approval of a plan.
+ */
+export type Overwrites = {
+  /** Counts one; false where a person has to be asked first. */
+  readonly take: (keyPrint: string) => Promise<boolean>;
+  /** A person said yes to one more, and with it to some that follow. */
+  readonly grant: (keyPrint: string) => Promise<void>;
+};
+
+const { most, granted, window_ms } = unaskedOverwrites;
+
+export function createOverwrites(
+  { write }: Sql<StateTables>,
+  { now }: Pick<Clock, "now">,
+): Overwrites {
+  return {
+    take: (key_print) =>
+      write(async (db) => {
+        const at = now();
+        await deleteOld(db, at);
+        if (await takeGranted(db, key_print)) return true;
+        const { count } = await db
+          .selectFrom("overwrites")
+          .select((row) => row.fn.countAll<number>().as("count"))
+          .where("key_print", "=", key_print)
+          .executeTakeFirstOrThrow();
+        if (count >= most) return false;
+        await db.insertInto("overwrites").values({ key_print, at }).execute();
+        return true;
+      }),
+
+    grant: async (key_print) => {
+      const grant = { remaining: granted, granted_at: now() };
+      await write((db) =>
+        db
+          .insertInto("overwrite_grants")
+          .values({ key_print, ...grant })
+          .onConflict((conflict) => conflict.column("key_print").doUpdateSet(grant))
+          .execute(),
+      );
+    },
+  };
+}
+
+/** What lies in the future was written before the clock was set back: a grant of then is over. */
+async function deleteOld(db: Db, now: number): Promise<void> {
+  const old = now - window_ms;
+  await db.deleteFrom("overwrites").where("at", "<=", old).execute();
+  await db
+    .deleteFrom("overwrite_grants")
+    .where((row) => row.or([row("granted_at", "<=", old), row("granted_at", ">", now)]))
+    .execute();
+}
+
+async function takeGranted(db: Db, key_print: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("overwrite_grants")
+    .set((row) => ({ remaining: row("remaining", "-", 1) }))
+    .where("key_print", "=", key_print)
+    .where("remaining", ">", 0)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}

@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import { approvalRules } from "../../../src/contract/approval-rules.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** What a person is asked about, and what happens at once (design.md, "Approval"). */
+
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+type Args = Readonly<Record<string, unknown>>;
+
+async function call(tool: string, args: Args) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+/** What a person would be shown; undefined where the call went through without one. */
+async function readPreview(tool: string, args: Args): Promise<string | undefined> {
+  const { error } = await call(tool, args);
+  if (error === undefined) return undefined;
+  expect(error).toMatchObject({ code: "approval_required", effect: "none" });
+  return error.approval.preview;
+}
+
+async function approve(tool: string, args: Args) {
+  const { error } = await call(tool, args);
+  expect(error).toMatchObject({ code: "approval_required" });
+  await assistant.press(error.approval.url, "approve");
+  return call(tool, args);
+}
+
+const there = "https://example.com/spring";
+const print = Array.from({ length: 32 }, () => "AB").join(":");
+const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+const androidApp = { package_name: "com.example.app", fingerprints: [print] };
+
+describe("a link that is there", () => {
+  const elsewhere: readonly (readonly [string, Args, Args])[] = [
+    ["to another host", { url: there }, { url: "https://evil.example/spring" }],
+    ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
+    ["to a host that only begins alike", { url: there }, { url: "https://example.com.evil.test/" }],
+    ["to what is no address", { url: there }, { url: "//evil.example" }],
+    ["nowhere", { url: there }, { url: "" }],
+    ["nowhere, by null", { url: there }, { url: null }],
+    [
+      "iPhones elsewhere",
+      { ios_fallback_url: there },
+      { ios_fallback_url: "https://evil.example" },
+    ],
+    ["Androids away", { android_fallback_url: there }, { android_fallback_url: "https://e.test" }],
+  ];
+
+  test.each(elsewhere)("is led %s only when a person approves", async (_, before, change) => {
+    const { id } = await assistant.plant("link", { path: "spring", ...before });
+    expect(await readPreview("update_link", { id, ...change })).toContain("becomes");
+    expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("becomes");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test.each([
+    ["a first destination", {}, { url: there, ios_fallback_url: "https://other.example" }],
+    ["another page of the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
+    ["its destination as it is", { url: there }, { url: there }],
+    ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
+  ])("is given %s at once", async (_, before, change) => {
+    const { id } = await assistant.plant("link", { path: "spring", ...before });
+    expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
+    expect(await readPreview("upsert_link", { path: "spring", ...change })).toBeUndefined();
+  });
+
+  test("cannot be led elsewhere in two steps, by way of nowhere", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    expect(await readPreview("update_link", { id, url: "" })).toBeDefined();
+    expect((await call("get_link", { id })).link.url).toBe(there);
+  });
+
+  test("is put on another app, or on none, only when a person approves", async () => {
+    const one = await assistant.plant("ios_app", iosApp);
+    const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
+    const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
+    const choices = [{ id: other.id }, { bundle_id: "com.other" }, null, {}];
+    for (const ios_app of choices) {
+      expect(
+        await readPreview("update_link", { id, ios_app }),
+        JSON.stringify(ios_app),
+      ).toBeDefined();
+    }
+    const same = [{ id: one.id }, { id: one.id.toUpperCase() }, { bundle_id: iosApp.bundle_id }];
+    for (const ios_app of same) {
+      expect(await readPreview("update_link", { id, ios_app })).toBeUndefined();
+    }
+  });
+
+  test("is moved to another path only when a person approves, once it has clicks", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
+    await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
+    expect(await readPreview("update_link", { id, path: "autumn" })).toContain(
+      '"summer" becomes "autumn"',
+    );
+    expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
+  });
+
+  test("that the key may not read is led nowhere unasked", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    const key = await assistant.world.addKey({ scopes: ["links.update"] });
+    const { callTool } = await assistant.connect({ key });
+    for (const change of [{ url: there }, { path: "summer" }, { ios_app: null }]) {
+      const { error } = (await callTool("update_link", { id, ...change })).structured;
+      expect(error).toMatchObject({ code: "approval_required" });
+    }
+    expect((await callTool("update_link", { id, name: "Other" })).isError).toBe(false);
+  });
+});
+
+describe("an app", () => {
+  test("is registered only when a person approves of what the domain vouches for", async () => {
+    expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
+      [
+        'Register the iOS app "com.example.app"',
+        '- bundle_id: "com.example.app"',
+        '- team_id: "ABCDE12345"',
+        '- clip_bundle_id: "com.clip"',
+        "- apple-app-site-association: ",
+        '+ "app ABCDE12345.com.example.app"',
+        '+ "App Clip ABCDE12345.com.clip"',
+      ].join("\n"),
+    );
+    expect(await readPreview("register_android_app", androidApp)).toContain(
+      `- assetlinks.json: + "com.example.app ${print}"`,
+    );
+    expect(assistant.writes).toEqual([]);
+    expect((await approve("register_ios_app", iosApp)).ios_app).toMatchObject(iosApp);
+  });
+
+  test.each([
+    ["create_link", { path: "a", ios_app: iosApp }],
+    ["upsert_link", { path: "a", android_app: androidApp }],
+    ["update_link", { id: "b", android_app: androidApp }],
+  ])("that %s brings along is asked about", async (tool, args) => {
+    await assistant.plant("link", { path: "b" });
+    const preview = await readPreview(tool, args);
+    expect(preview).toMatch(/Register the (iOS|Android) app "com\.example\.app", and /);
+    expect(preview).toMatch(/\+ ".*com\.example\.app/);
+    expect(assistant.writes).toEqual([]);
+    expect((await approve(tool, args)).link).toBeDefined();
+  });
+
+  test("that is registered is put on a new link at once", async () => {
+    const app = await assistant.plant("ios_app", iosApp);
+    const { link } = await call("create_link", { path: "a", ios_app: iosApp });
+    expect(link).toMatchObject({ path: "a", ios_app_id: app.id });
+  });
+
+  test("that is deleted while its link is made does not come back unasked", async () => {
+    const app = await assistant.plant("ios_app", iosApp);
+    const { store } = assistant.world;
+    const { link } = await call("create_link", { path: "a", ios_app: iosApp });
+    expect(link.ios_app_id).toBe(app.id);
+    await store.write((db) => db.deleteFrom("ios_apps").execute());
+    expect(await readPreview("create_link", { path: "b", ios_app: iosApp })).toContain("Register");
+  });
+});
+
+describe("overwrites that nobody is asked about", () => {
+  const rename = (name: string) => call("update_link", { id: "spring", name });
+
+  test("are twenty in ten minutes; the next one asks, and its yes covers a hundred more", async () => {
+    await assistant.plant("link", { path: "spring" });
+    for (let count = 0; count < 20; count += 1)
+      expect(await rename(`${count}`)).toHaveProperty("link");
+    const { error } = await rename("next");
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(error.approval.preview).toContain("up to 100 further such overwrites within 10 minutes");
+    await assistant.press(error.approval.url, "approve");
+    expect(await rename("next")).toHaveProperty("link");
+    for (let count = 0; count < 100; count += 1)
+      expect(await rename(`m${count}`)).toHaveProperty("link");
+    expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("are counted again after ten minutes, and a yes ends with them", async () => {
+    await assistant.plant("link", { path: "spring" });
+    for (let count = 0; count < 20; count += 1) await rename(`${count}`);
+    const { error } = await rename("next");
+    await assistant.press(error.approval.url, "approve");
+    await rename("next");
+    assistant.advance(10 * 60_000);
+    for (let count = 0; count < 20; count += 1)
+      expect(await rename(`n${count}`)).toHaveProperty("link");
+    expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("are each key's own, and new links are none of them", async () => {
+    await assistant.plant("link", { path: "spring" });
+    for (let count = 0; count < 25; count += 1) {
+      expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");
+    }
+    for (let count = 0; count < 20; count += 1) await rename(`${count}`);
+    expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
+    const other = await assistant.connect({ key: await assistant.world.addKey() });
+    expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
+  });
+
+  test("a yes for them is none for what asks by itself", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    for (let count = 0; count < 20; count += 1) await rename(`${count}`);
+    const { error } = await rename("next");
+    await assistant.press(error.approval.url, "approve");
+    await rename("next");
+    const moved = await call("update_link", { id, url: "https://evil.example" });
+    expect(moved.error).toMatchObject({ code: "approval_required" });
+    expect((await call("delete_link", { id })).error).toMatchObject({ code: "approval_required" });
+  });
+});
+
+test("explain_access tells of each tool when it asks, from the one table", async () => {
+  const { access } = await call("explain_access", {});
+  const asking = new Set(Object.values(approvalRules).flatMap((rule) => rule.tools));
+  for (const { tool, asks } of access.tools) {
+    expect(asks !== undefined, tool).toBe(asking.has(tool));
+  }
+  const update = access.tools.find(({ tool }: { tool: string }) => tool === "update_link");
+  expect(update.asks).toContain("before it leads a link that is there to another host or app");
+  await using free = await createAssistantWorld({ mode: "full", beside: assistant.world });
+  const unasked = (await free.callTool("explain_access")).structured.access.tools;
+  expect(unasked.filter(({ asks }: { asks?: string }) => asks !== undefined)).toEqual([]);
+});
