@@ -21,6 +21,7 @@ import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
+import { speakRaw } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
@@ -155,7 +156,7 @@ const notThere = {
 
 /** Where approval pages are; nothing listens there. */
 const pageOrigin = "http://127.0.0.1:8787";
-const self = { name: "waypost-tests", version: "1.0.0" };
+export const self = { name: "waypost-tests", version: "1.0.0" };
 
 export async function createAssistantWorld(
   options: AssistantOptions = {},
@@ -370,33 +371,5 @@ function presentClient(client: ClientV1 | ClientV2): AssistantClient {
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),
     readInstructions: () => client.getInstructions(),
-  };
-}
-
-const aForm = { elicitation: { form: {} } };
-
-function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
-  const waiting = new Map<unknown, (message: RawResult) => void>();
-  let calls = 0;
-  // A transport of the protocol is no event target: it has this one listener.
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener
-  transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
-  const started = transport.start();
-  return async ({ method = "tools/call", capabilities = aForm, ...params }) => {
-    await started;
-    const id = (calls += 1);
-    const answered = new Promise<RawResult>((resolve) => waiting.set(id, resolve));
-    const envelope = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": self,
-      "io.modelcontextprotocol/clientCapabilities": capabilities,
-    };
-    const asked = { ...params, ["_meta"]: envelope };
-    // Whatever a test wants to send is sent, whether it is a message of the protocol or not.
-    const message = { jsonrpc: "2.0", id, method, params: asked };
-    await transport.send(message as unknown as Parameters<InMemoryTransport["send"]>[0]);
-    const { result, error } = await answered;
-    waiting.delete(id);
-    return result ?? { protocolError: error };
   };
 }

@@ -47,7 +47,7 @@ const advice = {
   plan_changed: ({ tool }) =>
     tool.includes("plan")
       ? "Make the plan again and show the user what it would do now."
-      : `Read it again, show the user what it is now, and call ${tool} again if it is still wanted.`,
+      : `Read it again and show the user; call ${tool} again if it is still wanted.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
       ? "Look whether it happened before you repeat it."

@@ -166,7 +166,7 @@ describe("an app", () => {
 describe("overwrites that nobody is asked about", () => {
   const rename = (name: string) => call("update_link", { id: "spring", name });
 
-  test("are twenty in ten minutes; the next one asks, and its yes covers a hundred more", async () => {
+  test("are twenty in ten minutes; the next asks, and its yes covers a hundred more", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 20; count += 1)
       expect(await rename(`${count}`)).toHaveProperty("link");

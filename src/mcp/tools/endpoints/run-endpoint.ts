@@ -95,7 +95,7 @@ async function carryOut(act: Act, call: Call): Promise<JsonObject> {
   return { deleted: { id: input["id"], ...pickNames(kind, record) } };
 }
 
-/** Every response that is no deletion's is an object; the client parsed it by the entry's schema. */
+/** Every response that is no deletion's is an object, parsed by the entry's schema. */
 function present(endpoint: Endpoint, body: unknown, { keyContext }: Call): JsonObject {
   return presentBody(endpoint, body as JsonObject, keyContext.known.linkHost);
 }
