@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
+import { approvalRules } from "../src/contract/approval-rules.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { listEndpoints } from "../src/contract/index.ts";
 
@@ -108,6 +109,14 @@ describe("the blocks that connect a client", () => {
   test("the command for Claude Code is the same command", () => {
     expect(readme).toContain("claude mcp add waypost -- node /path/to/waypost/dist/waypost.js");
   });
+});
+
+test("the README shows the table of what a person is asked about", () => {
+  const rows = Object.values(approvalRules).map(({ tools, when }) => [
+    tools.map((tool) => `\`${tool}\``).join(", "),
+    when,
+  ]);
+  expect(readTable("approvals")).toEqual(rows);
 });
 
 describe("the README", () => {
