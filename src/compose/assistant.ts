@@ -3,8 +3,10 @@ import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { createKeyContext, type KeyContext } from "../mcp/access/key-context.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
+import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
+import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Deployment } from "./deployment.ts";
@@ -48,6 +50,9 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const hasPin = secrets.approval_pin_file !== undefined;
   const requireApproval = createRequireApproval({ mode, hasPin, openState, openPage, clock });
   const approveOverwrite = createApproveOverwrite({ mode, openState });
+  const awaitDecision = createAwaitDecision({ openState, clock, sleep });
+  const clients = createClientMemory(clock);
+  const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
   const life = new AbortController();
   const bulk = createBulk({ openState, clock, random, sleep, report });
   return {
@@ -64,8 +69,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         lookUp: createLookUp(deployment, key, report),
         onChange,
       }),
-    createServer: (keyContext) =>
-      createServer({ toolbox, keyContext, requireApproval, approveOverwrite, version, report }),
+    createServer: (keyContext) => createServer({ toolbox, keyContext, ...asking, version, report }),
     openPages: async (wanted) => {
       const { approval_pin_file: file } = secrets;
       const checkPin = file === undefined ? undefined : await openPin(file);

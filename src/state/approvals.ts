@@ -10,6 +10,10 @@ type Row = StateTables["approvals"];
 export type Approval = Readonly<Pick<Row, "id" | "status" | "preview" | "expires_at">>;
 
 type Wanted = { readonly digest: string; readonly preview: string };
+type WantedPage = Wanted & {
+  /** The approval that this request has waited for: it is asked no second one. */
+  readonly waited?: string | undefined;
+};
 
 export type Approvals = {
   /** A new approval whose token travels through the client. */
@@ -18,9 +22,12 @@ export type Approvals = {
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
   /**
    * What a person answered on this request's page: the answer is used up by asking for it, and a
-   * request that still waits, or is new, is answered with its page.
+   * request that still waits, or is new, is answered with its page. Where several have waited for
+   * one answer, it is used for one of them.
    */
-  readonly askPage: (wanted: Wanted) => Promise<Said | { readonly waits: Approval }>;
+  readonly askPage: (
+    wanted: WantedPage,
+  ) => Promise<Said | { readonly said: "used" } | { readonly waits: Approval }>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Writes a person's answer down; false when the approval no longer waits. */
   readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
@@ -47,9 +54,12 @@ export function createApprovals(
         return row !== undefined && setStatus(db, row.id, "waiting", "used");
       }),
 
-    askPage: (wanted) =>
+    askPage: ({ waited, ...wanted }) =>
       sql.write(async (db) => {
         const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
+        const ended = current.find(({ id }) => id === waited);
+        if (ended?.status === "used") return { said: "used" };
+        if (ended?.status === "told") return { said: "declined" };
         const row = current.find(({ status }) => status !== "used" && status !== "told");
         if (row === undefined) return { waits: await open(db, "page", wanted) };
         if (row.status === "waiting") return { waits: row };

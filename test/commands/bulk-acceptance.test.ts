@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
@@ -32,8 +33,10 @@ test.concurrent.each(["modern", "v1"] as const)(
     await plantEmbedded(folder.path, links);
     const asked: string[] = [];
     let reply: Reply = { action: "decline" };
-    const elicit = (message: string) => {
+    const elicit = async (message: string) => {
       asked.push(message);
+      // What comes back at once was shown to nobody.
+      await setTimeout(400);
       return reply;
     };
     const open = (env = {}) => {

@@ -7,9 +7,8 @@ export const approval: readonly Mutation[] = [
     file: "src/mcp/approval/require-approval.ts",
     what: "a form's 'no' does not use the question up",
     find: `    const isFirst = await useToken(token, openState);
-    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
 `,
-    replace: `    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
+    replace: `    if (answer.said === "no") throw refuseDeclined(request, "The user said no.");
     const isFirst = await useToken(token, openState);
 `,
     tests: ["test/mcp/approval/form.test.ts"],
@@ -18,14 +17,8 @@ export const approval: readonly Mutation[] = [
     id: "B2",
     file: "src/mcp/approval/require-approval.ts",
     what: "with a PIN set, a form's answer still counts",
-    find: `
-    if (hasPin) return requirePage(request, digest);
-    if (person.answer !== undefined) return requireYes(request, digest, person.answer);
-`,
-    replace: `
-    if (person.answer !== undefined) return requireYes(request, digest, person.answer);
-    if (hasPin) return requirePage(request, digest);
-`,
+    find: `answer?.said !== "opened" && !(hasPin && answer?.said === "yes")`,
+    replace: `answer?.said !== "opened"`,
     tests: ["test/mcp/approval/pin.test.ts"],
   },
   {

@@ -77,6 +77,28 @@ describe("an approval's page", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
+  test("lets one of those through that waited for it, and no other", async () => {
+    const waited = await waitFor(state);
+    await state.approvals.decidePage(waited, "approved");
+    const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
+    const said = await Promise.all(
+      askers.map(({ approvals }) => approvals.askPage({ ...act, waited })),
+    );
+    expect(said.filter((one) => "said" in one && one.said === "approved")).toHaveLength(1);
+    expect(said.filter((one) => "said" in one && one.said === "used")).toHaveLength(9);
+    // Another act has not waited for it, whatever it says.
+    expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
+  });
+
+  test("tells everybody who waited for it that it was declined", async () => {
+    const waited = await waitFor(state);
+    await state.approvals.decidePage(waited, "declined");
+    const declined = { said: "declined" };
+    expect(await state.approvals.askPage({ ...act, waited })).toEqual(declined);
+    expect(await other.approvals.askPage({ ...act, waited })).toEqual(declined);
+    expect(await waitFor(other)).not.toBe(waited);
+  });
+
   test.each(["approved", "declined"] as const)("tells %s once, and is asked anew", async (said) => {
     const id = await waitFor(state);
     expect(await other.approvals.decidePage(id, said)).toBe(true);

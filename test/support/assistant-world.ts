@@ -3,7 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ElicitationCompleteNotificationSchema,
+  ElicitRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
@@ -13,15 +16,17 @@ import type { Send } from "../../src/client/send-once.ts";
 import { openPin } from "../../src/compose/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
+import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
+import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
-import { speakRaw } from "./speak-raw.ts";
+import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
@@ -47,6 +52,7 @@ export type AssistantWorld = {
   readonly listTools: AssistantClient["listTools"];
   readonly readResource: AssistantClient["readResource"];
   readonly readInstructions: AssistantClient["readInstructions"];
+  readonly completed: AssistantClient["completed"];
   /** JSON-RPC by hand, of 2026-07-28: what no honest client would send. */
   readonly callRaw: (call: RawCall) => Promise<RawResult>;
   /** Makes what the assistant will act on, straight through the API. */
@@ -59,13 +65,17 @@ export type AssistantWorld = {
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
   readonly advance: TestClock["advance"];
   readonly setClock: TestClock["setClock"];
+  readonly untilAsleep: TestClock["untilAsleep"];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type Era = "modern" | "legacy" | "v1";
 
 /** The person in front of a client; it may also never answer, or fail. */
-export type Elicit = (message: string) => Reply | Promise<Reply>;
+export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
+
+/** Where the client is asked to open one. */
+type Address = { readonly url?: string; readonly elicitationId?: string };
 
 type Connecting = {
   readonly era?: Era;
@@ -82,9 +92,11 @@ export type AssistantClient = {
     args?: Record<string, unknown>,
     /** Members of the request that no honest client sends by itself. */
     extra?: Record<string, unknown>,
-    /** Asks to be told how far the call is. */
-    onprogress?: (progress: Progress) => void,
+    /** Asks to be told how far the call is, or gives the call up. */
+    options?: { onprogress?: (progress: Progress) => void; signal?: AbortSignal },
   ) => Promise<ToolResult>;
+  /** The questions that the client was told are done with. */
+  readonly completed: readonly string[];
   /** What the server said of itself. */
   readonly readInstructions: () => string | undefined;
   readonly listTools: () => Promise<readonly ListedTool[]>;
@@ -108,22 +120,6 @@ type Progress = {
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 };
-
-export type RawCall = {
-  /** A call of a tool, unless it says so. */
-  readonly method?: string;
-  readonly name?: string;
-  readonly taskId?: string;
-  readonly arguments?: Readonly<Record<string, unknown>>;
-  readonly key?: string;
-  readonly capabilities?: Readonly<Record<string, unknown>>;
-  readonly inputResponses?: unknown;
-  readonly requestState?: unknown;
-};
-
-// Tests read replies as freely as a client in any language would.
-// oxlint-disable-next-line typescript/no-explicit-any
-export type RawResult = any;
 
 type Plant = "link" | "ios_app" | "android_app";
 type Planted = { readonly id: string };
@@ -156,7 +152,6 @@ const notThere = {
 
 /** Where approval pages are; nothing listens there. */
 const pageOrigin = "http://127.0.0.1:8787";
-export const self = { name: "waypost-tests", version: "1.0.0" };
 
 export async function createAssistantWorld(
   options: AssistantOptions = {},
@@ -165,7 +160,7 @@ export async function createAssistantWorld(
   const { spacing_ms = 0, ...first } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
-  const { advance, setClock, sleep } = clock;
+  const { advance, setClock, sleep, untilAsleep } = clock;
   const random = { bytes: (count: number) => randomBytes(count) };
   const reported: unknown[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
@@ -193,6 +188,10 @@ export async function createAssistantWorld(
     openPage,
     clock,
   });
+  const awaitDecision = createAwaitDecision({ openState: openTheState, clock, sleep });
+  const clients = createClientMemory(clock);
+  const approveOverwrite = createApproveOverwrite({ mode, openState: openTheState });
+  const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
   const pages = createApprovalPages({
     openState: openTheState,
     hostnames: ["127.0.0.1", "localhost"],
@@ -238,15 +237,7 @@ export async function createAssistantWorld(
       lookUp,
       onChange: () => {},
     });
-    const create = () =>
-      createServer({
-        toolbox,
-        keyContext,
-        requireApproval,
-        approveOverwrite: createApproveOverwrite({ mode, openState: openTheState }),
-        version: "0",
-        report,
-      });
+    const create = () => createServer({ toolbox, keyContext, ...asking, version: "0", report });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;
@@ -255,9 +246,10 @@ export async function createAssistantWorld(
   const keyOf = (given: Connecting) => ("key" in given ? given.key : world.key);
   const connect = async (given: Connecting = first) => {
     const transport = await serve(keyOf(given));
-    const client = await connectClient(transport, given);
+    const completed: string[] = [];
+    const client = await connectClient(transport, given, (id) => completed.push(id));
     closing.push(() => client.close());
-    return presentClient(client);
+    return { ...presentClient(client), completed };
   };
   const raws = new Map<string, Promise<ReturnType<typeof speakRaw>>>();
   const callRaw = async ({ key = keyOf(first) ?? "", ...call }: RawCall) => {
@@ -303,6 +295,7 @@ export async function createAssistantWorld(
     },
     advance,
     setClock,
+    untilAsleep,
     [Symbol.asyncDispose]: async () => {
       for (const close of closing) await close();
       await state.close();
@@ -329,14 +322,20 @@ async function writePin(folder: string, pin: string): Promise<string> {
 async function connectClient(
   transport: InMemoryTransport,
   { era = "modern", elicit, capabilities }: Connecting,
+  onComplete: (elicitationId: string) => void,
 ): Promise<ClientV1 | ClientV2> {
   const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
   const options = { capabilities: capabilities ?? meant };
   if (era === "v1") {
     const client = new ClientV1(self, { ...options, jsonSchemaValidator: validatorV1 });
     if (elicit !== undefined) {
-      client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
+      client.setRequestHandler(ElicitRequestSchema, async ({ params }) =>
+        elicit(params.message, params as Address),
+      );
     }
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
+      onComplete(params.elicitationId),
+    );
     await client.connect(transport);
     return client;
   }
@@ -347,8 +346,13 @@ async function connectClient(
     jsonSchemaValidator: validatorV2,
   });
   if (elicit !== undefined) {
-    client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
+    client.setRequestHandler("elicitation/create", async ({ params }) =>
+      elicit(params.message, params as Address),
+    );
   }
+  client.setNotificationHandler("notifications/elicitation/complete", ({ params }) =>
+    onComplete(params.elicitationId),
+  );
   await client.connect(transport);
   return client;
 }
@@ -356,11 +360,11 @@ async function connectClient(
 /** A person may take longer than any client waits by itself. */
 const patience = { timeout: 20 * 60_000 };
 
-function presentClient(client: ClientV1 | ClientV2): AssistantClient {
+function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "completed"> {
   return {
-    callTool: async (name, args = {}, extra = {}, onprogress) => {
+    callTool: async (name, args = {}, extra = {}, given = {}) => {
       const call = { name, arguments: args, ...extra };
-      const options = { ...patience, ...(onprogress !== undefined && { onprogress }) };
+      const options = { ...patience, ...given };
       const result =
         client instanceof ClientV1
           ? await client.callTool(call, undefined, options)

@@ -37,6 +37,8 @@ export type Reply = {
 export type Connecting = Way & {
   /** The person in front of the client; a client without one has no form to show. */
   readonly elicit?: (message: string) => Reply | Promise<Reply>;
+  /** In place of a form, the browser that the client can open. */
+  readonly open?: (url: string) => Reply | Promise<Reply>;
   /** Whether the client listens for another list of tools. */
   readonly watches?: boolean;
 };
@@ -81,18 +83,26 @@ export type Spoken = {
 export const approve = (): Reply => ({ action: "accept", content: { approve: true } });
 
 const self = { name: "waypost-tests", version: "1.0.0" };
+const opens = { elicitation: { url: {} } };
+
+function readUrl(params: object): string {
+  return "url" in params ? String(params.url) : "";
+}
 
 /** The 1.x client: it speaks the protocol's earlier revisions. */
 export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
-  const { elicit } = given;
+  const { elicit, open } = given;
   const changes = countChanges();
   const client = new ClientV1(self, {
     jsonSchemaValidator: validatorV1,
-    capabilities: elicit === undefined ? {} : { elicitation: {} },
+    capabilities: open !== undefined ? opens : elicit === undefined ? {} : { elicitation: {} },
     ...(given.watches === true && { listChanged: { tools: changes.handler } }),
   });
   if (elicit !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
+  }
+  if (open !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => open(readUrl(params)));
   }
   const transport =
     given.transport === "stdio"
@@ -109,16 +119,20 @@ export async function connectV1(given: Connecting): Promise<Connected & { client
 export async function connectV2(
   given: Connecting & { readonly era?: "modern" | "auto" | "legacy" },
 ): Promise<Connected & { client: ClientV2 }> {
-  const { elicit, era = "modern" } = given;
+  const { elicit, open, era = "modern" } = given;
   const changes = countChanges();
   const client = new ClientV2(self, {
     jsonSchemaValidator: validatorV2,
-    capabilities: elicit === undefined ? {} : { elicitation: { form: {} } },
+    capabilities:
+      open !== undefined ? opens : elicit === undefined ? {} : { elicitation: { form: {} } },
     versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : era },
     ...(given.watches === true && { listChanged: { tools: changes.handler } }),
   });
   if (elicit !== undefined) {
     client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
+  }
+  if (open !== undefined) {
+    client.setRequestHandler("elicitation/create", async ({ params }) => open(readUrl(params)));
   }
   const transport =
     given.transport === "stdio"

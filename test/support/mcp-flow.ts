@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import type { Reply, ToolResult } from "./mcp-clients.ts";
@@ -12,7 +13,7 @@ export type Seat = {
 
 /** Whoever approves: in the client's own form, or on the page where the client has none. */
 export type Person = {
-  readonly elicit: ((message: string) => Reply) | undefined;
+  readonly elicit: ((message: string) => Promise<Reply>) | undefined;
   /** What the form's message said, each time. */
   readonly asked: readonly string[];
   /** Where the page is opened, if the process that named it is gone by then. */
@@ -40,8 +41,10 @@ export function createPerson(given: {
     pageOrigin,
     decision: "decline",
     elicit: hasForm
-      ? (message) => {
+      ? async (message) => {
           asked.push(message);
+          // What comes back at once was shown to nobody.
+          await setTimeout(400);
           return person.decision === "approve"
             ? { action: "accept", content: { approve: true } }
             : { action: "decline" };

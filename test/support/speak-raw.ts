@@ -1,9 +1,28 @@
 import type { InMemoryTransport } from "@modelcontextprotocol/client";
-import { self, type RawCall, type RawResult } from "./assistant-world.ts";
+
+/** JSON-RPC of 2026-07-28 by hand: what no honest client would send. */
+
+export type RawCall = {
+  /** A call of a tool, unless it says so. */
+  readonly method?: string;
+  readonly name?: string;
+  readonly taskId?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  readonly key?: string;
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly inputResponses?: unknown;
+  readonly requestState?: unknown;
+};
+
+// Tests read replies as freely as a client in any language would.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type RawResult = any;
+
+/** As the official clients in the tests call themselves. */
+export const self = { name: "waypost-tests", version: "1.0.0" };
 
 const aForm = { elicitation: { form: {} } };
 
-/** Messages of 2026-07-28 by hand: what no honest client would send. */
 export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
   const waiting = new Map<unknown, (message: RawResult) => void>();
   let calls = 0;

@@ -11,6 +11,7 @@ import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
+import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { State } from "../../src/state/state.ts";
@@ -92,7 +93,8 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const key = "key" in staging ? staging.key : "a-key";
   const asked: string[] = [];
   const reported: unknown[] = [];
-  const clock = staging.clock ?? { now: Date.now, monotonic: () => performance.now() };
+  const real = { now: Date.now, monotonic: () => performance.now() };
+  const clock = staging.clock ?? real;
   const known = {
     facts: undefined,
     linkHost: undefined,
@@ -145,7 +147,17 @@ export async function openStage(staging: Staging): Promise<Stage> {
   // Without a memory of overwrites every one is among the first.
   const approveOverwrite = () => Promise.resolve();
   const create = () =>
-    createServer({ toolbox, keyContext, requireApproval, approveOverwrite, version: "0", report });
+    createServer({
+      toolbox,
+      keyContext,
+      requireApproval,
+      approveOverwrite,
+      awaitDecision: () => Promise.reject(new Error("nobody waits here")),
+      clients: createClientMemory(real),
+      clock: real,
+      version: "0",
+      report,
+    });
   const handle = serveStdio(create, { transport: near });
   const client = await connect(far, era);
   const listTools = async () => {

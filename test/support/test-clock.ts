@@ -7,6 +7,8 @@ export type TestClock = Clock & {
   /** Moves the time of day alone: forward, or back where it is negative. */
   readonly setClock: (milliseconds: number) => void;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Resolves as soon as so many sleep at once. */
+  readonly untilAsleep: (count?: number) => Promise<void>;
 };
 
 type Sleeper = { readonly until: number; readonly wake: () => void };
@@ -15,6 +17,7 @@ export function createTestClock(): TestClock {
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
   const sleepers = new Set<Sleeper>();
+  const watchers = new Set<() => void>();
 
   return {
     now: () => now,
@@ -39,8 +42,19 @@ export function createTestClock(): TestClock {
         const onAbort = end(() => reject(new DOMException("Nobody waits.", "AbortError")));
         const sleeper = { until: monotonic + milliseconds, wake: end(resolve) };
         sleepers.add(sleeper);
+        for (const look of watchers) look();
         signal.addEventListener("abort", onAbort);
       });
     },
+    untilAsleep: (count = 1) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (sleepers.size < count) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
   };
 }

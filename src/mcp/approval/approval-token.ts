@@ -23,10 +23,16 @@ export async function issueToken(
   digest: string,
   openState: OpenState,
 ): Promise<{ readonly token: string; readonly expires_at: number }> {
-  const { approvals, readSecret } = await openState();
+  const { approvals } = await openState();
   const wanted = { digest, preview: JSON.stringify(preview) };
   const { id, expires_at } = await approvals.openForToken(wanted);
-  return { token: signToken({ id, digest, expires_at }, await readSecret(secretName)), expires_at };
+  return { token: await sealToken({ id, digest, expires_at }, openState), expires_at };
+}
+
+/** As a text, which for a page's approval only says which page a client was told to open. */
+export async function sealToken(token: ApprovalToken, openState: OpenState): Promise<string> {
+  const { readSecret } = await openState();
+  return signToken(token, await readSecret(secretName));
 }
 
 /** Undefined for a text that this server has not signed. Whether it has expired is not checked. */

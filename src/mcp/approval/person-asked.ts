@@ -2,8 +2,12 @@
 export type Person = {
   /** Whether the client says that it can show a form. */
   readonly canAnswer: boolean;
+  /** Whether the client says that it can open an address. */
+  readonly canOpen: boolean;
   /** What came back with a repeated call: the approval token, and the person's answer. */
   readonly answer: Answer | undefined;
+  /** The approval whose page was answered while this call waited for it. */
+  readonly waited: string | undefined;
   /** The approval token that the assistant itself passes on, in two-step mode. */
   readonly token: string | undefined;
 };
@@ -11,10 +15,28 @@ export type Person = {
 export type Answer = {
   /** The approval token of the question, as a text. */
   readonly token: string | undefined;
-  /** True for a yes; anything else that came back is a no. */
-  readonly isYes: boolean;
+  /**
+   * Yes comes from a form alone. To have opened the page says nothing of what was pressed there,
+   * and where nothing was said no person has seen the question.
+   */
+  readonly said: "yes" | "no" | "opened" | "nothing";
   /** The number that the person typed, where one was asked for. */
   readonly count?: number | undefined;
+};
+
+/** An approval's page, which the client is to open. */
+export type Page = {
+  readonly id: string;
+  readonly url: string;
+  /** Whether this call brought the news that the client has opened it. */
+  readonly isOpened: boolean;
+};
+
+type Means = {
+  /** A number that the person has to type, beside the yes. */
+  readonly count?: number | undefined;
+  /** Where it is not a form that asks. */
+  readonly page?: Page;
 };
 
 /** Thrown to leave a tool before anything was done: the client is to ask its person first. */
@@ -22,12 +44,13 @@ export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
   /** The approval token, as a text. */
   readonly token: string;
-  /** A number that the person has to type, beside the yes. */
   readonly count: number | undefined;
+  readonly page: Page | undefined;
 
-  constructor(message: string, token: string, count: number | undefined) {
+  constructor(message: string, token: string, { count, page }: Means) {
     super(message);
     this.token = token;
     this.count = count;
+    this.page = page;
   }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { State } from "../../state/state.ts";
 import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
 import { digestRequest, fitsText, writePreview, type ApprovalRequest } from "./approval-request.ts";
 import { issueToken, readToken, useToken, type ApprovalToken } from "./approval-token.ts";
 import type { Mode } from "./mode.ts";
 import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
+import { createRequirePage, type PageOptions } from "./require-page.ts";
 
 /** Throws until a person has approved of the request (design.md, "Approval"). */
 export type RequireApproval = (
@@ -13,31 +13,31 @@ export type RequireApproval = (
   person: Person,
 ) => Promise<void>;
 
-type ApprovalOptions = {
+type ApprovalOptions = PageOptions & {
   readonly mode: Mode;
   /**
    * Whether the page asks for a PIN. Then the page alone counts: a form's yes may come from a
    * client that the assistant itself has started.
    */
   readonly hasPin: boolean;
-  /** Opened by the first approval: most sessions destroy nothing. */
-  readonly openState: () => Promise<State>;
-  /** The address of an approval's page, which is open from now on. */
-  readonly openPage: (id: string) => Promise<string>;
   readonly clock: Clock;
 };
 
 export function createRequireApproval(options: ApprovalOptions): RequireApproval {
-  const { mode, hasPin, openState, openPage, clock } = options;
+  const { mode, hasPin, openState, clock } = options;
+  const requirePage = createRequirePage(options);
   return async (request, keyPrint, person) => {
     if (mode === "full") return;
     const digest = digestRequest(request, keyPrint);
     if (mode === "two-step") return requireToken(request, digest, person.token);
-    if (hasPin) return requirePage(request, digest);
-    if (person.answer !== undefined) return requireYes(request, digest, person.answer);
+    const { answer } = person;
+    // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
+    const counts = answer?.said !== "opened" && !(hasPin && answer?.said === "yes");
+    if (answer !== undefined && counts) return requireYes(request, digest, person, answer);
     // What a form has no room for is read on the page.
-    if (person.canAnswer && fitsText(request.preview)) throw await askClient(request, digest);
-    return requirePage(request, digest);
+    const isForm = person.canAnswer && !hasPin && fitsText(request.preview);
+    if (isForm) throw await askClient(request, digest);
+    return requirePage(request, digest, person);
   };
 
   /** The same call with the token goes through. */
@@ -52,10 +52,11 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     throw refuseUnapproved(request, describeStale(text, token), issued);
   }
 
-  /** The client's form came back: its token is used up, whatever the answer in it is. */
+  /** The client's question came back: its token is used up, whatever the answer to it is. */
   async function requireYes(
     request: ApprovalRequest,
     digest: string,
+    person: Person,
     answer: Answer,
   ): Promise<void> {
     const token = await readToken(answer.token, openState);
@@ -63,7 +64,11 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
       throw refuseDeclined(request, "The answer does not belong to a question of ours.");
     }
     const isFirst = await useToken(token, openState);
-    if (!answer.isYes) throw refuseDeclined(request, "The user did not approve.");
+    // The user can still be given the page's address, whatever their client is able to show.
+    if (answer.said === "nothing") {
+      return requirePage(request, digest, { ...person, canOpen: false });
+    }
+    if (answer.said !== "yes") throw refuseDeclined(request, "The user did not approve.");
     const { count } = request.preview;
     if (count !== undefined && answer.count !== count) {
       throw refuseDeclined(request, `The user did not type the number ${count}.`);
@@ -74,23 +79,11 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (!isFirst) throw refuseDeclined(request, "This approval was used already, or is over.");
   }
 
-  async function requirePage(request: ApprovalRequest, digest: string): Promise<void> {
-    const { approvals } = await openState();
-    const asked = await approvals.askPage({ digest, preview: JSON.stringify(request.preview) });
-    if ("waits" in asked) {
-      const { id, expires_at } = asked.waits;
-      const page = { url: await openPage(id), expires_at };
-      throw refuseUnapproved(request, "A person has to approve this first.", page);
-    }
-    if (asked.said === "declined") {
-      throw refuseDeclined(request, "The user declined this on the approval page.");
-    }
-  }
-
   async function askClient(request: ApprovalRequest, digest: string): Promise<PersonAsked> {
     const { token } = await issueToken(request, digest, openState);
     const { preview } = request;
-    return new PersonAsked(`${writePreview(preview)}\n\nDo you approve?`, token, preview.count);
+    const message = `${writePreview(preview)}\n\nDo you approve?`;
+    return new PersonAsked(message, token, { count: preview.count });
   }
 }
 

@@ -11,12 +11,10 @@ import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
-import { askLegacy, askModern, readAnswer } from "./approval-form.ts";
+import { openDialogue } from "./ask-person.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
-
-const mostQuestions = 3;
 
 /** Calls the tool; where its person has to be asked first, asks in the way of the client's era. */
 export async function answerCall(
@@ -24,8 +22,9 @@ export async function answerCall(
   tool: Tool,
   given: unknown,
   context: ServerContext,
-  { keyContext, requireApproval, approveOverwrite, report }: ServerOptions,
+  options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
+  const { keyContext, requireApproval, approveOverwrite, report } = options;
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
   const capabilities = readCapabilities(server, context);
@@ -35,17 +34,19 @@ export async function answerCall(
   const takesTasks = isModern && canTakeTasks(capabilities);
   const answerWithTask = takesTasks ? (running: Task) => (task = running) : undefined;
   const tellProgress = prepareProgress(context);
-  const canAnswer = canShowForm(capabilities);
-  let answer = readAnswer(context);
-  for (let questions = 0; ; questions += 1) {
+  const dialogue = openDialogue(server, context, {
+    ...options,
+    capabilities,
+    tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
+  });
+  for (;;) {
     try {
-      const person = { canAnswer, answer };
       const result = await callTool(tool, given, {
         keyContext,
         requireApproval,
         approveOverwrite,
         report,
-        person,
+        person: dialogue.readPerson(),
         signal,
         showsViews,
         answerWithTask,
@@ -54,12 +55,16 @@ export async function answerCall(
       return task === undefined ? result : answerTask(task);
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
-      if (isModern) return askModern(error);
-      // A target that changes during every question cannot be approved.
-      const isLast = questions === mostQuestions;
-      answer = isLast ? { token: error.token, isYes: false } : await askLegacy(error, context);
+      const question = await dialogue.ask(error);
+      if (question !== undefined) return question;
     }
   }
+}
+
+/** Hardly anything of the call is done, and there is no telling when the person is. */
+function describeWaiting(seconds: number): Progress {
+  const message = "Waiting for the answer on the approval page";
+  return { progress: seconds / 1000, message };
 }
 
 /** The SDK names the results of the protocol's core alone; an extension's go the same way. */
@@ -71,8 +76,11 @@ function answerTask(task: Task): CallToolResult {
 /** Only for a client that gave a token. That it may be gone by then does no harm. */
 function prepareProgress({ mcpReq }: ServerContext): (progress: Progress) => void {
   const progressToken = mcpReq["_meta"]?.progressToken;
+  let last = -1;
   return (progress) => {
-    if (progressToken === undefined) return;
+    // It may only grow, and work begins anew after a person was waited for.
+    if (progressToken === undefined || progress.progress <= last) return;
+    last = progress.progress;
     const params = { progressToken, ...progress };
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
@@ -89,11 +97,4 @@ function readCapabilities(server: Server, { mcpReq }: ServerContext): ClientCapa
 function canShowViews({ extensions }: ClientCapabilities): boolean {
   const apps: object = extensions?.[viewExtension] ?? {};
   return "mimeTypes" in apps && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(viewType);
-}
-
-/** Where the client can show no form, there is no person to ask. */
-function canShowForm({ elicitation }: ClientCapabilities): boolean {
-  if (elicitation === undefined) return false;
-  // Before there were two ways, an empty object meant the form.
-  return elicitation.form !== undefined || elicitation.url === undefined;
 }

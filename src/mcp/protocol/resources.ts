@@ -117,7 +117,7 @@ async function readResource(
   const id = decode(name);
   if (tool === undefined || id === undefined) throw refuseUnknownResource(uri);
   // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
-  const person = { canAnswer: false, answer: undefined };
+  const person = { canAnswer: false, canOpen: false, answer: undefined, waited: undefined };
   const result = await callTool(tool, { id }, { ...options, person, signal });
   if (result.isError !== true) return result.structuredContent;
   // Every failure has this shape (tool-failure.ts).

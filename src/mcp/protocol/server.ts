@@ -36,9 +36,9 @@ export function createServer(options: ServerOptions): Server {
         prompts: {},
         completions: {},
       },
-      // Earlier revisions are asked by `askLegacy`, for a failed question must come out as a no.
+      // Earlier revisions are asked by `askLegacy`, for a failed question has a meaning as well.
       inputRequired: { legacyShim: false },
-      // Nothing but one ticked box is a yes (`toAnswer`), whatever the form's schema would let in.
+      // Nothing but one ticked box is a yes (`readAnswer`), whatever the form's schema lets in.
       jsonSchemaValidator: { getValidator: () => acceptAll },
     },
   );
@@ -68,7 +68,7 @@ export function createServer(options: ServerOptions): Server {
   return server;
 }
 
-/** `toAnswer` checks what the client answered, whatever type it is said to have. */
+/** `readAnswer` checks what the client answered, whatever type it is said to have. */
 function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> {
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }

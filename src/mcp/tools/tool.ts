@@ -45,7 +45,7 @@ export type Annotations = {
 /** How far a long call is, for a client that asked to be told. */
 export type Progress = {
   readonly progress: number;
-  readonly total: number;
+  readonly total?: number;
   readonly message: string;
 };
 

@@ -7,9 +7,8 @@ import {
   createAssistantWorld,
   readToken,
   type AssistantWorld,
-  type RawCall,
-  type RawResult,
 } from "../../support/assistant-world.ts";
+import type { RawCall, RawResult } from "../../support/speak-raw.ts";
 
 /**
  * Ways round an approval (security-reliability.md §1, 16): whatever is forged, replayed, swapped,

@@ -4,11 +4,10 @@ import {
   type AssistantWorld,
   type Elicit,
   type Era,
-  type RawCall,
-  type RawResult,
 } from "../../support/assistant-world.ts";
 import { createGate } from "../../support/gate.ts";
 import { openForEach } from "../../support/open-for.ts";
+import type { RawCall, RawResult } from "../../support/speak-raw.ts";
 
 /** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
 
@@ -16,8 +15,11 @@ const eras: readonly Era[] = ["modern", "legacy", "v1"];
 const legacyEras: readonly Era[] = ["legacy", "v1"];
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** A client that has promised too much. */
-const fail: Elicit = () => Promise.reject(new Error("no window to show it in"));
+/** A client that loses the form while its person looks at it. */
+const fail: Elicit = () => {
+  think(yes);
+  return Promise.reject(new Error("the window is gone"));
+};
 
 let assistant: AssistantWorld;
 let id: string;
@@ -30,6 +32,12 @@ openForEach(createAssistantWorld, async (opened) => {
 afterEach(() => {
   vi.useRealTimers();
 });
+
+/** A person takes a second at least; what comes back at once, nobody saw. */
+const think: (reply: Awaited<ReturnType<Elicit>>) => Awaited<ReturnType<Elicit>> = (reply) => {
+  assistant.advance(1000);
+  return reply;
+};
 
 async function rename(name: string): Promise<void> {
   const reply = await assistant.world.call("PATCH", `/links/${id}`, { body: { name } });
@@ -69,7 +77,7 @@ describe.each(eras)("in front of a %s client", (era) => {
   ];
 
   test.each(noes)("%s is a no", async (_, reply) => {
-    const { callTool } = await assistant.connect({ era, elicit: () => reply });
+    const { callTool } = await assistant.connect({ era, elicit: async () => think(await reply) });
     const result = await callTool("delete_link", { id });
     expect(result.structured.error).toMatchObject({
       code: "approval_declined",
@@ -101,7 +109,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
-      if (questions > 1) return { action: "decline" };
+      if (questions > 1) return think({ action: "decline" });
       await rename("Summer");
       return yes;
     };
@@ -143,7 +151,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
-      return asked.length === 1 ? yes : { action: "decline" };
+      return think(asked.length === 1 ? yes : { action: "decline" });
     };
     const { callTool } = await assistant.connect({ era, elicit });
     await callTool("delete_link", { id });
@@ -153,11 +161,8 @@ describe.each(eras)("in front of a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test.each([
-    ["no form at all", {}],
-    ["a way to open addresses alone", { elicitation: { url: {} } }],
-  ])("that has %s, the page is the way", async (_, capabilities) => {
-    const { callTool } = await assistant.connect({ era, capabilities });
+  test("that has no form at all, the page is the way", async () => {
+    const { callTool } = await assistant.connect({ era, capabilities: {} });
     const { error } = (await callTool("delete_link", { id })).structured;
     expect(error).toMatchObject({ code: "approval_required", approval: { url: /approve/ } });
     await expectUntouched();
@@ -194,6 +199,7 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
 
     await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
     expect(ends).toEqual([]);
+    assistant.advance(5 * 60_000);
     await vi.advanceTimersByTimeAsync(1);
 
     expect((await call).structured.error.code).toBe("approval_declined");
@@ -215,7 +221,10 @@ describe.each(legacyEras)("a %s client that says it can ask", (era) => {
   });
 
   test("cannot bring an answer along that nobody asked for", async () => {
-    const { callTool } = await assistant.connect({ era, elicit: () => ({ action: "decline" }) });
+    const { callTool } = await assistant.connect({
+      era,
+      elicit: () => think({ action: "decline" }),
+    });
     const { error } = (await callTool("delete_link", { id }, { inputResponses: { approval: yes } }))
       .structured;
     expect(error.code).toBe("approval_declined");
@@ -303,7 +312,7 @@ describe("a modern client", () => {
 
   test("cannot make a yes of what was a no", async () => {
     const { requestState } = await call();
-    const no = { inputResponses: { approval: { action: "decline" } }, requestState };
+    const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");
     expect((await answer(requestState)).structuredContent.error.code).toBe("approval_declined");
     await expectUntouched();

@@ -233,7 +233,11 @@ test("an approval that is asked for, or refused, is a failure of the same shape"
     retry: "now",
     approval: { preview: expect.any(String), token: expect.any(String) },
   });
-  await using other = await createAssistantWorld({ elicit: () => ({ action: "decline" }) });
+  const decline = () => {
+    other.advance(1000);
+    return { action: "decline" } as const;
+  };
+  await using other = await createAssistantWorld({ elicit: decline });
   await other.plant("link", { path: "spring" });
   await other.listTools();
   const declined = await other.callTool("delete_link", { id: "spring" });

@@ -270,6 +270,8 @@ describe("hostile text that the service itself keeps", () => {
     assistant = await createAssistantWorld({
       elicit: (message) => {
         shown.push(message);
+        // What comes back at once was shown to nobody.
+        assistant.advance(1000);
         return { action: "decline" };
       },
     });

@@ -23,6 +23,8 @@ openForAll(
     createAssistantWorld({
       elicit: (message) => {
         shown.push(message);
+        // What comes back at once was shown to nobody.
+        assistant.advance(1000);
         return { action: "decline" };
       },
     }),

@@ -83,7 +83,12 @@ test.each(["modern", "legacy", "v1"] as const)(
     const told: { progress: number; total?: number | undefined; message?: string | undefined }[] =
       [];
     const { structured } = await goOn(
-      client.callTool("apply_plan", { plan_id: id }, {}, (progress) => told.push(progress)),
+      client.callTool(
+        "apply_plan",
+        { plan_id: id },
+        {},
+        { onprogress: (progress) => told.push(progress) },
+      ),
     );
     expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
     expect(told.length).toBeGreaterThan(0);

@@ -1,0 +1,51 @@
+import type { Approval } from "../../state/approvals.ts";
+import type { State } from "../../state/state.ts";
+import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
+import type { ApprovalRequest } from "./approval-request.ts";
+import { readToken, sealToken } from "./approval-token.ts";
+import { PersonAsked, type Person } from "./person-asked.ts";
+
+export type PageOptions = {
+  /** Opened by the first approval: most sessions destroy nothing. */
+  readonly openState: () => Promise<State>;
+  /** The address of an approval's page, which is open from now on. */
+  readonly openPage: (id: string) => Promise<string>;
+};
+
+type RequirePage = (request: ApprovalRequest, digest: string, person: Person) => Promise<void>;
+
+/** Throws until a person has approved of the request on its page, and for one call alone. */
+export function createRequirePage({ openState, openPage }: PageOptions): RequirePage {
+  return async (request, digest, person) => {
+    const { approvals } = await openState();
+    const preview = JSON.stringify(request.preview);
+    const asked = await approvals.askPage({ digest, preview, waited: person.waited });
+    if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);
+    if (asked.said === "declined") {
+      throw refuseDeclined(request, "The user declined this on the approval page.");
+    }
+    if (asked.said === "used") {
+      throw refuseDeclined(request, "This approval let the same call through already.");
+    }
+  };
+
+  /** To the client, where it can open the page; else to the assistant, which passes it on. */
+  async function showPage(
+    request: ApprovalRequest,
+    digest: string,
+    { canOpen, answer }: Person,
+    { id, expires_at }: Approval,
+  ): Promise<Error> {
+    const url = await openPage(id);
+    if (!canOpen) {
+      return refuseUnapproved(request, "A person has to approve this first.", { url, expires_at });
+    }
+    const brought = await readToken(answer?.token, openState);
+    const isOpened = answer?.said === "opened" && brought?.id === id;
+    const token = await sealToken({ id, digest, expires_at }, openState);
+    const message = `${request.preview.title}\n\n${askToDecide}`;
+    return new PersonAsked(message, token, { page: { id, url, isOpened } });
+  }
+}
+
+const askToDecide = "The page shows what will happen; approve or decline it there.";

@@ -1,0 +1,108 @@
+import {
+  inputRequired,
+  type ElicitRequestFormParams,
+  type InputRequiredResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import * as z from "zod";
+import type { Answer, Page, PersonAsked } from "../approval/person-asked.ts";
+
+/** A question as it goes to a client, which shows a form or opens a page, and what comes back. */
+
+/** What a client answered; undefined where it failed to. */
+export type Reply = {
+  readonly to: "form" | "page";
+  readonly token: string;
+  readonly said: unknown;
+};
+
+const formName = "approval";
+const pageName = "approval_page";
+
+/** What a repeated call brings along (2026-07-28). */
+export function readReply({ mcpReq }: ServerContext): Reply | undefined {
+  const { inputResponses = {} } = mcpReq;
+  const state = mcpReq.requestState();
+  const token = typeof state === "string" ? state : "";
+  const to = pageName in inputResponses ? "page" : "form";
+  const said = inputResponses[to === "page" ? pageName : formName];
+  // Without an answer the state alone comes from a call that waits for its page.
+  if (said === undefined) return token === "" ? undefined : { to: "page", token, said: opened };
+  return { to, token, said };
+}
+
+const opened = { action: "accept" };
+
+export function askModern(asked: PersonAsked): InputRequiredResult {
+  const { page, token, message } = asked;
+  const [name, request] =
+    page === undefined
+      ? [formName, inputRequired.elicit(buildForm(asked))]
+      : [pageName, inputRequired.elicitUrl({ message, url: page.url })];
+  return inputRequired({ inputRequests: { [name]: request }, requestState: token });
+}
+
+/** Has the client make the call again by itself. */
+export function askForPatience({ token }: PersonAsked): InputRequiredResult {
+  return inputRequired({ requestState: token });
+}
+
+/** By then the question's approval has expired. */
+const answerTimeout_ms = 5 * 60_000;
+
+/** A client that is gone, that breaks the form or that stays silent fails to answer. */
+export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<Reply> {
+  const { page, token, message } = asked;
+  const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
+  const params =
+    page === undefined
+      ? buildForm(asked)
+      : ({ mode: "url", message, url: page.url, elicitationId: page.id } as const);
+  const said = await mcpReq.elicitInput(params, options).catch(() => undefined);
+  return { to: page === undefined ? "form" : "page", token, said };
+}
+
+/** Clients of the earlier revisions may wait for this to tidy up; that one is gone does no harm. */
+export function tellComplete({ id }: Page, { mcpReq }: ServerContext): void {
+  const params = { elicitationId: id };
+  mcpReq.notify({ method: "notifications/elicitation/complete", params }).catch(() => undefined);
+}
+
+/** Only an accepted form with the one box ticked is a yes. */
+export function readAnswer({ to, token, said }: Reply, isTooSoon: boolean): Answer {
+  const { action } = replied.safeParse(said).data ?? {};
+  const isFailure = said === undefined;
+  if (isTooSoon && (isFailure || action === "decline" || action === "cancel")) {
+    return { token, said: "nothing" };
+  }
+  if (to === "form") {
+    const isYes = tickedForm.safeParse(said).success;
+    const count = typedCount.safeParse(said).data?.content.count;
+    return { token, said: isYes ? "yes" : "no", count };
+  }
+  // Whoever closes the question, or whose browser fails, has not said what they think of it.
+  return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
+}
+
+const replied = z.object({ action: z.enum(["accept", "decline", "cancel"]) });
+const tickedForm = z.object({
+  action: z.literal("accept"),
+  content: z.object({ approve: z.literal(true) }),
+});
+const typedCount = z.object({ content: z.object({ count: z.int() }) });
+
+function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
+  const description = "Type the number that the message begins with.";
+  return {
+    mode: "form",
+    message,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        approve: { type: "boolean", title: "Approve", description: "Tick to let this happen." },
+        ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
+      },
+      required: ["approve", ...(count === undefined ? [] : ["count"])],
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import {
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Page, Person, PersonAsked } from "../approval/person-asked.ts";
+import {
+  askForPatience,
+  askLegacy,
+  askModern,
+  readAnswer,
+  readReply,
+  tellComplete,
+  type Reply,
+} from "./approval-question.ts";
+import { digestOf } from "../../text/digest.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+/** What one call asks of the person before its client, and what it has heard so far. */
+export type Dialogue = {
+  readonly readPerson: () => Omit<Person, "token">;
+  /** Asks in the way of the client's era. Without an answer of its own the call is made again. */
+  readonly ask: (asked: PersonAsked) => Promise<InputRequiredResult | undefined>;
+};
+
+type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
+  readonly capabilities: ClientCapabilities;
+  readonly tellWaiting: (seconds: number) => unknown;
+};
+
+/** A target that changes during every question cannot be approved. */
+const mostQuestions = 3;
+/** Most clients, and what is between them and us, give a call up after a minute. */
+const patience_ms = 50_000;
+
+export function openDialogue(server: Server, context: ServerContext, asking: Asking): Dialogue {
+  const { awaitDecision, clients, clock, capabilities, tellWaiting } = asking;
+  const { signal, envelope } = context.mcpReq;
+  const isModern = envelope !== undefined;
+  const client = digestOf([asking.keyContext.key_print, readClientInfo(server, context)]);
+  const begun = clock.monotonic();
+  const shows = !clients.hidesQuestions(client);
+  const brought = readReply(context);
+  let questions = 0;
+  let person: Omit<Person, "token"> = {
+    canAnswer: shows && canShowForm(capabilities),
+    canOpen: shows && capabilities.elicitation?.url !== undefined,
+    answer: brought && hear(brought),
+    waited: undefined,
+  };
+
+  return {
+    readPerson: () => person,
+    ask: async (asked) => {
+      const { page } = asked;
+      if (page?.isOpened === true) clients.noteOpened(client, page.id);
+      if (page !== undefined && clients.hasOpened(client, page.id)) return wait(asked, page);
+      clients.noteAsked(asked.token);
+      if (isModern) return askModern(asked);
+      const isLast = (questions += 1) > mostQuestions;
+      const answer = isLast
+        ? ({ token: asked.token, said: "no" } as const)
+        : hear(await askLegacy(asked, context));
+      person = { ...person, answer };
+      if (page === undefined || answer.said !== "opened") return undefined;
+      clients.noteOpened(client, page.id);
+      return wait(asked, page);
+    },
+  };
+
+  function hear(reply: Reply) {
+    // A call that is given up ends its question, which the client may well have shown.
+    const isTooSoon = clients.isTooSoon(reply.token) && !signal.aborted;
+    const answer = readAnswer(reply, isTooSoon);
+    if (isTooSoon && answer.said === "nothing") clients.noteUnseen(client);
+    return answer;
+  }
+
+  async function wait(asked: PersonAsked, page: Page): Promise<InputRequiredResult | undefined> {
+    const now = clock.monotonic();
+    // A client that is still there by then has more patience than most.
+    const until = (now < begun + patience_ms ? begun : now) + patience_ms;
+    const ended = await awaitDecision(page.id, { until, signal, tellWaiting });
+    if (ended === "open" && isModern) return askForPatience(asked);
+    const isDecided = ended === "decided";
+    if (isDecided && !isModern) tellComplete(page, context);
+    // What has changed while the person thought about it is read again, and so is what they said.
+    const waited = isDecided ? page.id : undefined;
+    person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
+    return undefined;
+  }
+}
+
+/** Without sessions there is nothing else to know a client again by. */
+function readClientInfo(server: Server, { mcpReq }: ServerContext): unknown {
+  // The SDK has validated the envelope, whose members its types do not name.
+  const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+  return envelope === undefined ? server.getClientVersion() : envelope[CLIENT_INFO_META_KEY];
+}
+
+/** Where the client can show no form, there is no person to ask. */
+function canShowForm({ elicitation }: ClientCapabilities): boolean {
+  if (elicitation === undefined) return false;
+  // Before there were two ways, an empty object meant the form.
+  return elicitation.form !== undefined || elicitation.url === undefined;
+}

@@ -1,0 +1,55 @@
+import type { Clock } from "../../contract/clock.ts";
+
+/**
+ * What this process remembers of its clients from call to call, whether or not they have sessions:
+ * some answer a question by themselves, with no window to show it in.
+ */
+export type ClientMemory = {
+  /** The question of this token goes out now. */
+  readonly noteAsked: (token: string) => void;
+  /** Whether what has come back by now came sooner than any person reads. */
+  readonly isTooSoon: (token: string) => boolean;
+  /** This client answers questions that nobody saw. */
+  readonly noteUnseen: (client: string) => void;
+  readonly hidesQuestions: (client: string) => boolean;
+  /** This client has opened an approval's page: to ask it once more would only be in the way. */
+  readonly noteOpened: (client: string, approval: string) => void;
+  readonly hasOpened: (client: string, approval: string) => boolean;
+};
+
+const unseen_ms = 300;
+/** A person may have given the client a window since. */
+const hides_ms = 60 * 60_000;
+/** No approval lasts longer. */
+const opened_ms = 5 * 60_000;
+
+export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemory {
+  const asked = createRecent(clock);
+  const unseen = createRecent(clock);
+  const opened = createRecent(clock);
+  return {
+    noteAsked: asked.note,
+    isTooSoon: (token) => asked.readAge(token) <= unseen_ms,
+    noteUnseen: unseen.note,
+    hidesQuestions: (client) => unseen.readAge(client) <= hides_ms,
+    noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
+    hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= opened_ms,
+  };
+}
+
+/** What is pushed out is only asked once more, or taken for a person's no. */
+const mostNotes = 1000;
+
+function createRecent({ monotonic }: Pick<Clock, "monotonic">) {
+  /** The latest stands last. */
+  const times = new Map<string, number>();
+  return {
+    note: (name: string): void => {
+      times.delete(name);
+      times.set(name, monotonic());
+      const [first] = times.size > mostNotes ? times.keys() : [];
+      if (first !== undefined) times.delete(first);
+    },
+    readAge: (name: string): number => monotonic() - (times.get(name) ?? -Infinity),
+  };
+}

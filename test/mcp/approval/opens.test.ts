@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { createGate } from "../../support/gate.ts";
+import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
+import { decideOnPage, openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { openForAll } from "../../support/open-for.ts";
+
+/** The built command and official clients that open the page: nobody has to say "go on". */
+
+let ground: Ground;
+openForAll(openGround, (opened) => (ground = opened));
+
+const clients = {
+  "the 1.x client": connectV1,
+  "the 2.x client, 2026-07-28": (given: Connecting) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client, 2025-11-25": (given: Connecting) => connectV2({ ...given, era: "legacy" }),
+};
+// The keys of an object that is written out above.
+const names = Object.keys(clients) as (keyof typeof clients)[];
+
+const ways = {
+  stdio: ({ key }: Tenant) => ({
+    transport: "stdio" as const,
+    data: ground.data,
+    env: { WAYPOST_API_KEY: key },
+  }),
+  HTTP: ({ key }: Tenant) => ({
+    transport: "http" as const,
+    url: ground.serving.places.mcp,
+    token: key,
+  }),
+};
+
+describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
+  test.each(names)("%s goes on once the page is answered, as it was answered", async (name) => {
+    const tenant = await ground.addTenant();
+    const decisions = ["decline", "approve"] as const;
+    const opened: string[] = [];
+    const pressed: Promise<void>[] = [];
+    const open = (url: string): Reply => {
+      const decision = decisions[opened.length] ?? "decline";
+      opened.push(url);
+      // The person reads while the client has long said that the page is open.
+      pressed.push(decideOnPage(url, decision));
+      return { action: "accept" };
+    };
+    await using client = await clients[name]({ ...ways[way](tenant), open });
+    await client.callTool("create_link", { path: "spring" });
+
+    const declined = await client.callTool("delete_link", { id: "spring" });
+    expect(declined.structured.error).toMatchObject({ code: "approval_declined" });
+    const deleted = await client.callTool("delete_link", { id: "spring" });
+    expect(deleted.structured.deleted).toMatchObject({ path: "spring" });
+
+    await Promise.all(pressed);
+    expect(new Set(opened).size).toBe(2);
+  });
+
+  test.each(names)("%s that leaves while it waits leaves nothing behind", async (name) => {
+    const tenant = await ground.addTenant();
+    const opened = createGate();
+    const open = (): Reply => {
+      opened.open();
+      return { action: "accept" };
+    };
+    await using client = await clients[name]({ ...ways[way](tenant), open });
+    await client.callTool("create_link", { path: "spring" });
+    const left = expect(client.callTool("delete_link", { id: "spring" })).rejects.toThrow();
+    await opened.opened;
+    // Over stdio this ends with the process, which would last as long as the call's wait.
+    await client.close();
+    await left;
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import {
+  createAssistantWorld,
+  type AssistantClient,
+  type AssistantWorld,
+  type Elicit,
+  type Era,
+} from "../../support/assistant-world.ts";
+import type { Reply } from "../../support/mcp-clients.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** Clients that answer a question by themselves: nobody saw it, so that it is no answer. */
+
+const eras: readonly Era[] = ["modern", "legacy", "v1"];
+const legacyEras: readonly Era[] = ["legacy", "v1"];
+const hour_ms = 60 * 60_000;
+
+let assistant: AssistantWorld;
+let id: string;
+let questions: number;
+
+openForEach(createAssistantWorld, async (opened) => {
+  assistant = opened;
+  questions = 0;
+  ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
+});
+
+/** Answers after so long, with whatever the client makes up. */
+function connect(era: Era, after_ms: number, reply: Reply | Error, more: object = {}) {
+  const elicit: Elicit = () => {
+    questions += 1;
+    assistant.advance(after_ms);
+    return reply instanceof Error ? Promise.reject(reply) : reply;
+  };
+  return assistant.connect({ era, elicit, ...more });
+}
+
+async function remove({ callTool }: AssistantClient, target = id) {
+  return (await callTool("delete_link", { id: target })).structured;
+}
+
+describe.each(eras)("a %s client", (era) => {
+  const noes: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
+
+  test.each(noes)("that says $action at once has shown it to nobody", async (reply) => {
+    const client = await connect(era, 300, reply);
+    const { error } = await remove(client);
+    expect(error).toMatchObject({
+      code: "approval_required",
+      effect: "none",
+      approval: { url: expect.stringContaining("/approve/") },
+    });
+    expect(assistant.writes).toEqual([]);
+
+    await assistant.press(error.approval.url, "approve");
+    expect((await remove(client)).deleted.id).toBe(id);
+    expect(questions).toBe(1);
+  });
+
+  test.each(noes)("that says $action after a moment has shown it to somebody", async (reply) => {
+    const client = await connect(era, 301, reply);
+    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect(questions).toBe(2);
+  });
+
+  test("is shown no second form, for whatever act, before an hour has passed", async () => {
+    const client = await connect(era, 0, { action: "decline" });
+    const other = await assistant.plant("link", { path: "summer" });
+    await remove(client);
+    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    assistant.advance(hour_ms);
+    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    expect(questions).toBe(1);
+
+    assistant.advance(1);
+    await remove(client, other.id);
+    expect(questions).toBe(2);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("that has answered unseen says nothing about another key's", async () => {
+    await remove(await connect(era, 0, { action: "decline" }));
+    const key = await assistant.world.addKey();
+    const yes: Reply = { action: "accept", content: { approve: true } };
+    const other = await connect(era, 1000, yes, { key });
+    expect((await remove(other)).deleted.id).toBe(id);
+    expect(questions).toBe(2);
+  });
+
+  test("that does not even ask whether to open the page is not asked again", async () => {
+    const capabilities = { elicitation: { url: {} } };
+    const client = await connect(era, 10, { action: "cancel" }, { capabilities });
+    const { url } = (await remove(client)).error.approval;
+    expect((await remove(client)).error.approval.url).toBe(url);
+    expect(questions).toBe(1);
+  });
+});
+
+describe.each(legacyEras)("a %s client", (era) => {
+  test("that fails at once has shown it to nobody", async () => {
+    const client = await connect(era, 0, new Error("no window to show it in"));
+    expect((await remove(client)).error.code).toBe("approval_required");
+    expect((await remove(client)).error.code).toBe("approval_required");
+    expect(questions).toBe(1);
+    expect(assistant.writes).toEqual([]);
+  });
+});
+
+test("what nobody saw is told by the clock that nobody sets", async () => {
+  const client = await assistant.connect({
+    elicit: () => {
+      assistant.setClock(hour_ms / 60);
+      return { action: "decline" };
+    },
+  });
+  expect((await remove(client)).error.code).toBe("approval_required");
+});
