@@ -62,7 +62,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract client state bulk/owner bulk/bulk-errors bulk/files bulk/rows bulk/select
     bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
-    text sql contract client state store service host bulk/files bulk/select bulk
+    text sql contract contract/rules client state store service host bulk/files bulk/select bulk
     mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
     commands/bulk`,
   main: "sql contract config commands/terminal commands/bulk commands",

@@ -55,6 +55,7 @@ projects create, projects update
   --plan free|pro      (pro)      --max-links N   on the free plan (1000)
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN   --verify-domain
+  --destinations A,*.B (any)      the hosts that links may lead to from now on
   --json
 
 import FILE
