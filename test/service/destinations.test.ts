@@ -142,7 +142,8 @@ describe("a page template", () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
-        `<a href="{{ link.url }}">Go</a><a href="mailto:a@evil.example">Mail</a><a href="#x">Up</a>`,
+        `<a href="{{ link.url }}">Go</a>` +
+        `<a href="mailto:a@evil.example">Mail</a><a href="#x">Up</a>`,
     );
     expect((await save({ body: kept })).status).toBe(201);
     for (const reply of [await save({ body: picture }), await publish({ body: picture })]) {

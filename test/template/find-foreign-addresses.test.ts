@@ -30,6 +30,9 @@ function render(body: string, name: string): string {
 
 const image = '<img alt="" src="https://evil.example/a.png">';
 
+/** On every page but that of the link T. */
+const others = '{% if link.name != "T" %}';
+
 /** Each shows a picture or a link of another host to visitors of some link. */
 const hostile = [
   image,
@@ -51,12 +54,12 @@ const hostile = [
   '<a href="{{ link.url }}{{ link.name }}">x</a>',
   '<a href="https://shop.example{{ ".evil.example" }}/">x</a>',
   '<a href="https://shop.example{% if link.name %}.evil.example/{% endif %}{{ link.path }}">x</a>',
-  '<a href="{% if a %}https://shop.example/{{ x }}{% else %}https://evil.example/{% endif %}">x</a>',
-  '<a href="{% if a %}https://shop.example/{% else %}https://evil.example/{% endif %}{{ x }}">x</a>',
-  `<p title{% if link.name != "T" %}="{% endif %} href=https://evil.example/ {% if link.name != "T" %}"{% endif %}>x</p>`,
-  `<a title{% if link.name != "T" %}="{% endif %} href=https://evil.example/ {% if link.name != "T" %}"{% endif %}>x</a>`,
-  `{% if link.name != "T" %}<a title="{% endif %}${image}{% if link.name != "T" %}">x</a>{% endif %}`,
-  `{% if link.name != "T" %}<!--{% endif %}${image}{% if link.name != "T" %}-->{% endif %}`,
+  '<a href="{% if a %}https://shop.example/{{ x }}{% else %}https://evil.example/{% endif %}">',
+  '<a href="{% if a %}https://shop.example/{% else %}https://evil.example/{% endif %}{{ x }}">',
+  `<img title${others}="{% endif %} src=https://evil.example/ ${others}"{% endif %}>`,
+  `<a title${others}="{% endif %} href=https://evil.example/ ${others}"{% endif %}>x</a>`,
+  `${others}<a title="{% endif %}${image}${others}">x</a>{% endif %}`,
+  `${others}<!--{% endif %}${image}${others}-->{% endif %}`,
   `<!-- -{% if link.name == "T" %}{% endif %}-> ${image} -->`,
   `<!-- -{{ "" }}-> ${image} -->`,
   `<!-{% if true %}{% endif %}- > ${image} -->`,

@@ -84,8 +84,7 @@ async function* refuseForeign(
   for await (const row of rows) {
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
-    // What is planned for a row are fields of a link.
-    const problems = isWrite ? check((row.fields ?? {}) as LinkFields, before ?? {}) : [];
+    const problems = isWrite ? check(row.fields ?? {}, before ?? {}) : [];
     if (problems.length > 0 && "filters" in wanted) throw refuseChanges(problems);
     const message = problems.map((problem) => problem.message).join("; ");
     const refused = "undo" in wanted ? "conflict" : "invalid";

@@ -10,7 +10,7 @@ import { findWebAddressFault, readUrl } from "./web-address.ts";
 export type Destinations = readonly string[];
 
 /** Undefined stands for any host. */
-export type ReadDestinations =
+type ReadDestinations =
   { readonly destinations: Destinations | undefined } | { readonly fault: string };
 
 type AddressField = (typeof addressFields)[number];
@@ -76,7 +76,7 @@ export function checkDestinations(
 }
 
 /** Why an address is refused, as the end of a sentence. */
-export function describeForeign(host: string, destinations: Destinations): string {
+function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
   const wanted = `must lead to one of the allowed hosts (${listHosts(destinations)})`;
   return shown === "" ? wanted : `${wanted}, not to ${shown}`;

@@ -48,8 +48,8 @@ type LimitOptions = {
 };
 
 const { links, shortLinks, pageTemplate } = contract;
-const linkWrites: readonly Endpoint[] = [links.create, links.upsert, links.update];
-const templateWrites: readonly Endpoint[] = [pageTemplate.save, pageTemplate.publish];
+const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
+const templateWrites = new Set<Endpoint>([pageTemplate.save, pageTemplate.publish]);
 /** A larger body is refused as too large, and would take long to look through. */
 const longestBody = 2 ** 17;
 
@@ -73,8 +73,8 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
     if (endpoint === shortLinks.create) {
       return isOwnAddress(fields.url, readKnown()) ? [] : checkFields({ url: fields.url });
     }
-    if (templateWrites.includes(endpoint)) return findInTemplate(rules, input, call, signal);
-    if (!linkWrites.includes(endpoint) || checkFields(fields).length === 0) return [];
+    if (templateWrites.has(endpoint)) return findInTemplate(rules, input, call, signal);
+    if (!linkWrites.has(endpoint) || checkFields(fields).length === 0) return [];
     return checkFields(fields, await readStored(endpoint, fields, readId, call, signal));
   }
 

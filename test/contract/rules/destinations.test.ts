@@ -133,11 +133,8 @@ describe("an address", () => {
   });
 
   test("is judged by what a browser makes of it, however it is written", () => {
-    const parts = fc.constantFrom(
-      ..."https:// http:// shop.example evil.example . .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(
-        " ",
-      ),
-    );
+    const marks = ". .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(" ");
+    const parts = fc.constantFrom("https://", "http://", "shop.example", "evil.example", ...marks);
     const written = fc.array(parts, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));
     fc.assert(
       fc.property(written, (text) => {

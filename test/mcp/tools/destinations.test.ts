@@ -38,6 +38,13 @@ async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
   return error.problems;
 }
 
+const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
+
+const unlimited = (given: AssistantOptions = {}) =>
+  createAssistantWorld({ mode: "full", beside: assistant.world, ...given });
+
+const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
+
 const wrongUrl = [{ field: "url", message: `Url ${refusal}` }];
 
 describe("a link", () => {
@@ -113,8 +120,6 @@ function argsOf(tool: string, url: string): Args {
 }
 
 describe("a plan", () => {
-  const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
-
   test.each([
     [
       "rows",
@@ -157,9 +162,6 @@ describe("a plan", () => {
     expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
   });
 
-  const unlimited = (given: AssistantOptions = {}) =>
-    createAssistantWorld({ mode: "full", beside: assistant.world, ...given });
-
   test("from before the list is refused as a whole, and nobody is asked", async () => {
     await using earlier = await unlimited();
     const rows = [
@@ -192,7 +194,6 @@ describe("a plan", () => {
 });
 
 describe("a page template", () => {
-  const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];
 
@@ -227,7 +228,7 @@ test("an approval is not asked for what would be refused afterwards", async () =
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
 });
 
-test("the list of an embedded project is known beforehand, and holds beside the operator's", async () => {
+test("the list of an embedded project holds beside the operator's", async () => {
   const { store, project } = assistant.world;
   const limited = { destinations: "shop.example,evil.example" };
   await store.write((db) => changeProject(db, assistant.world, project, {}, limited));

@@ -1,4 +1,3 @@
-import type { LinkFields } from "../../../contract/links.ts";
 import type { FieldProblem } from "../../../contract/problem.ts";
 import type { Plan, PlanRow } from "../../../state/plans.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
@@ -26,7 +25,7 @@ export async function refuseForeignRows(plan: Plan, { keyContext }: Call): Promi
   if (problems.length > 0) throw failForeign(problems.slice(0, mostProblems));
 
   function findForeign({ row, position, fields, before }: PlanRow): readonly FieldProblem[] {
-    const found = checkDestinations((fields ?? {}) as LinkFields, before ?? {});
+    const found = checkDestinations(fields ?? {}, before ?? {});
     const number = row ?? position + 1;
     return found.map(({ field, message }) => ({ field, message: `Row ${number}: ${message}` }));
   }
