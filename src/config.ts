@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readDestinations, type Destinations } from "./contract/rules/destinations.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
 import { readUrl } from "./contract/rules/web-address.ts";
 import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
@@ -23,6 +24,8 @@ export type Config = {
   readonly scopes: readonly Scope[] | undefined;
   /** Groups and names of tools, as they were written; nothing is all of them. */
   readonly tools: readonly string[];
+  /** The hosts that an assistant's links may lead to; undefined is any. */
+  readonly destinations: Destinations | undefined;
   readonly secrets: Secrets;
   readonly log: (typeof logLevels)[number];
 };
@@ -49,6 +52,7 @@ const settings = {
   mode: { variable: "WAYPOST_MODE", flag: "mode" },
   scopes: { variable: "WAYPOST_SCOPES", flag: "scopes" },
   tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
+  destinations: { variable: "WAYPOST_DESTINATIONS", flag: "destinations" },
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;
 
@@ -63,6 +67,13 @@ export const settingFlags: Readonly<Record<string, { readonly type: "string" }>>
 
 const list = z.string().transform((text) => {
   return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
+});
+
+const hosts = z.string().transform((text, context) => {
+  const read = readDestinations(text);
+  if ("destinations" in read) return read.destinations;
+  context.addIssue({ code: "custom", message: read.fault });
+  return z.NEVER;
 });
 
 const origin = z.string().transform((text) => text.replace(/\/$/, ""));
@@ -89,6 +100,7 @@ const schema = z.object({
   mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
   scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
   tools: list,
+  destinations: hosts.optional(),
   log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
 });
 
@@ -115,13 +127,14 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const { public_url, base_url, scopes: declared, ...rest } = parsed.data;
+  const { public_url, base_url, scopes: declared, destinations, ...rest } = parsed.data;
   const { link_origin, second_origin } = rest;
   refuseLinkOrigin(link_origin, base_url);
   refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
   const secrets = readSecrets(environment);
   refuseUnaskedPin(secrets, rest.mode);
-  return { ...rest, link_origin, second_origin, public_url, base_url, scopes: declared, secrets };
+  const settled = { ...rest, link_origin, second_origin, public_url, base_url, destinations };
+  return { ...settled, scopes: declared, secrets };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */

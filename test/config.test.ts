@@ -17,6 +17,7 @@ test("without any setting the defaults hold", () => {
     mode: "guarded",
     scopes: undefined,
     tools: [],
+    destinations: undefined,
     log: "info",
     secrets: {
       api_key: undefined,
@@ -139,6 +140,20 @@ test("lists are comma lists, with blanks around their words", () => {
   );
   expect(config.scopes).toEqual(["links.index", "links.show"]);
   expect(config.tools).toEqual(["links", "-delete_link"]);
+});
+
+test("destinations are hosts as a browser writes them, and any is no limit", () => {
+  const read = (WAYPOST_DESTINATIONS: string) =>
+    readConfig({ ...home, WAYPOST_DESTINATIONS }, {}).destinations;
+  expect(read("Shop.example., *.Müller.example")).toEqual([
+    "shop.example",
+    "*.xn--mller-kva.example",
+  ]);
+  expect(readConfig(home, { destinations: "a.example" }).destinations).toEqual(["a.example"]);
+  expect(read("any")).toBe(undefined);
+  expect(() => read("https://shop.example")).toThrow(
+    '--destinations (WAYPOST_DESTINATIONS) has "https://shop.example", which is an address; ',
+  );
 });
 
 test("a scope that there is not is refused by its flag and variable", () => {

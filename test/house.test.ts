@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, string>> = {
   service: "text contract contract/rules visit template store",
   host: "qr contract contract/rules visit template store",
 
-  "bulk/owner": "client",
+  "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
   "bulk/files": "text contract",
   "bulk/files/foreign": "text contract contract/rules bulk/files",
@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract mcp/results",
   "mcp/approval": "text contract state mcp/results",
-  "mcp/access": "contract client bulk mcp/results",
+  "mcp/access": "contract contract/rules client template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
   "mcp/tools/endpoints": `
@@ -59,10 +59,10 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/approval mcp/access mcp/tools mcp/protocol config`,
   "commands/terminal": "contract state config",
   "commands/bulk": `
-    text contract client state bulk/owner bulk/bulk-errors bulk/files bulk/rows bulk/select
-    bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
+    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
+    bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
-    text sql contract client state store service host bulk/files bulk/select bulk
+    text sql contract contract/rules client state store service host bulk/files bulk/select bulk
     mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
     commands/bulk`,
   main: "sql contract config commands/terminal commands/bulk commands",

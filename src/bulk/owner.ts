@@ -1,4 +1,6 @@
 import type { Client } from "../client/client.ts";
+import type { LinkFields } from "../contract/links.ts";
+import type { FieldProblem } from "../contract/problem.ts";
 
 /** The key that plans and jobs belong to, and how calls are made with it. */
 export type Owner = {
@@ -6,7 +8,15 @@ export type Owner = {
   /** The deployment's address. */
   readonly origin: string;
   readonly call: Client["call"];
+  /** What leads where links may not lead; left out, they may lead anywhere. */
+  readonly checkDestinations?: CheckDestinations;
 };
+
+/** What of a link's fields leads to a host that is not allowed, and did not before. */
+export type CheckDestinations = (
+  fields: LinkFields,
+  before?: Readonly<Record<string, unknown>>,
+) => readonly FieldProblem[];
 
 /** How the deployment is asked for an owner, until the signal is aborted. */
 export type Asking = { readonly call: Client["call"]; readonly signal: AbortSignal };

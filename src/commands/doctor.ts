@@ -11,6 +11,7 @@ import { readApiKey, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
+import { listHosts } from "../contract/rules/destinations.ts";
 import { StoreUnusable } from "../sql/faults.ts";
 import { print } from "./terminal/output.ts";
 
@@ -41,11 +42,13 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
 
 type Note = (finding: Finding) => void;
 
-function describeConfiguration({ base_url, mode, tools, data }: Config, version: string): Finding {
+function describeConfiguration(config: Config, version: string): Finding {
+  const { base_url, mode, tools, destinations, data } = config;
   const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
-  const said = `${runtime}: ${where}, mode ${mode}, ${chosen}`;
+  const hosts = destinations === undefined ? "any host" : listHosts(destinations);
+  const said = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
   const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
   const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
   return { about: "configuration", said, ...(isOpen && { fault }) };

@@ -24,6 +24,8 @@ Settings (a flag wins over its variable)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
                                             templates, bulk) and tools; -C takes one away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
+  --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that an assistant's links may lead to: any;
+                                            *.B is what is below B
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
   --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
@@ -55,6 +57,7 @@ projects create, projects update
   --plan free|pro      (pro)      --max-links N   on the free plan (1000)
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN   --verify-domain
+  --destinations A,*.B (any)      the hosts that links may lead to from now on
   --json
 
 import FILE

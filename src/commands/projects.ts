@@ -4,6 +4,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
+import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
@@ -19,6 +20,7 @@ export const projectFlags = {
   "link-in-referrer": { type: "string" },
   "max-links": { type: "string" },
   suspend: { type: "string" },
+  destinations: { type: "string" },
   "custom-domain": { type: "string" },
   "verify-domain": { type: "boolean" },
   json: { type: "boolean" },
@@ -107,6 +109,7 @@ function describe(project: StoredProject): string {
     `templates ${project.templates_enabled ? "on" : "off"}`,
     ...(project.link_in_referrer ? ["link in referrer"] : []),
     ...(custom_domain === null ? [] : [domain]),
+    ...(project.destinations === null ? [] : [`leads to ${project.destinations} alone`]),
     ...(project.suspended ? ["suspended"] : []),
   ].join(", ");
 }
@@ -128,6 +131,7 @@ function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
     ...(templates !== undefined && { templates_enabled: readSwitch("templates", templates) }),
     ...(referrer !== undefined && { link_in_referrer: readSwitch("link-in-referrer", referrer) }),
     ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
+    ...(flags.destinations !== undefined && { destinations: readHosts(flags.destinations) }),
     ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
   };
 }
@@ -141,6 +145,12 @@ function readPlan(text: string): "free" | "pro" {
 function readCount(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new UsageFault("--max-links takes a whole number");
   return Number(text);
+}
+
+function readHosts(text: string): string | null {
+  const read = readDestinations(text);
+  if ("fault" in read) throw new UsageFault(`--destinations ${read.fault}`);
+  return writeDestinations(read.destinations);
 }
 
 function readSwitch(flag: string, text: string): boolean {

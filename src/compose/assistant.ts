@@ -45,7 +45,7 @@ type AssistantOptions = {
 
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
-  const { mode, scopes, secrets } = config;
+  const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
   const hasPin = secrets.approval_pin_file !== undefined;
   const requireApproval = createRequireApproval({ mode, hasPin, openState, openPage, clock });
@@ -64,6 +64,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         checksConditions: deployment.own !== undefined,
         key,
         scopes,
+        destinations,
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         lookUp: createLookUp(deployment, key, report),

@@ -27,6 +27,8 @@ export type KnownKey = {
   readonly hasSecondHost: boolean;
   /** The project's setting (link-services.md §3). */
   readonly linkInReferrer: boolean;
+  /** The hosts that the project's links may lead to; undefined is any. */
+  readonly destinations?: readonly string[] | undefined;
 };
 
 /** Why a 401 was given. The API answers one status for all of them; only its words differ. */

@@ -32,6 +32,7 @@ export const defaultProjectSettings = {
   max_links: defaultMaxLinks,
   suspended: false,
   custom_domain_verified: false,
+  destinations: null,
 } as const;
 
 export const projects = {

@@ -6,6 +6,7 @@ import { contract } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, overloaded, Problem } from "../contract/problem.ts";
+import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin } from "../contract/rules/link-address.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
@@ -110,6 +111,7 @@ export function createService(options: ServiceOptions): Service {
       linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
       hasSecondHost: services.secondOrigin !== undefined,
       linkInReferrer: project?.link_in_referrer === true,
+      destinations: restoreDestinations(project?.destinations ?? null),
     };
     knownKeys.set(holder, known);
     return known;

@@ -7,7 +7,8 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
-import { checkLink, findProFields } from "../contract/rules/link-rules.ts";
+import { checkDestinations, restoreDestinations } from "../contract/rules/destinations.ts";
+import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/project-tallies.ts";
@@ -45,7 +46,8 @@ export async function createLink(
   const apps = await chooseApps(tenant, call, fields);
   const path = values.path ?? "";
   const isTaken = path !== "" && !(await claimAddress(tenant, path, id));
-  requireNoProblems([...problems, ...listTaken(isTaken), ...apps.problems], options.problemKey);
+  const all = [...problems, ...listForeign(call, values, problems), ...listTaken(isTaken)];
+  requireNoProblems([...all, ...apps.problems], options.problemKey);
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
   return insertLink(tenant, {
@@ -72,7 +74,8 @@ export async function changeLink(
   const { path } = values;
   const isMoved = path !== undefined && path !== before.path;
   const isTaken = isMoved && !(await claimAddress(tenant, path, before.id));
-  requireNoProblems([...problems, ...listTaken(isTaken), ...apps.problems]);
+  const foreign = listForeign(call, values, problems, before);
+  requireNoProblems([...problems, ...foreign, ...listTaken(isTaken), ...apps.problems]);
   return updateLink(tenant, before, { ...values, ...apps.ids }, call.services.clock.now());
 }
 
@@ -114,6 +117,18 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
 
 function listTaken(isPathTaken: boolean): readonly FieldProblem[] {
   return isPathTaken ? [takenFault("path")] : [];
+}
+
+/** Addresses that lead to none of the project's hosts; one with another fault is told of once. */
+function listForeign(
+  { caller }: WriteCall,
+  values: Partial<LinkValues>,
+  problems: readonly FieldProblem[],
+  before?: Link,
+): readonly FieldProblem[] {
+  const destinations = restoreDestinations(caller.project.destinations);
+  const isTold = (field: string) => problems.some((problem) => problem.field === field);
+  return checkDestinations(values, destinations, before).filter(({ field }) => !isTold(field));
 }
 
 /** api-spec.md, "Errors": going beyond the free tier's link limit is a 401. */

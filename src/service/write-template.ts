@@ -10,9 +10,11 @@ import {
   templateRefused,
   type PlacedProblem,
 } from "../contract/problem.ts";
+import { judgeBy, restoreDestinations } from "../contract/rules/destinations.ts";
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
 import type { Tenant } from "../store/tenant.ts";
+import type { RunInTurn } from "../template/check-queue.ts";
 import type { CheckTiming } from "../template/check-template.ts";
 import { createLocator } from "../template/line-and-column.ts";
 import { readTenant, writeTenant, type WriteCall } from "./handler.ts";
@@ -39,11 +41,15 @@ export async function changeDraft(
   write: Write,
 ): Promise<Changed> {
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const checked = applyFields(await findTemplate(readTenant(call)), fields, purpose);
+    const known = await findTemplate(readTenant(call));
+    const checked = applyFields(known, fields, purpose);
     const { waitInQueue, clock } = call.services;
-    await waitInQueue(call, (take) =>
-      requireValidTemplate(checked, purpose, { take, monotonic: clock.monotonic }),
-    );
+    await waitInQueue(call, async (take) => {
+      await requireValidTemplate(checked, purpose, { take, monotonic: clock.monotonic });
+      // What is there already may stay, though it leads elsewhere.
+      const kept = purpose === "save" ? known?.body : known?.live_version?.body;
+      if (checked.body !== kept) await requireDestinations(call, checked.body, take);
+    });
     const changed = await writeTenant(call, async (tenant): Promise<Changed | undefined> => {
       const before = await findTemplate(tenant);
       requireShownTemplate(call.precondition, before);
@@ -71,6 +77,19 @@ export function requireShownTemplate(
   const live_id = template.live_version?.id ?? null;
   const states = [template, undefined].map((draft) => describeTemplateState(draft, live_id));
   requireCondition(precondition, ...states);
+}
+
+/** A page leads nowhere but to the hosts of its project. */
+async function requireDestinations(
+  { caller }: WriteCall,
+  body: string,
+  take: RunInTurn,
+): Promise<void> {
+  const destinations = restoreDestinations(caller.project.destinations);
+  if (destinations === undefined) return;
+  const { findForeignAddresses } = await import("../template/find-foreign-addresses.ts");
+  const problems = await take(() => findForeignAddresses(body, judgeBy(destinations)));
+  if (problems.length > 0) throw templateRefused(problems);
 }
 
 /** Left out keeps, empty clears (api-spec.md, "Page template"). */

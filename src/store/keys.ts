@@ -33,7 +33,7 @@ const selectHolder = prepareQuery((db) =>
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
     .select(["subdomain", "custom_domain", "custom_domain_verified", "link_in_referrer"])
-    .select(["projects.name", "templates_enabled"])
+    .select(["projects.name", "templates_enabled", "destinations"])
     .where("token_hash", "=", ""),
 );
 
@@ -51,6 +51,7 @@ export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolde
           subdomain: row.subdomain ?? "",
           custom_domain: row.custom_domain,
           name: row.name ?? "",
+          destinations: row.destinations,
           ...readFlags(row),
         };
   return { key_id: id, token_hash, scopes: readScopes(row.scopes), role, project };

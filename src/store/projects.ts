@@ -8,7 +8,7 @@ import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables
 import type { Db } from "./tenant.ts";
 
 /** What the operator sets and the API does not show (design.md, `waypost projects`). */
-export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links"> &
+export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
   Readonly<Record<ProjectFlag, boolean>>;
 
 export type StoredProject = Project & ProjectSettings;
@@ -59,8 +59,8 @@ export async function insertProject(
   project: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  const { name, subdomain, custom_domain, plan, max_links } = project;
-  const plain = { id, name, subdomain, custom_domain, plan, max_links };
+  const { name, subdomain, custom_domain, plan, max_links, destinations } = project;
+  const plain = { id, name, subdomain, custom_domain, plan, max_links, destinations };
   const row: ProjectTable = {
     ...plain,
     custom_domain_verified: toFlag(project.custom_domain_verified),
@@ -103,8 +103,10 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 }
 
 function toProject(row: ProjectRow): StoredProject {
-  const { id, name, subdomain, custom_domain, links_count, plan, max_links } = row;
-  return { id, name, subdomain, custom_domain, links_count, plan, max_links, ...readFlags(row) };
+  const { id, name, subdomain, custom_domain, links_count } = row;
+  const { plan, max_links, destinations } = row;
+  const plain = { id, name, subdomain, custom_domain, links_count, plan, max_links, destinations };
+  return { ...plain, ...readFlags(row) };
 }
 
 /** A null counts as no: a key without a project has nulls here. */

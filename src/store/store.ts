@@ -7,6 +7,7 @@ import { createCounts, type Counts } from "./filtered-counts.ts";
 import { init } from "./migrations/001-init.ts";
 import { pageTemplates } from "./migrations/002-page-templates.ts";
 import { clicks } from "./migrations/003-clicks.ts";
+import { destinations } from "./migrations/005-destinations.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
@@ -23,7 +24,7 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-const migrations = [init, pageTemplates, clicks];
+const migrations = [init, pageTemplates, clicks, destinations];
 const watchEvery_ms = 1000;
 
 export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<Store> {

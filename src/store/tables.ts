@@ -37,7 +37,13 @@ export type ProjectFlag =
 
 export type ProjectTable = ProjectValues &
   Readonly<Record<ProjectFlag, Flag>> &
-  Times & { readonly id: string; readonly plan: "free" | "pro"; readonly max_links: number };
+  Times & {
+    readonly id: string;
+    readonly plan: "free" | "pro";
+    readonly max_links: number;
+    /** The hosts that links may lead to, with commas between them; null is any. */
+    readonly destinations: string | null;
+  };
 
 /** What changes with every link write, kept apart from what people edit. */
 export type TallyTable = {

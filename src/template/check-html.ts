@@ -11,7 +11,7 @@ import { listWords } from "./split-words.ts";
  */
 
 /** Stands for what an output will be: a private character, which the texts around it lose. */
-const unknown = "\ue000";
+export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} cannot be seen here.";
 
@@ -72,7 +72,7 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
 };
 
 /** Replaces every piece of Liquid by as many other characters; line ends stay. */
-function maskLiquid(source: string, liquid: readonly Piece[]): string {
+export function maskLiquid(source: string, liquid: readonly Piece[]): string {
   const parts: string[] = [];
   let end = 0;
   for (const piece of liquid) {

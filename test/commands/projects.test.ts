@@ -44,6 +44,7 @@ describe("a project", () => {
       templates_enabled: true,
       link_in_referrer: false,
       max_links: 1000,
+      destinations: null,
       suspended: false,
     });
     const { token } = await runJson(["keys", "create", "--data", folder.path, "--master"]);
@@ -137,6 +138,20 @@ describe("a change reaches the running service within a second", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
+  test("links lead to the hosts that are allowed, and again to any", async () => {
+    const changed = await update("--destinations", "Shop.example., *.Müller.example");
+    expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
+    expect(await create({ url: "https://evil.example/" })).toBe(
+      "422 Url must lead to one of the allowed hosts " +
+        "(shop.example, *.xn--mller-kva.example), not to evil.example",
+    );
+    expect(await create({ url: "https://a.müller.example/" })).toBe(201);
+    const { stdout } = await run(inFolder("list"));
+    expect(stdout).toContain(", leads to shop.example,*.xn--mller-kva.example alone");
+    expect(await update("--destinations", "any")).toMatchObject({ destinations: null });
+    expect(await create({ url: "https://evil.example/" })).toBe(201);
+  });
+
   test("another subdomain is another link host", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
@@ -164,6 +179,8 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", ...names, "--link-in-referrer", "1"], "--link-in-referrer takes on or off"],
     [["create", ...names, "--suspend", "true"], "--suspend takes on or off"],
     [["create", ...names, "--verify-domain"], "--verify-domain"],
+    [["create", ...names, "--destinations", "https://a.example"], "--destinations has "],
+    [["update", "default", "--destinations", "*"], "--destinations has "],
     [["create", "shop", ...names], "use projects create"],
     [["update", "nowhere", "--plan", "pro"], "there is no project nowhere"],
     [["update"], "use projects create"],

@@ -138,6 +138,8 @@ export type AssistantOptions = Connecting & {
   readonly spacing_ms?: number;
   /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
   readonly lacks?: readonly string[];
+  /** The hosts that the operator lets links lead to. */
+  readonly destinations?: readonly string[];
   /** Beside this world, on the same service and memory: another process, another mode. */
   readonly beside?: World;
 };
@@ -157,7 +159,7 @@ export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
   const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...rest } = options;
-  const { spacing_ms = 0, ...first } = rest;
+  const { spacing_ms = 0, destinations, ...first } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
   const { advance, setClock, sleep, untilAsleep } = clock;
@@ -232,6 +234,7 @@ export async function createAssistantWorld(
       checksConditions: true,
       key,
       scopes: undefined,
+      destinations,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       lookUp,

@@ -4,9 +4,15 @@ import type { LinkFields } from "../../contract/links.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
-import type { Owner } from "../owner.ts";
+import type { CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
-import { planFilters, planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
+import {
+  planFilters,
+  planRows,
+  refuseChanges,
+  type Planning,
+  type UnnumberedRow,
+} from "./plan-rows.ts";
 import { planUndo } from "./plan-undo.ts";
 
 /** Plans what is wanted, whatever it comes from, and saves the plan. */
@@ -30,11 +36,12 @@ type Planner = {
 
 const pathBytes = 6;
 const mostProblems = 1000;
+const allowAll: CheckDestinations = () => [];
 
 export async function makePlan(
   { state, random, signal }: Planner,
   wanted: PlanWanted,
-  { key_print, origin, call }: Owner,
+  { key_print, origin, call, checkDestinations = allowAll }: Owner,
 ): Promise<MadePlan> {
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
@@ -44,7 +51,8 @@ export async function makePlan(
   const { rows, listFindings } = readWanted({ ...planning, jobs: state.jobs }, wanted);
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
-  const numbered = numberRows(rows, problems, () => listFindings().problems);
+  const judged = refuseForeign(rows, wanted, checkDestinations);
+  const numbered = numberRows(judged, problems, () => listFindings().problems);
   const saved = { key_print, origin, operation, undoes, problems };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, format } = listFindings();
@@ -62,6 +70,26 @@ function readWanted(planning: Planning & { readonly jobs: Jobs }, wanted: PlanWa
       : planFilters(planning, wanted.filters, wanted.changes);
   const findings: Findings = { problems: [], unmapped: [], format: undefined };
   return { rows, listFindings: () => findings };
+}
+
+/**
+ * Rows that would lead where links may not lead: a fault of what was given, or of changes that all
+ * links share. To undo a job is not at fault, and does the rest.
+ */
+async function* refuseForeign(
+  rows: AsyncIterable<UnnumberedRow>,
+  wanted: PlanWanted,
+  check: CheckDestinations,
+): AsyncGenerator<UnnumberedRow> {
+  for await (const row of rows) {
+    const { action, before } = row;
+    const isWrite = action === "create" || action === "update";
+    const problems = isWrite ? check(row.fields ?? {}, before ?? {}) : [];
+    if (problems.length > 0 && "filters" in wanted) throw refuseChanges(problems);
+    const message = problems.map((problem) => problem.message).join("; ");
+    const refused = "undo" in wanted ? "conflict" : "invalid";
+    yield problems.length === 0 ? row : { ...row, action: refused, fields: null, message };
+  }
 }
 
 /**

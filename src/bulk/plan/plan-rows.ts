@@ -55,7 +55,7 @@ export async function* planFilters(
 }
 
 /** With each problem's place, so that it need not be read out of the sentence. */
-function refuseChanges(problems: readonly FieldProblem[]): Problem {
+export function refuseChanges(problems: readonly FieldProblem[]): Problem {
   const message = toSentence(problems.map((problem) => problem.message));
   const placed = problems.map(({ field, ...rest }) => {
     return { field: field === "" ? "changes" : `changes.${field}`, ...rest };

@@ -1,5 +1,5 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
-import type { Owner } from "../../bulk/owner.ts";
+import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
 import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
@@ -7,6 +7,7 @@ import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import { withDeployment } from "../../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
+import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
 
@@ -46,7 +47,16 @@ export function withBulk<Result>(
     try {
       const key = requireKey(config);
       const { call } = openClient(deployment, { key, life: signal, openState, report });
-      const owner = { key_print: printKey(key), origin: deployment.origin, call };
+      const known = await deployment.followKey(key)();
+      // WAYPOST_DESTINATIONS is for assistants: who sits at the terminal is who sets it.
+      const checkDestinations: CheckDestinations = (fields, before) =>
+        findForeign(fields, known?.destinations, before);
+      const owner = {
+        key_print: printKey(key),
+        origin: deployment.origin,
+        call,
+        checkDestinations,
+      };
       return await explain(signal, () => work({ bulk, owner, signal }));
     } finally {
       await bulk.close();

@@ -8,7 +8,7 @@ import { findWebAddressFault } from "./web-address.ts";
 
 /** The rules of a link's own fields, for the service and for the planning of writes. */
 
-const addressFields = [
+export const addressFields = [
   "url",
   "social_image_url",
   "ios_fallback_url",

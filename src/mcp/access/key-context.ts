@@ -6,10 +6,11 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import { createAccess, type Access } from "./key-access.ts";
+import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import { probeAccess } from "./probe-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type KeyContext = {
+export type KeyContext = DestinationLimits & {
   readonly access: Access;
   /** Asks the deployment, and learns from every answer what the key may do. */
   readonly call: Client["call"];
@@ -38,6 +39,8 @@ export type KeyContextOptions = Pick<
   readonly client: Client;
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
+  /** The hosts that links may lead to, by the operator of this server; left out, any. */
+  readonly destinations?: readonly string[] | undefined;
   /** Whether this configuration has the endpoint's tool. */
   readonly isOffered: (endpoint: Endpoint) => boolean;
   /** Asks the embedded service again; undefined for a key that is no more. */
@@ -51,11 +54,16 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   let { known } = options;
   const hasKey = key !== undefined;
   const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
-  const call = learnFrom(client, access);
+  const limits = limitDestinations({
+    destinations: options.destinations,
+    readKnown: () => known,
+    call: learnFrom(client, access),
+  });
+  const { call } = limits;
   let exploring: Promise<void> | undefined;
 
   return {
-    call,
+    ...limits,
     bulk,
     origin,
     checksConditions,

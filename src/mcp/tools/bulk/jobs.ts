@@ -9,6 +9,7 @@ import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
+import { refuseForeignRows } from "./refuse-foreign-rows.ts";
 import { jobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
@@ -48,6 +49,7 @@ function createApplyPlan(mode: Mode): Tool {
       }
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
+      if (seen === undefined) await refuseForeignRows(plan, call);
       await approve(name, plan, seen, call);
       const begun = performance.now();
       const job = await bulk.apply(plan, owner, seen);

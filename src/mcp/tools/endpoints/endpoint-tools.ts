@@ -12,6 +12,7 @@ import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
+import { findTarget } from "./find-target.ts";
 import { runGetLink } from "./get-link.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 
@@ -45,7 +46,11 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, ownFields),
-    run: (args, call) => run(endpoint, args, call),
+    run: async (args, call) => {
+      const readId = () => findTarget(kind, String(args["id"]), call);
+      await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
+      return run(endpoint, args, call);
+    },
     view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
   };
 }

@@ -112,12 +112,13 @@ function describeCondition({ live, draft, isAbsent }: TemplateState): Condition 
 /** What the API would refuse afterwards is refused before a person is asked. */
 async function refuseUnpublishable(
   text: Partial<TemplateText>,
-  { ask, keyContext }: Call,
+  { ask, keyContext, signal }: Call,
 ): Promise<void> {
   if (text.body !== undefined && isBlank(text.body)) {
     const problem = validationFailed([faultOf("body", "can't be blank")]);
     throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
   }
+  await keyContext.refuseForeign(publish, text, signal);
   if (!keyContext.mayAsk(preview)) return;
   try {
     await ask(preview, text);

@@ -1,0 +1,141 @@
+import { faultOf, type FieldProblem } from "../problem.ts";
+import { addressFields } from "./link-rules.ts";
+import { findWebAddressFault, readUrl } from "./web-address.ts";
+
+/**
+ * The hosts that links may lead to, as an operator lists them: `example.com` is that host alone,
+ * and `*.example.com` is what is below it. They are kept as a browser writes a host: in lower case,
+ * in punycode, without a dot at the end.
+ */
+export type Destinations = readonly string[];
+
+/** Undefined stands for any host. */
+type ReadDestinations =
+  { readonly destinations: Destinations | undefined } | { readonly fault: string };
+
+type AddressField = (typeof addressFields)[number];
+
+const mostHosts = 200;
+const mostShown = 5;
+/** No host name is longer; what an unchecked address has in its place may be. */
+const longestHost = 253;
+
+/** Reads `example.com,*.example.com`, or `any`; a fault is the end of a sentence. */
+export function readDestinations(text: string): ReadDestinations {
+  const words = text.split(",").map((word) => word.trim());
+  const given = words.filter((word) => word !== "");
+  if (given.length === 0) return { fault: "names no host; any allows every host" };
+  if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
+  const isAny = given.some((word) => word.toLowerCase() === "any");
+  if (isAny && given.length > 1) return { fault: "says any beside hosts; any stands alone" };
+  if (isAny) return { destinations: undefined };
+  const destinations = new Set<string>();
+  for (const word of given) {
+    const read = readEntry(word);
+    if ("fault" in read) return { fault: `has ${JSON.stringify(word)}, which ${read.fault}` };
+    destinations.add(read.entry);
+  }
+  return { destinations: [...destinations] };
+}
+
+/** What `readDestinations` has read, as one text for a column or a command's output. */
+export function writeDestinations(destinations: Destinations | undefined): string | null {
+  return destinations === undefined ? null : destinations.join(",");
+}
+
+/** What was written by `writeDestinations`. */
+export function restoreDestinations(text: string | null): Destinations | undefined {
+  return text === null ? undefined : text.split(",");
+}
+
+/**
+ * Where an address leads, if that is none of the destinations: a host, or an empty text where no
+ * host can be read without doubt. It is read as a visitor's browser reads it, so that a port, a
+ * case or another way to write the same host makes no difference.
+ */
+export function findForeignHost(address: string, destinations: Destinations): string | undefined {
+  if (findWebAddressFault(address) !== undefined) return "";
+  const host = readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
+  return host !== "" && destinations.some((entry) => matchEntry(entry, host)) ? undefined : host;
+}
+
+/** Each address among the fields that leads elsewhere; one that is stored already may stay. */
+export function checkDestinations(
+  fields: Readonly<Partial<Record<AddressField, string | null | undefined>>>,
+  destinations: Destinations | undefined,
+  before: Readonly<Record<string, unknown>> = {},
+): readonly FieldProblem[] {
+  if (destinations === undefined) return [];
+  return addressFields.flatMap((field) => {
+    const address = fields[field];
+    if (address === undefined || address === null || address === "") return [];
+    if (address === before[field]) return [];
+    const host = findForeignHost(address, destinations);
+    return host === undefined ? [] : [faultOf(field, describeForeign(host, destinations))];
+  });
+}
+
+/** Why an address is refused, as the end of a sentence. */
+function describeForeign(host: string, destinations: Destinations): string {
+  const shown = host.slice(0, longestHost);
+  const wanted = `must lead to one of the allowed hosts (${listHosts(destinations)})`;
+  return shown === "" ? wanted : `${wanted}, not to ${shown}`;
+}
+
+/** Judges the addresses of a text of which the destinations are a rule. */
+export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
+  return (address) => {
+    const host = findForeignHost(address, destinations);
+    return host === undefined ? undefined : describeForeign(host, destinations);
+  };
+}
+
+/** The hosts for a person to read: the first few, and how many more there are. */
+export function listHosts(destinations: Destinations): string {
+  const more = destinations.length - mostShown;
+  const shown = destinations.slice(0, mostShown).join(", ");
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
+function matchEntry(entry: string, host: string): boolean {
+  if (!entry.startsWith("*.")) return host === entry;
+  return host.length >= entry.length && host.endsWith(entry.slice(1));
+}
+
+type Entry = { readonly entry: string } | { readonly fault: string };
+
+function readEntry(word: string): Entry {
+  const fault = findEntryFault(word);
+  if (fault !== undefined) return { fault };
+  const isBelow = word.startsWith("*.");
+  const name = (isBelow ? word.slice(2) : word).replace(/\.$/, "");
+  const host = readUrl(`https://${name}/`)?.hostname ?? "";
+  // A comma would make two entries of it where it is kept, and no name has one.
+  const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
+  if (!isName) return { fault: "is no host name" };
+  if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };
+  if (isBelow) return { fault: "is an address, which has no hosts below it" };
+  // 127.1 and 0x7f.1 are 127.0.0.1 to a browser, and hardly what was meant.
+  const isWhole = host === name || host.startsWith("[");
+  return isWhole ? { entry: host } : { fault: `is written in short; write ${host}` };
+}
+
+function findEntryFault(word: string): string | undefined {
+  if (word.includes("://")) return "is an address; write its host alone, such as example.com";
+  if (/[/?#\\@%\s\p{Cc}]/u.test(word)) {
+    return "is more than a host; write example.com, or *.example.com for what is below it";
+  }
+  if (word === "*" || word === "*.") return "would be every host; any says that";
+  if (word.replace(/^\*\./, "").includes("*")) {
+    return "can have * at its beginning alone, as in *.example.com";
+  }
+  const isInBrackets = /^\[[^\]]*\]$/.test(word);
+  if (!isInBrackets && word.includes(":")) {
+    return "has a port; every port of a host is allowed, so leave it out";
+  }
+  return undefined;
+}
+
+function isAddress(host: string): boolean {
+  return host.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(host);
+}

@@ -1,0 +1,164 @@
+import { Tokenizer, type Token } from "parse5";
+import { maskLiquid, unknown } from "./check-html.ts";
+import { checkLiquid, type Piece } from "./check-liquid.ts";
+import { pictureData } from "./html-rules.ts";
+import { createLocator } from "./line-and-column.ts";
+import type { Fault, TemplateProblem } from "./page-input.ts";
+import { listWords } from "./split-words.ts";
+
+/**
+ * Where a body leads, for a project whose pages may lead to some hosts alone. What a page will
+ * have in it depends on the link that is shown, so the source is judged and no page that was tried:
+ * each host has to stand there in letters, and Liquid must not be able to make markup out of what
+ * is a text in the source.
+ */
+
+/** Answers what is wrong with an address, as the end of a sentence, or undefined. */
+export type JudgeAddress = (address: string) => string | undefined;
+
+const addressed = listWords("href src cite action formaction poster srcset data background");
+/** A link's own addresses are judged where they are written. */
+const ownAddress = /^\{\{-?\s*link\.(?:url|address|social_image_url)\s*-?\}\}$/;
+const harmless = /^(?:#|mailto:|tel:)/i;
+const beginning = /^https?:\/\/[^\s\\/?#@]+[/?#]/i;
+
+export function findForeignAddresses(
+  body: string,
+  judge: JudgeAddress,
+): readonly TemplateProblem[] {
+  const faults: Fault[] = [];
+  const { pieces } = checkLiquid(body, () => {});
+  const masked = maskLiquid(body, pieces);
+  const search: Search = {
+    body,
+    masked,
+    pieces,
+    judge,
+    // Else what is named link here could have any address.
+    hasOwnAddresses: !/\b(?:assign|for|capture|increment|decrement)\s+["']?link\b/.test(body),
+    report: (offset, message) => faults.push({ offset, message }),
+  };
+  /** The end of the last markup; a < behind it that begins none could be made into one. */
+  let end = 0;
+  const checkBetween = (start: number) => {
+    const at = masked.slice(end, start).indexOf("<");
+    if (at >= 0) search.report(end + at, "A < that begins no element has to be written as &lt;.");
+  };
+  const skip = ({ location }: Token.Token) => {
+    checkBetween(location?.startOffset ?? 0);
+    end = location?.endOffset ?? end;
+  };
+  const skipPlain = (token: Token.Token) => {
+    skip(token);
+    refuseLiquid(search, token.location?.startOffset ?? 0, end);
+  };
+  const tokenizer = new Tokenizer(
+    { sourceCodeLocationInfo: true },
+    {
+      onStartTag: (tag) => {
+        skip(tag);
+        checkTag(search, tag);
+      },
+      onEndTag: skipPlain,
+      onComment: skipPlain,
+      onDoctype: skipPlain,
+      onCharacter: () => {},
+      onWhitespaceCharacter: () => {},
+      onNullCharacter: () => {},
+      onEof: () => checkBetween(masked.length),
+      onParseError: () => {},
+    },
+  );
+  tokenizer.write(masked, true);
+  const locate = createLocator(body);
+  return faults.map(({ offset, message }) => ({ field: "body", ...locate(offset), message }));
+}
+
+type Search = {
+  readonly body: string;
+  /** The body with another character for each of Liquid's. */
+  readonly masked: string;
+  readonly pieces: readonly Piece[];
+  readonly judge: JudgeAddress;
+  readonly hasOwnAddresses: boolean;
+  readonly report: (offset: number, message: string) => unknown;
+};
+
+const needsWhole = "Where hosts are limited, Liquid may stand in texts and in quoted values alone.";
+const needsHost =
+  "Where hosts are limited, an address begins with its host in letters, or is " +
+  "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }} and nothing else.";
+
+/** What is in a tag stays in it: an `if` around a quote would let out what it holds. */
+function checkTag(search: Search, { attrs, location }: Token.TagToken): void {
+  const { masked, report } = search;
+  const start = location?.startOffset ?? 0;
+  let from = start;
+  for (const { name, value } of attrs) {
+    const place = location?.attrs?.[name];
+    if (place === undefined) {
+      // Of an attribute that stands twice, the first counts, and the second is refused elsewhere.
+      report(start, needsWhole);
+      continue;
+    }
+    const { startOffset, endOffset } = place;
+    refuseLiquid(search, from, startOffset);
+    from = endOffset;
+    const written = masked.slice(startOffset, endOffset);
+    const quoted = /^[^="'\s]+\s*=\s*(["'])[^]*\1$/.exec(written);
+    if (quoted === null) refuseLiquid(search, startOffset, endOffset);
+    else {
+      const begin = startOffset + written.indexOf(quoted[1] ?? "");
+      refuseLiquid(search, startOffset, begin);
+      if (!isBalanced(search, begin, endOffset)) report(begin, needsWhole);
+    }
+    if (addressed.has(name)) checkAddress(search, value.trim(), startOffset, endOffset);
+  }
+  refuseLiquid(search, from, location?.endOffset ?? from);
+}
+
+function checkAddress(
+  { body, pieces, judge, hasOwnAddresses, report }: Search,
+  value: string,
+  begin: number,
+  end: number,
+): void {
+  if (value === "" || pictureData.test(value) || harmless.test(value)) return;
+  let address = value;
+  if (value.includes(unknown)) {
+    const [piece, ...others] = pieces.filter((each) => each.begin >= begin && each.end <= end);
+    const isAlone = new RegExp(`^${unknown}+$`).test(value);
+    const isOwn =
+      isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
+    if (isOwn && hasOwnAddresses) return;
+    // White space is what an if leaves here, and behind it could stand another address.
+    const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
+    if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
+    address = fixed;
+  }
+  const fault = judge(address);
+  if (fault !== undefined) report(begin, `This address ${fault}.`);
+}
+
+function refuseLiquid({ pieces, report }: Search, begin: number, end: number): void {
+  const piece = pieces.find((each) => each.begin < end && each.end > begin);
+  if (piece !== undefined) report(piece.begin, needsWhole);
+}
+
+/** Whether each block of Liquid that begins in a value ends in it, and none other does. */
+function isBalanced({ body, pieces }: Search, begin: number, end: number): boolean {
+  let depth = 0;
+  for (const piece of pieces) {
+    if (piece.end <= begin || piece.begin >= end) continue;
+    if (piece.kind === "output") continue;
+    if (piece.kind !== "tag") return false;
+    const [, name = ""] = /^\{%-?\s*(\w+)/.exec(body.slice(piece.begin, piece.end)) ?? [];
+    if (opening.has(name)) depth += 1;
+    else if (name.startsWith("end")) depth -= 1;
+    else if (depth === 0 && name !== "assign") return false;
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+}
+
+const opening = listWords("if unless case for");

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { connectV1 } from "../support/mcp-clients.ts";
+import { listEmbedded } from "../support/plant-embedded.ts";
+
+/** WAYPOST_DESTINATIONS and `projects update --destinations` from the command line. */
+
+const env = { WAYPOST_DESTINATIONS: "shop.example,*.shop.example" };
+const rows = "path,url\na,https://shop.example/\nb,https://evil.example/\n";
+const refusal = "must lead to one of the allowed hosts (shop.example";
+
+test("doctor says where links may lead, and what is no list of hosts is refused", async () => {
+  await using folder = await createFolder();
+  const words = ["doctor", "--data", folder.path];
+  expect((await run(words)).stdout).toMatch(/^ok +configuration .*, destinations any host$/m);
+  const { stdout } = await run(words, { env });
+  expect(stdout).toMatch(/^ok +configuration .*, destinations shop\.example, \*\.shop\.example$/m);
+  const { code, stderr } = await run([...words, "--destinations", "*"]);
+  expect([code, stderr]).toEqual([
+    2,
+    'waypost: --destinations (WAYPOST_DESTINATIONS) has "*", which would be every host; ' +
+      "any says that\n",
+  ]);
+});
+
+test("an import is held to the project's hosts before anything is written", async () => {
+  await using folder = await createFolder();
+  const data = ["--data", folder.path];
+  await runJson(["keys", "create", ...data]);
+  await runJson(["projects", "update", "default", "--destinations", "shop.example", ...data]);
+  const { code, stdout, stderr } = await run(["import", "-", ...data, "--yes"], { input: rows });
+  expect([code, stdout + stderr]).toEqual([1, expect.stringContaining(`Url ${refusal}`)]);
+  expect(await listEmbedded(folder.path)).toEqual([]);
+});
+
+test("an import is not held to the assistant's hosts: its person is the operator", async () => {
+  await using folder = await createFolder();
+  const words = ["import", "-", "--data", folder.path, "--yes"];
+  expect((await run(words, { input: rows, env })).code).toBe(0);
+  expect(await listEmbedded(folder.path)).toHaveLength(2);
+});
+
+test("an assistant before another deployment is held to its operator's hosts", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await using own = await createFolder();
+  const remote = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
+  const given = { transport: "stdio", data: own.path, env: { ...remote, ...env } } as const;
+  await using client = await connectV1(given);
+  const create = async (url: string) => client.callTool("create_link", { url });
+  expect((await create("https://a.shop.example/")).isError).not.toBe(true);
+  const { structured } = await create("https://evil.example/");
+  expect(structured.error).toMatchObject({
+    code: "validation_failed",
+    effect: "none",
+    problems: [{ field: "url", message: expect.stringContaining(refusal) }],
+  });
+  const { body } = await serving.call("GET", "/links");
+  expect(body.meta.count).toBe(1);
+});

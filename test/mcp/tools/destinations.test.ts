@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { changeProject } from "../../../src/service/write-project.ts";
+import {
+  createAssistantWorld,
+  type AssistantOptions,
+  type AssistantWorld,
+} from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** An assistant whose operator lets links lead to some hosts alone (WAYPOST_DESTINATIONS). */
+
+const destinations = ["shop.example", "*.shop.example"];
+const good = "https://shop.example/spring";
+const evil = "https://evil.example/spring";
+const refusal =
+  "must lead to one of the allowed hosts (shop.example, *.shop.example), not to evil.example";
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full", destinations }),
+  (opened) => (assistant = opened),
+);
+
+type Args = Record<string, unknown>;
+
+async function call(tool: string, args: Args, on: Pick<AssistantWorld, "callTool"> = assistant) {
+  return (await on.callTool(tool, args)).structured;
+}
+
+/** The refusal of a call that is not even sent. */
+async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
+  const before = on.writes.length;
+  const { error } = await call(tool, args, on);
+  expect(error).toMatchObject({ code: "validation_failed", effect: "none", retry: "never" });
+  expect(error.next).toContain("WAYPOST_DESTINATIONS");
+  expect(on.writes.slice(before)).toEqual([]);
+  return error.problems;
+}
+
+const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
+
+const unlimited = (given: AssistantOptions = {}) =>
+  createAssistantWorld({ mode: "full", beside: assistant.world, ...given });
+
+const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
+
+const wrongUrl = [{ field: "url", message: `Url ${refusal}` }];
+
+describe("a link", () => {
+  test.each(["create_link", "upsert_link", "shorten_link"])(
+    "of %s leads nowhere else",
+    async (tool) => {
+      expect(await fail(tool, argsOf(tool, evil))).toEqual(wrongUrl);
+      expect((await call(tool, argsOf(tool, good))).link.url).toBe(good);
+    },
+  );
+
+  test("is refused for each of its addresses", async () => {
+    const fields = { social_image_url: evil, ios_fallback_url: evil, android_fallback_url: evil };
+    expect(await fail("create_link", fields)).toEqual([
+      { field: "social_image_url", message: `Social image url ${refusal}` },
+      { field: "ios_fallback_url", message: `Ios fallback url ${refusal}` },
+      { field: "android_fallback_url", message: `Android fallback url ${refusal}` },
+    ]);
+  });
+
+  test("that leads elsewhere already is renamed, by its id, its path and as a whole", async () => {
+    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
+    expect((await call("update_link", { id: "old", url: evil, name: "Two" })).link.name).toBe(
+      "Two",
+    );
+    const whole = { path: "/old", url: evil, name: "Three" };
+    expect((await call("upsert_link", whole)).link).toMatchObject({ id, name: "Three" });
+    expect(await fail("update_link", { id, url: `${evil}/other` })).toEqual(wrongUrl);
+    expect(await fail("update_link", { id: "old", url: `${evil}/other` })).toEqual(wrongUrl);
+    expect(await fail("upsert_link", { ...whole, url: `${evil}/other` })).toEqual(wrongUrl);
+  });
+
+  test("whose key may not read it is held to the list", async () => {
+    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const key = await assistant.world.addKey({ scopes: ["links.update"] });
+    const client = await assistant.connect({ key });
+    expect((await client.callTool("update_link", { id, name: "One" })).isError).not.toBe(true);
+    const { error } = await call("update_link", { id, url: evil }, client);
+    expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
+  });
+
+  test("of the project's own is shortened, wherever it leads", async () => {
+    await assistant.plant("link", { path: "own", url: evil });
+    const url = "http://default.localhost:8787/own";
+    expect((await call("shorten_link", { url })).link.path).toBe("own");
+    expect(
+      await fail("shorten_link", { url: "http://default.localhost:8787@evil.example/own" }),
+    ).toEqual([
+      {
+        field: "url",
+        message: refusal.replace("must", "Url must").replace(", not to evil.example", ""),
+      },
+    ]);
+  });
+
+  test.each([
+    "https://shop.example@evil.example/",
+    "https://evil.example\\\\@shop.example/",
+    "//shop.example/",
+    "https://shop.example%00.evil.example/",
+    "javascript://shop.example/%0aalert(1)",
+    "https://shop.example.evil.example/",
+    "https://\u0455hop.example/",
+    " https://shop.example/",
+  ])("is not let through by the address %j", async (url) => {
+    expect(await fail("create_link", { url })).toHaveLength(1);
+  });
+});
+
+function argsOf(tool: string, url: string): Args {
+  return tool === "shorten_link" ? { url } : { path: "a", url };
+}
+
+describe("a plan", () => {
+  test.each([
+    [
+      "rows",
+      {
+        rows: [
+          { path: "a", url: good },
+          { path: "b", url: evil },
+        ],
+      },
+    ],
+    ["csv", { csv: `path,url\na,${good}\nb,${evil}\n` }],
+  ])("of %s names the row that leads elsewhere, and cannot be applied", async (_, source) => {
+    const made = await plan({ operation: "upsert", ...source });
+    expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${refusal}`) }]);
+    const { error } = await call("apply_plan", { plan_id: made.id });
+    expect(error.code).toBe("invalid_arguments");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("by filters is refused for its changes", async () => {
+    await assistant.plant("link", { path: "a", url: good });
+    const filters = [{ field: "path", condition: "eq", value: "a" }];
+    const { error } = await call("plan_links", {
+      operation: "update",
+      filters,
+      changes: { url: evil },
+    });
+    expect(error).toMatchObject({
+      code: "validation_failed",
+      problems: [{ field: "changes.url", message: `Url ${refusal}` }],
+    });
+  });
+
+  test("leaves what leads elsewhere already as it is", async () => {
+    await assistant.plant("link", { path: "old", url: evil });
+    const rows = [{ path: "old", url: evil, name: "Renamed" }];
+    const made = await plan({ operation: "upsert", rows });
+    expect(made).toMatchObject({ counts: { update: 1, invalid: 0 } });
+    const { job } = await call("apply_plan", { plan_id: made.id });
+    expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
+  });
+
+  test("from before the list is refused as a whole, and nobody is asked", async () => {
+    await using earlier = await unlimited();
+    const rows = [
+      { path: "a", url: good },
+      { path: "b", url: evil },
+    ];
+    const { id } = await plan({ operation: "upsert", rows }, earlier);
+    const problems = await fail("apply_plan", { plan_id: id });
+    expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${refusal}` }]);
+  });
+
+  test("that puts back another host is a conflict of that row", async () => {
+    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const rows = [
+      { id, url: good },
+      { path: "new", url: good },
+    ];
+    const [first, second] = rows;
+    const ids = [];
+    for (const [operation, row] of [
+      ["update", first],
+      ["upsert", second],
+    ] as const) {
+      const made = await plan({ operation, rows: [row] });
+      ids.push((await call("apply_plan", { plan_id: made.id })).job.id);
+    }
+    expect(await plan({ undo: ids[0] })).toMatchObject({ counts: { conflict: 1, update: 0 } });
+    expect(await plan({ undo: ids[1] })).toMatchObject({ counts: { conflict: 0, delete: 1 } });
+  });
+});
+
+describe("a page template", () => {
+  const picture = page(`<img src="https://evil.example/a.png" alt="">`);
+  const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];
+
+  test.each(["save_template", "publish_template"])("of %s shows no other host", async (tool) => {
+    expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
+    const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
+    expect(error).toBe(undefined);
+  });
+
+  test("that was saved before is not published, and its css is still written", async () => {
+    await assistant.world.call("PATCH", "/page_template", { body: { body: picture } });
+    expect((await call("save_template", { css: "p{color:red}" })).error).toBe(undefined);
+    const { error } = await call("publish_template", {});
+    expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
+  });
+
+  test("that links show already is published again with another css", async () => {
+    const body = { body: picture, css: "" };
+    await assistant.world.call("POST", "/page_template/publish", { body });
+    const again = { body: picture, css: "p{color:red}" };
+    expect((await call("publish_template", again)).error).toBe(undefined);
+  });
+});
+
+test("an approval is not asked for what would be refused afterwards", async () => {
+  await using guarded = await createAssistantWorld({
+    mode: "two-step",
+    destinations,
+    beside: assistant.world,
+  });
+  const body = '<a href="https://evil.example">x</a>{% store_buttons %}';
+  expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
+});
+
+test("the list of an embedded project holds beside the operator's", async () => {
+  const { store, project } = assistant.world;
+  const limited = { destinations: "shop.example,evil.example" };
+  await store.write((db) => changeProject(db, assistant.world, project, {}, limited));
+  assistant.advance(1000);
+  assistant.world.advance(1000);
+  expect(await fail("create_link", { url: evil })).toEqual(wrongUrl);
+  const only = "Url must lead to one of the allowed hosts (shop.example, evil.example)";
+  expect(await fail("create_link", { url: "https://a.shop.example" })).toEqual([
+    { field: "url", message: `${only}, not to a.shop.example` },
+  ]);
+  expect((await call("create_link", { url: good })).link.url).toBe(good);
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import type { StoredProject } from "../../src/store/projects.ts";
+import { changeProject } from "../../src/service/write-project.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** A project whose links may lead to some hosts alone, over REST (`waypost projects`). */
+
+const fields = {
+  url: "Url",
+  social_image_url: "Social image url",
+  ios_fallback_url: "Ios fallback url",
+  android_fallback_url: "Android fallback url",
+} as const;
+const refusal = "must lead to one of the allowed hosts (shop.example, *.shop.example), not to";
+const good = "https://shop.example/spring";
+const evil = "https://evil.example/spring";
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+/** As the operator's command writes it, in the middle of everything. */
+async function allow(destinations: string | null): Promise<StoredProject> {
+  const changed = await world.store.write((db) =>
+    changeProject(db, world, world.project, {}, { destinations }),
+  );
+  world.advance(100);
+  return changed;
+}
+
+const limit = () => allow("shop.example,*.shop.example");
+const create = (body: object) => world.call("POST", "/links", { body });
+const upsert = (body: object) => world.call("POST", "/links/upsert", { body });
+const patch = (id: string, body: object) => world.call("PATCH", `/links/${id}`, { body });
+const shorten = (url: string) => world.call("POST", "/short_links", { body: { url } });
+
+const page = (inside: string) => `<p>${inside}</p>\n{% store_buttons %}`;
+const save = (body: object) => world.call("PATCH", "/page_template", { body });
+const publish = (body?: object) =>
+  world.call("POST", "/page_template/publish", { ...(body && { body }) });
+
+describe("a link's addresses", () => {
+  test.each(Object.entries(fields))("%s leads to no other host", async (field, label) => {
+    await limit();
+    const made = await create({ path: "kept", [field]: "https://a.SHOP.example:8443/x" });
+    expect(made.status).toBe(201);
+    const ways = [
+      create({ [field]: evil }),
+      upsert({ path: "new", [field]: evil }),
+      upsert({ path: "kept", [field]: evil }),
+      patch(made.body.id, { [field]: evil }),
+    ];
+    for (const reply of await Promise.all(ways)) {
+      const error = `${label} ${refusal} evil.example`;
+      expect([reply.status, reply.body]).toEqual([422, { error }]);
+    }
+    expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
+  });
+
+  test("are all told of at once, beside what else is wrong", async () => {
+    await limit();
+    const reply = await create({ url: evil, ios_fallback_url: "ftp://x.example", name: "\0" });
+    expect(reply.status).toBe(422);
+    expect(reply.body.error).toBe(
+      "Name contains characters that can't be stored, " +
+        `Ios fallback url must be an http or https address, and Url ${refusal} evil.example`,
+    );
+  });
+
+  test("may be taken away, and no link needs one", async () => {
+    await limit();
+    const made = await create({ path: "bare", url: good });
+    expect((await patch(made.body.id, { url: "" })).body.url).toBe(null);
+    expect((await create({ path: "none" })).status).toBe(201);
+  });
+});
+
+describe("what exists", () => {
+  test("keeps its address while other fields are written", async () => {
+    const { id } = (await create({ path: "old", url: evil, social_image_url: evil })).body;
+    await limit();
+    expect((await patch(id, { name: "Renamed" })).status).toBe(200);
+    expect((await patch(id, { url: evil, name: "Again" })).status).toBe(200);
+    const whole = await upsert({ path: "old", url: evil, social_image_url: evil, name: "Whole" });
+    expect([whole.status, whole.body.name]).toEqual([200, "Whole"]);
+    const other = await patch(id, { url: `${evil}/2` });
+    expect([other.status, other.body.error]).toEqual([422, `Url ${refusal} evil.example`]);
+    const swapped = await patch(id, { url: evil, ios_fallback_url: evil });
+    expect(swapped.body.error).toBe(`Ios fallback url ${refusal} evil.example`);
+  });
+
+  test("does not come back once it was replaced", async () => {
+    const { id } = (await create({ path: "old", url: evil })).body;
+    await limit();
+    expect((await patch(id, { url: good })).status).toBe(200);
+    expect((await patch(id, { url: evil })).status).toBe(422);
+  });
+});
+
+describe("a shortened address", () => {
+  test("leads to an allowed host or to one of the project's own links", async () => {
+    await create({ path: "own", url: evil });
+    await limit();
+    expect((await shorten(good)).status).toBe(201);
+    expect((await shorten("http://default.localhost:8787/own")).status).toBe(201);
+    const reply = await shorten(evil);
+    expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${refusal} evil.example` }]);
+  });
+
+  test("of another project's link is an address like any other", async () => {
+    await world.addProject({ subdomain: "other" });
+    await limit();
+    expect((await shorten("http://other.localhost:8787/own")).status).toBe(422);
+  });
+});
+
+test("a change holds for the next request, and other projects have none of it", async () => {
+  expect((await create({ url: evil })).status).toBe(201);
+  await limit();
+  expect((await create({ url: evil })).status).toBe(422);
+  const other = await world.addKey({ project: await world.addProject() });
+  expect((await world.call("POST", "/links", { key: other, body: { url: evil } })).status).toBe(
+    201,
+  );
+  await allow(null);
+  expect((await create({ url: evil })).status).toBe(201);
+});
+
+test("a long list is shortened where it is named", async () => {
+  await allow("a.example,b.example,c.example,d.example,e.example,f.example,g.example");
+  expect((await create({ url: evil })).body.error).toBe(
+    "Url must lead to one of the allowed hosts (a.example, b.example, c.example, d.example, " +
+      "e.example and 2 more), not to evil.example",
+  );
+});
+
+describe("a page template", () => {
+  const picture = page(`<img src="https://evil.example/a.png" alt="">`);
+
+  test("has pictures and links of the allowed hosts alone", async () => {
+    await limit();
+    const kept = page(
+      `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
+        `<a href="{{ link.url }}">Go</a>` +
+        `<a href="mailto:a@evil.example">Mail</a><a href="#x">Up</a>`,
+    );
+    expect((await save({ body: kept })).status).toBe(201);
+    for (const reply of [await save({ body: picture }), await publish({ body: picture })]) {
+      const message = `This address ${refusal} evil.example.`;
+      expect([reply.status, reply.body.problems]).toEqual([
+        422,
+        [{ field: "body", line: 1, column: 9, message }],
+      ]);
+    }
+    expect((await publish()).status).toBe(200);
+  });
+
+  test("that was saved before is not published, and one that is live may be again", async () => {
+    await save({ body: picture });
+    await limit();
+    expect((await save({ css: "p{color:red}" })).status).toBe(200);
+    expect((await publish()).status).toBe(422);
+    await allow(null);
+    const live = (await publish()).body.live_version;
+    await limit();
+    expect((await publish()).status).toBe(200);
+    await save({ body: page("Other") });
+    const restored = await world.call("POST", `/page_template/versions/${live.id}/restore`);
+    expect([restored.status, restored.body.body]).toEqual([200, picture]);
+    expect((await publish()).status).toBe(200);
+  });
+});
