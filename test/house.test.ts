@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, string>> = {
   service: "text contract contract/rules visit template store",
   host: "qr contract contract/rules visit template store",
 
-  "bulk/owner": "client",
+  "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
   "bulk/files": "text contract",
   "bulk/files/foreign": "text contract contract/rules bulk/files",
@@ -43,7 +43,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/tools/tool
     mcp/tools/templates`,
   "mcp/tools/bulk": `
-    text contract state bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
+    text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
   "mcp/tools": `
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access

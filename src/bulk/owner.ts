@@ -1,4 +1,5 @@
 import type { Client } from "../client/client.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 
 /** The key that plans and jobs belong to, and how calls are made with it. */
 export type Owner = {
@@ -6,6 +7,8 @@ export type Owner = {
   /** The deployment's address. */
   readonly origin: string;
   readonly call: Client["call"];
+  /** Throws for an endpoint that the key is known to have no right to. */
+  readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
 /** How the deployment is asked for an owner, until the signal is aborted. */
