@@ -11,6 +11,8 @@ import { readApiKey, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
+import { isOpenHttp } from "../network/ip-address.ts";
+import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
 import { print } from "./terminal/output.ts";
 
@@ -41,14 +43,21 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
 
 type Note = (finding: Finding) => void;
 
-function describeConfiguration({ base_url, mode, tools, data }: Config, version: string): Finding {
+function describeConfiguration(config: Config, version: string): Finding {
+  const { base_url, mode, tools, data, trusted_proxies } = config;
   const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
   const said = `${runtime}: ${where}, mode ${mode}, ${chosen}`;
-  const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
-  const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
-  return { about: "configuration", said, ...(isOpen && { fault }) };
+  // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
+  const isOpen = base_url !== undefined && isOpenHttp(base_url);
+  const notes = [
+    ...(isOpen ? ["the key travels unencrypted, use https in WAYPOST_BASE_URL"] : []),
+    ...(trusted_proxies === undefined
+      ? []
+      : [`client addresses are believed ${describeTrustedProxies(trusted_proxies)}`]),
+  ];
+  return { about: "configuration", said: [said, ...notes].join("; ") };
 }
 
 /** Checks everything that a start would be refused for, and opens or makes nothing. */
@@ -73,11 +82,6 @@ function trySettings(config: Config, note: Note): boolean {
 function noteUsageFault(about: string, error: unknown, note: Note): void {
   if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
   note({ about, fault: error.message });
-}
-
-function isPlainElsewhere(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 async function tryOpen(config: Config, note: Note): Promise<Deployment | undefined> {

@@ -158,7 +158,7 @@ test("resolving finds nothing but the links of the address's own project", async
   }
 });
 
-test("the links of a suspended project are resolved for nobody, as they are visited by nobody", async () => {
+test("the links of a suspended project are resolved for nobody", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
