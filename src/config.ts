@@ -1,9 +1,15 @@
 import * as z from "zod";
 import { readDestinations, type Destinations } from "./contract/rules/destinations.ts";
-import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
-import { readUrl } from "./contract/rules/web-address.ts";
+import {
+  haveCommonHosts,
+  isLinkOrigin,
+  isOrigin,
+  writeLocalOrigin,
+} from "./contract/rules/link-address.ts";
 import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
+import { isOpenHttp } from "./network/ip-address.ts";
+import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
 
@@ -12,6 +18,8 @@ export type Config = {
   readonly data: string;
   readonly host: string;
   readonly port: number;
+  /** Undefined where nobody is believed what they say of their clients' addresses. */
+  readonly trusted_proxies: TrustedProxies | undefined;
   /** Undefined where it follows from the port that is really taken. */
   readonly link_origin: string | undefined;
   /** Serves the same links, so that a page's button can lead out of the first one. */
@@ -45,6 +53,7 @@ const settings = {
   data: { variable: "WAYPOST_DATA", flag: "data" },
   host: { variable: "WAYPOST_HOST", flag: "host" },
   port: { variable: "WAYPOST_PORT", flag: "port" },
+  trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
   second_origin: { variable: "WAYPOST_SECOND_ORIGIN", flag: "second-origin" },
   public_url: { variable: "WAYPOST_PUBLIC_URL", flag: "public-url" },
@@ -86,16 +95,25 @@ const schema = z.object({
     .regex(/^\d{1,5}$/, "must be a whole number from 0 to 65535")
     .transform(Number)
     .refine((port) => port <= 65_535, "must be a whole number from 0 to 65535"),
+  trusted_proxies: z
+    .string()
+    .transform((text) => readTrustedProxies(text) ?? null)
+    .refine(
+      (proxies) => proxies !== null,
+      "must be networks, as 10.0.0.0/8,loopback, or a count, as 1",
+    )
+    .optional(),
   link_origin: origin.optional(),
   second_origin: origin.optional(),
   public_url: z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
+    .refine(isPlainAddress, "must have no user name, password, query or fragment")
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
   base_url: z
     .string()
     .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))
-    .refine(isOrigin, "must be an http or https origin, without a path")
+    .refine(isFixedOrigin, "must be an http or https origin, without a path")
     .optional(),
   mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
   scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
@@ -127,13 +145,22 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const { public_url, base_url, scopes: declared, destinations, ...rest } = parsed.data;
+  const {
+    public_url,
+    base_url,
+    scopes: declared,
+    destinations,
+    trusted_proxies,
+    ...rest
+  } = parsed.data;
   const { link_origin, second_origin } = rest;
   refuseLinkOrigin(link_origin, base_url);
   refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
   const secrets = readSecrets(environment);
+  refuseOpenKey(base_url, secrets, environment["WAYPOST_ALLOW_HTTP"]);
   refuseUnaskedPin(secrets, rest.mode);
-  const settled = { ...rest, link_origin, second_origin, public_url, base_url, destinations };
+  const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
+  const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
   return { ...settled, scopes: declared, secrets };
 }
 
@@ -144,7 +171,7 @@ function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | unde
     baseUrl === undefined
       ? [isLinkOrigin(linkOrigin), "must be an origin with {subdomain} in its host name"]
       : [
-          isOrigin(linkOrigin),
+          isFixedOrigin(linkOrigin),
           "must be the origin of the project's links, such as https://go.example.com",
         ];
   if (isFit) return;
@@ -168,6 +195,23 @@ function refuseSecondOrigin(
   refuse(`must have host names that ${first} can't have, such as {subdomain}.open.example.com`);
 }
 
+/** Whoever carries plain http on its way reads the key in it. */
+function refuseOpenKey(
+  base_url: string | undefined,
+  { api_key, api_key_file }: Secrets,
+  allowed: string | undefined,
+): void {
+  if (isSet(allowed) && allowed !== "1") {
+    throw new UsageFault("WAYPOST_ALLOW_HTTP must be 1, or be left unset");
+  }
+  const hasKey = api_key !== undefined || api_key_file !== undefined;
+  if (base_url === undefined || !hasKey || !isOpenHttp(base_url) || allowed === "1") return;
+  throw new UsageFault(
+    "--base-url (WAYPOST_BASE_URL) is plain http to another machine, so that the API key would " +
+      "travel unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 where the way there is safe",
+  );
+}
+
 /** An operator who sets a PIN counts on being asked for it. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || (mode !== "two-step" && mode !== "full")) return;
@@ -177,11 +221,12 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   );
 }
 
-function isOrigin(text: string): boolean {
-  const url = readUrl(text);
-  if (url === undefined || text.includes("{")) return false;
-  const { protocol, pathname, search, hash, username } = url;
-  return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
+function isFixedOrigin(text: string): boolean {
+  return isOrigin(text) && !text.includes("{");
+}
+
+function isPlainAddress(url: string): boolean {
+  return !/[?#@]/.test(url);
 }
 
 /** They have no flag, for a flag would show them to every other process. */

@@ -10,6 +10,7 @@ test("without any setting the defaults hold", () => {
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",
     port: 8787,
+    trusted_proxies: undefined,
     link_origin: undefined,
     second_origin: undefined,
     public_url: undefined,
@@ -133,6 +134,51 @@ describe("a deployment elsewhere", () => {
   });
 });
 
+test("the origin of a deployment's links takes no password", () => {
+  const flags = { "base-url": "https://api.example", "link-origin": "https://:pw@go.example" };
+  expect(() => readConfig(home, flags)).toThrow(/^--link-origin [^@]*$/);
+});
+
+describe("a key for a deployment elsewhere", () => {
+  const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
+
+  test.each(secrets)("%j is not sent over plain http to another machine unasked", (secret) => {
+    const environment = { ...home, ...secret };
+    const open = { "base-url": "http://api.example" };
+    expect(() => readConfig(environment, open)).toThrow(/^--base-url .*WAYPOST_ALLOW_HTTP=1/);
+    const allowed = { ...environment, WAYPOST_ALLOW_HTTP: "1" };
+    expect(readConfig(allowed, open).base_url).toBe("http://api.example");
+    for (const near of ["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"]) {
+      expect(readConfig(environment, { "base-url": near }).base_url).toBe(near);
+    }
+    expect(readConfig(environment, { "base-url": "https://api.example" })).toBeDefined();
+  });
+
+  test("is what it is about: without one, plain http shows nothing", () => {
+    expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
+  });
+
+  test("is allowed by 1 and nothing else", () => {
+    expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
+      "WAYPOST_ALLOW_HTTP must be 1, or be left unset",
+    );
+  });
+});
+
+test("trusted proxies are networks, or a count of them", () => {
+  const read = (text: string) => readConfig(home, { "trusted-proxies": text }).trusted_proxies;
+  expect(read("2")).toEqual({ hops: 2 });
+  expect(read("10.0.0.0/8, ::1")).toEqual({
+    networks: [
+      { address: "10.0.0.0", prefix: 8 },
+      { address: "::1", prefix: 128 },
+    ],
+  });
+  expect(readConfig({ ...home, WAYPOST_TRUSTED_PROXIES: "1" }, {}).trusted_proxies).toEqual({
+    hops: 1,
+  });
+});
+
 test("lists are comma lists, with blanks around their words", () => {
   const config = readConfig(
     { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
@@ -176,6 +222,11 @@ describe("what is refused, in one line that names the flag and the variable", ()
   const second =
     "--second-origin (WAYPOST_SECOND_ORIGIN) must be an origin with {subdomain} in its host name";
   const base = "--base-url (WAYPOST_BASE_URL) must be an http or https origin, without a path";
+  const plain =
+    "--public-url (WAYPOST_PUBLIC_URL) must have no user name, password, query or fragment";
+  const proxies =
+    "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, as 10.0.0.0/8,loopback, " +
+    "or a count, as 1";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
 
   test.each([
@@ -199,6 +250,17 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["base-url", "ftp://api.example", base],
     ["base-url", "https://api.example/links", base],
     ["base-url", "https://ada@api.example", base],
+    ["base-url", "https://:pw@api.example", base],
+    ["base-url", "https://@api.example", base],
+    ["base-url", "https://api.example?", base],
+    ["base-url", "https:\\\\api.example", base],
+    ["link-origin", "https://:pw@{subdomain}.example", origin],
+    ["link-origin", "https://{subdomain}:pw@links.example", origin],
+    ["second-origin", "https://:pw@{subdomain}.example", second],
+    ["public-url", "https://:pw@links.example", plain],
+    ["public-url", "https://links.example/?a", plain],
+    ["trusted-proxies", "10.0.0.0/33", proxies],
+    ["trusted-proxies", "all", proxies],
     ["mode", "careful", "--mode (WAYPOST_MODE) must be one of read-only, guarded, two-step, full"],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
   ])("--%s %s", (flag, value, message) => {

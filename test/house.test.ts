@@ -14,13 +14,14 @@ const rooms: Readonly<Record<string, string>> = {
   qr: "",
   sql: "",
   contract: "",
+  network: "",
   "contract/rules": "contract",
   visit: "contract contract/rules",
   client: "text contract contract/rules",
   template: "text",
   state: "sql contract",
   store: "sql contract contract/rules",
-  service: "text contract contract/rules visit template store",
+  service: "text contract contract/rules network visit template store",
   host: "qr contract contract/rules visit template store",
 
   "bulk/owner": "contract client",
@@ -43,7 +44,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/tools/tool
     mcp/tools/templates`,
   "mcp/tools/bulk": `
-    text contract state bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
+    text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
   "mcp/tools": `
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
@@ -53,16 +54,16 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/bulk mcp/tools`,
   "mcp/transport": "contract mcp/results mcp/access mcp/tools",
 
-  config: "contract contract/rules mcp/approval",
+  config: "contract contract/rules network mcp/approval",
   compose: `
-    text sql contract contract/rules client state store service host bulk mcp/schemas
+    text sql contract contract/rules network client state store service host bulk mcp/schemas
     mcp/approval mcp/access mcp/tools mcp/protocol config`,
   "commands/terminal": "contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
-    text sql contract contract/rules client state store service host bulk/files bulk/select bulk
+    text sql contract contract/rules network client state store service host bulk/files bulk/select bulk
     mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
     commands/bulk`,
   main: "sql contract config commands/terminal commands/bulk commands",
@@ -72,6 +73,7 @@ const rooms: Readonly<Record<string, string>> = {
 const packages: Readonly<Record<string, readonly string[]>> = {
   text: ["node:crypto"],
   contract: ["zod"],
+  network: ["node:net"],
   "contract/rules": ["zod"],
   visit: ["zod"],
   config: ["zod"],

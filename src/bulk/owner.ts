@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 
 /** The key that plans and jobs belong to, and how calls are made with it. */
 export type Owner = {
@@ -10,6 +11,8 @@ export type Owner = {
   readonly call: Client["call"];
   /** What leads where links may not lead; left out, they may lead anywhere. */
   readonly checkDestinations?: CheckDestinations;
+  /** Throws for an endpoint that the key is known to have no right to. */
+  readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
 /** What of a link's fields leads to a host that is not allowed, and did not before. */

@@ -12,6 +12,8 @@ import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
 import { listHosts } from "../contract/rules/destinations.ts";
+import { isOpenHttp } from "../network/ip-address.ts";
+import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
 import { print } from "./terminal/output.ts";
 
@@ -43,15 +45,21 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
 type Note = (finding: Finding) => void;
 
 function describeConfiguration(config: Config, version: string): Finding {
-  const { base_url, mode, tools, destinations, data } = config;
+  const { base_url, mode, tools, destinations, data, trusted_proxies } = config;
   const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
   const hosts = destinations === undefined ? "any host" : listHosts(destinations);
   const said = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
-  const isOpen = base_url !== undefined && isPlainElsewhere(base_url);
-  const fault = `${said}; the key travels unencrypted, use https in WAYPOST_BASE_URL`;
-  return { about: "configuration", said, ...(isOpen && { fault }) };
+  // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
+  const isOpen = base_url !== undefined && isOpenHttp(base_url);
+  const notes = [
+    ...(isOpen ? ["the key travels unencrypted, use https in WAYPOST_BASE_URL"] : []),
+    ...(trusted_proxies === undefined
+      ? []
+      : [`client addresses are believed ${describeTrustedProxies(trusted_proxies)}`]),
+  ];
+  return { about: "configuration", said: [said, ...notes].join("; ") };
 }
 
 /** Checks everything that a start would be refused for, and opens or makes nothing. */
@@ -76,11 +84,6 @@ function trySettings(config: Config, note: Note): boolean {
 function noteUsageFault(about: string, error: unknown, note: Note): void {
   if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
   note({ about, fault: error.message });
-}
-
-function isPlainElsewhere(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 async function tryOpen(config: Config, note: Note): Promise<Deployment | undefined> {

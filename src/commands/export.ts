@@ -98,6 +98,9 @@ function refuseOther(file: string): UsageFault {
   return new UsageFault(`there is a file ${quote(file, 200)}; --force overwrites it`);
 }
 
+/** Links name campaigns, partners and unpublished pages: who else may read them is said later. */
+const ownerOnly = 0o600;
+
 /** The file appears whole or not at all. */
 async function writeFile(
   file: string,
@@ -107,7 +110,8 @@ async function writeFile(
 ): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
-    await writePieces(pieces, createWriteStream(draft, { flags: "wx", flush: true }), signal, true);
+    const output = createWriteStream(draft, { flags: "wx", flush: true, mode: ownerOnly });
+    await writePieces(pieces, output, signal, true);
     if (isForced) await rename(draft, file);
     else await placeNew(draft, file);
   } catch (error) {

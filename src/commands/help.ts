@@ -28,12 +28,17 @@ Settings (a flag wins over its variable)
                                             *.B is what is below B
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
+  --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback), or how many
+                                            proxies: who is believed whom they were called by
   --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
                                             with --base-url the origin of the project's links
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
                                             button of a link's page opens the app
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
+
+In a variable alone
+  WAYPOST_ALLOW_HTTP   1 lets the key go over plain http to another machine
 
 Secrets, in variables alone
   WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data

@@ -1,7 +1,12 @@
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
+import {
+  describeAddresses,
+  isOpenToOthers,
+  listHostnames,
+  type Addresses,
+} from "../compose/addresses.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
 import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
 import type { Deployment } from "../compose/deployment.ts";
@@ -13,10 +18,11 @@ import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
-import { approvalPath } from "../mcp/approval/page.ts";
+import { approvalPath, type ApprovalPages } from "../mcp/approval/page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
+import type { HttpFetch } from "../service/http-carrier.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
@@ -83,16 +89,33 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   setRequestHandlers(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
-    approvals: approvals.fetch,
+    approvals: noteDecisions(approvals, log),
     links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),
+    trustedProxies: config.trusted_proxies,
   });
   own?.store.watchChores(report);
   announce(serving);
+  if (isOpenToOthers(config)) {
+    say(
+      `Waypost listens on ${config.host}: keys and approvals travel unencrypted there. Put a ` +
+        "proxy that ends TLS in front of it, and say so with --public-url https://…",
+    );
+  }
   await serving.stopped;
   await closeServer(server, mcp);
   await assistant.close();
+}
+
+/** Where a person answers from is noted for the operator; the page's own address is a secret. */
+function noteDecisions({ fetch }: ApprovalPages, log: Log): HttpFetch {
+  return async (request, address) => {
+    const response = await fetch(request);
+    const { status } = response;
+    if (request.method === "POST") log.info({ address, status }, "approval page answered");
+    return response;
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import { apiPrefix } from "../contract/index.ts";
 import { writeLocalOrigin } from "../contract/rules/link-address.ts";
+import { isLoopbackHost } from "../network/ip-address.ts";
 
 /** The addresses of a process that serves. */
 export type Addresses = {
@@ -22,6 +23,11 @@ export function describeAddresses(config: Config, port: number): Addresses {
     api: (base_url ?? url) + apiPrefix,
     links: base_url === undefined ? describeLinkOrigin(config, port) : (link_origin ?? null),
   };
+}
+
+/** Whether others can reach this server by nothing but plain http, as far as the settings say. */
+export function isOpenToOthers({ host, public_url }: Config): boolean {
+  return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
 
 /** Where the embedded service's links live. */

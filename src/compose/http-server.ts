@@ -2,6 +2,9 @@ import { getRequestListener } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Host } from "../host/host.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
+import { findClientAddress } from "../network/client-address.ts";
+import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
+import type { HttpFetch } from "../service/http-carrier.ts";
 
 /**
  * The one port of `waypost serve`: which part answers a request, told by its Host header and path.
@@ -17,19 +20,19 @@ const serverLimits = {
   keepAliveTimeout: 65_000,
 } as const;
 
-type Fetch = (request: Request) => Promise<Response>;
-
 type RequestHandlers = {
   /** The REST API; undefined where the deployment is remote and has its own. */
-  readonly api: Fetch | undefined;
-  readonly mcp: Fetch;
-  readonly approvals: Fetch;
+  readonly api: HttpFetch | undefined;
+  readonly mcp: HttpFetch;
+  readonly approvals: HttpFetch;
   /** Undefined where the links live elsewhere. */
   readonly links: Host | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
   /** Whether calls can be answered. */
   readonly isHealthy: () => Promise<boolean>;
+  /** Who is believed what they say of their clients' addresses. */
+  readonly trustedProxies: TrustedProxies | undefined;
 };
 
 /** Listens a moment before the store is open; until then it asks clients to come back. */
@@ -49,9 +52,12 @@ function answerStarting(_request: IncomingMessage, response: ServerResponse): vo
 
 function createListener(handlers: RequestHandlers) {
   const { api, links, hostnames, isHealthy } = handlers;
-  const answerApi = api && getRequestListener(api);
-  const answerMcp = getRequestListener(handlers.mcp);
-  const answerApproval = getRequestListener(handlers.approvals);
+  const trusts = createTrust(handlers.trustedProxies);
+  const listen = (fetch: HttpFetch) =>
+    getRequestListener((request, { incoming }) => fetch(request, readAddress(incoming, trusts)));
+  const answerApi = api && listen(api);
+  const answerMcp = listen(handlers.mcp);
+  const answerApproval = listen(handlers.approvals);
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const host = readHostname(request);
@@ -79,6 +85,19 @@ function createListener(handlers: RequestHandlers) {
     const isWell = await isHealthy();
     respond(response, isWell ? 200 : 503, { status: isWell ? "ok" : "store unavailable" });
   }
+}
+
+function readAddress(
+  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+  trusts: Trusts,
+): string | undefined {
+  const arrival = {
+    peer: socket.remoteAddress,
+    forwarded: headers.forwarded,
+    // Node joins the lines of a header; its type does not say so.
+    forwardedFor: headers["x-forwarded-for"]?.toString(),
+  };
+  return findClientAddress(arrival, trusts);
 }
 
 function readHostname({ headers }: IncomingMessage): string {

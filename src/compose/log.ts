@@ -4,7 +4,12 @@ import type { Config } from "../config.ts";
 import { once } from "../mcp/schemas/once.ts";
 
 type Write = (facts: object, message: string) => void;
-export type Log = { readonly debug: Write; readonly warn: Write; readonly error: Write };
+export type Log = {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+};
 
 /**
  * JSON lines on stderr. Written at once, so that the last one before an end is not lost. Opened by
@@ -14,6 +19,7 @@ export function createLog({ log }: Pick<Config, "log">): Log {
   const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
   return {
     debug: (facts, message) => open().debug(facts, message),
+    info: (facts, message) => open().info(facts, message),
     warn: (facts, message) => open().warn(facts, message),
     error: (facts, message) => open().error(facts, message),
   };

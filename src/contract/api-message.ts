@@ -10,6 +10,8 @@ export type ApiRequest<Body = string> = {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Body | undefined;
+  /** Where it comes from, where it came over a network. */
+  readonly address?: string | undefined;
 };
 
 /** Its body may still be arriving; it is read on demand, and never before the key was checked. */

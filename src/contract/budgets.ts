@@ -8,6 +8,9 @@ export const budgets = {
 } as const;
 export type BudgetName = keyof typeof budgets;
 
+/** Requests per client address, for endpoints that need no key. */
+export const keylessBudget = { limit: 60, window_ms: 60_000 } as const;
+
 /** A deployment's clock may be a little slower than ours. */
 const margin_ms = 1000;
 

@@ -3,6 +3,8 @@ export const paging = { default_limit: 20, max_limit: 100, max_filters: 50 } as 
 
 export const limits = {
   body_bytes: 1024 * 1024,
+  /** Of objects and lists within each other. */
+  json_levels: 32,
   /** Node's own HTTP server stops at 16 KiB of headers; a direct caller meets the same limit. */
   address_characters: 16 * 1024,
   /** Longer texts and paths would not fit the indexes of every engine that we store them in. */

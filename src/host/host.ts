@@ -3,7 +3,7 @@ import type { Random } from "../contract/clock.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
-import { answerQr } from "./answer-qr.ts";
+import { createQrAnswers } from "./answer-qr.ts";
 import { answerVisit } from "./answer-visit.ts";
 import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
@@ -47,6 +47,7 @@ export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
   const readVisitor = createVisitorReader();
   const answerAssociationFile = createAssociationFiles();
+  const answerQr = createQrAnswers();
   const { monotonic } = options.clock;
   const makePage = createPageMaker(monotonic);
   const findTemplate = createTemplateFinder(makePage);

@@ -4,9 +4,12 @@ import { messages } from "../contract/messages.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
 import { bodyTooLarge } from "./read-body.ts";
 
+/** The address is the client's, where it is known. */
+export type HttpFetch = (request: Request, address?: string) => Promise<Response>;
+
 /** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
-export function carryOverHttp(answer: AnswerApi): (request: Request) => Promise<Response> {
-  return async (request) => {
+export function carryOverHttp(answer: AnswerApi): HttpFetch {
+  return async (request, address) => {
     const { url, headers } = request;
     const isHead = request.method === "HEAD";
     const reply = await answer({
@@ -14,6 +17,7 @@ export function carryOverHttp(answer: AnswerApi): (request: Request) => Promise<
       url,
       headers: Object.fromEntries(headers),
       body: () => readText(request),
+      address,
     });
     return writeResponse(reply, isHead);
   };

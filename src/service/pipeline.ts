@@ -4,6 +4,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { authenticate } from "./authenticate.ts";
+import type { AddressCounter } from "./count-addresses.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
 import type { KeyCache } from "./key-cache.ts";
@@ -37,6 +38,7 @@ type Asked = {
   readonly services: Services;
   readonly keyCache: KeyCache;
   readonly budgets: BudgetCounters;
+  readonly addresses: AddressCounter;
   readonly signal: Waiter;
 };
 
@@ -47,7 +49,7 @@ type Asked = {
 export async function answer(asked: Asked): Promise<ApiReply> {
   const { endpoint, handler, request, params, services, signal } = asked;
   const query = readQuery(request.url);
-  const caller = endpoint.auth === "none" ? null : await admit(asked, query);
+  const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
   const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
   const body = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
@@ -66,6 +68,12 @@ async function admit(
   requireAccess(holder, endpoint);
   if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
   return holder;
+}
+
+/** A call within this process has no address, and is not a stranger's. */
+function admitStranger({ request: { address }, addresses }: Asked): null {
+  if (address !== undefined) addresses.spend(address);
+  return null;
 }
 
 function readQuery(url: string): URLSearchParams {

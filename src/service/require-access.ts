@@ -27,7 +27,7 @@ export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
   };
 }
 
-/** For the endpoints that need a second scope, depending on what they are called with. */
+/** For what needs a second scope, depending on what an endpoint is called with. */
 export function requireScope(holder: KeyHolder, scope: Scope): void {
   if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
 }

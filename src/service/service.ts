@@ -10,6 +10,7 @@ import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin } from "../contract/rules/link-address.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
+import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
@@ -57,6 +58,7 @@ export function createService(options: ServiceOptions): Service {
   const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: given.clock.monotonic }));
   const services: Services = { ...given, waitInQueue };
   const budgets = createBudgetCounters(services.clock);
+  const addresses = createAddressCounter(services.clock);
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
   const route = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
@@ -91,7 +93,8 @@ export function createService(options: ServiceOptions): Service {
         }
         const { target, params } = found;
         const [endpoint, handler] = target;
-        return answer({ endpoint, handler, request, params, services, keyCache, budgets, signal });
+        const counted = { keyCache, budgets, addresses };
+        return answer({ endpoint, handler, request, params, services, ...counted, signal });
       }),
     followKey: (token) => {
       return async () => {

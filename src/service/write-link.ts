@@ -16,7 +16,7 @@ import type { Tenant } from "../store/tenant.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";
-import { requireAppRole } from "./require-access.ts";
+import { requireAppRole, requireScope } from "./require-access.ts";
 
 /**
  * How a link comes to be and changes, for every endpoint that writes links. All of it runs in the
@@ -179,6 +179,7 @@ async function chooseApp<
   const name = identifier ?? "";
   const known = isStorable(name) ? await kind.apps.findNamed(tenant, name) : undefined;
   if (known !== undefined) return known.id;
+  requireScope(call.caller, kind.createScope);
   requireAppRole(call.caller, "manager");
   const checked = kind.check(fields);
   problems.push(...checked.problems);

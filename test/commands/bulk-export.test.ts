@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -159,10 +159,13 @@ describe("a file", () => {
     expect(await readFile(file, "utf8")).toMatch(/^id,name,path,/);
   });
 
-  test("has the rights that the person's umask leaves, and no draft beside it", async () => {
+  test("is its owner's alone, and has no draft beside it", async () => {
     const file = join(files, "rights.csv");
     await exportLinks("--output", file);
-    expect((await stat(file)).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await chmod(file, 0o644);
+    await exportLinks("--output", file, "--force");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await readdir(files)).filter((name) => name.startsWith("rights"))).toEqual([
       "rights.csv",
     ]);

@@ -192,6 +192,7 @@ describe("a file", () => {
 
   test.each([
     ["broken.json", '[{"path":"a"},{"path"', "is no JSON"],
+    ["deep.json", `[{"path":"a","clicks":${"[".repeat(1e5)}${"]".repeat(1e5)}}]`, "nested deeper"],
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
   ])("%s is refused before anything is opened for it", async (name, text, message) => {
     const finished = await importFile(await write(name, text));

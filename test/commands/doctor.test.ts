@@ -79,11 +79,33 @@ test("a deployment that does not answer is a fault that names the setting", asyn
   expect(stdout).toMatch(/^FAULT deployment +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
 });
 
-test("a deployment elsewhere without encryption is a fault", async () => {
+test("a deployment elsewhere without encryption is refused, or told of", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
-  const { stdout } = await run(["doctor", "--data", folder.path], { env });
-  expect(stdout).toMatch(/^FAULT configuration .*use https in WAYPOST_BASE_URL$/m);
+  const refused = await run(["doctor", "--data", folder.path], { env });
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toMatch(/^waypost: --base-url .*WAYPOST_ALLOW_HTTP=1.*\n$/);
+  const allowed = { ...env, WAYPOST_ALLOW_HTTP: "1" };
+  const { stdout } = await run(["doctor", "--data", folder.path], { env: allowed });
+  expect(stdout).toMatch(
+    /^ok +configuration .*travels unencrypted, use https in WAYPOST_BASE_URL$/m,
+  );
+});
+
+test("a password in the address of a deployment is refused, and never shown", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
+  const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^waypost: --base-url \(WAYPOST_BASE_URL\) must be /);
+  expect(stdout + stderr).not.toContain("canary-3f9a");
+});
+
+test("proxies that are believed are shown", async () => {
+  await using folder = await createFolder();
+  const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];
+  const { stdout } = await run(words);
+  expect(stdout).toMatch(/^ok +configuration .*addresses are believed of 10\.0\.0\.0\/8$/m);
 });
 
 test("a key with few scopes, and a master key, are known and well", async () => {

@@ -82,6 +82,20 @@ describe("the first start", () => {
     },
   );
 
+  const open = /listens on 0\.0\.0\.0: keys and approvals travel unencrypted.*--public-url/g;
+
+  test.each([
+    [["--host", "0.0.0.0"], 1],
+    [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
+    [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
+    [[], 0],
+  ])("with %j says so many times that it is open to others: %i", async (words, times) => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, words);
+    const { stderr } = await serving.stop();
+    expect([...stderr.matchAll(open)]).toHaveLength(times);
+  });
+
   test("goes on with the key of a first start that was killed half-way", async () => {
     await using folder = await createFolder();
     const key = `waypost_${"a".repeat(40)}`;

@@ -63,6 +63,7 @@ export async function serveFixtures(): Promise<Serving> {
     links: undefined,
     hostnames: ["127.0.0.1", "localhost"],
     isHealthy: () => Promise.resolve(true),
+    trustedProxies: undefined,
   });
 
   return {

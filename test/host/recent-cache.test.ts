@@ -39,3 +39,17 @@ test("what is kept again has its new value, in whichever half it was", () => {
     expect([key, cache.find(key)]).toEqual([key, 1000]);
   }
 });
+
+test("what weighs more leaves room for less, however often it is kept again", () => {
+  const cache = createRecentCache<string>(limit, ({ length }) => length);
+  const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
+  for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");
+  for (const key of ["a", "b"]) cache.set(key, "x".repeat(20));
+  // All three weigh less than half of what may be kept.
+  expect(find(["light", "a", "b"])).toEqual(["light", "a", "b"]);
+  cache.set("heavy", "x".repeat(40));
+  expect(find(["heavy"])).toEqual(["heavy"]);
+  cache.set("more", "x".repeat(40));
+  expect(find(["light", "a", "b"])).toEqual([]);
+  expect(find(["heavy", "more"])).toEqual(["heavy", "more"]);
+});

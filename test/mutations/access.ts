@@ -80,4 +80,29 @@ export const access: readonly Mutation[] = [
     replace: "",
     tests: ["test/mcp/access/learned.test.ts"],
   },
+  {
+    id: "A8",
+    file: "src/service/write-link.ts",
+    what: "scope no longer asked for an app made on the fly",
+    find: `  requireScope(call.caller, kind.createScope);
+`,
+    replace: "",
+    tests: ["test/service/access-matrix.test.ts"],
+  },
+  {
+    id: "A9",
+    file: "src/bulk/plan/known-apps.ts",
+    what: "a plan registers apps with a key that is known not to be allowed to",
+    find: "if (wouldRegister(choice)) requireRight?.(choice.create);",
+    replace: "if (choice.name === null) requireRight?.(choice.create);",
+    tests: ["test/mcp/tools/bulk/registration-rights.test.ts"],
+  },
+  {
+    id: "A10",
+    file: "src/network/client-address.ts",
+    what: "a proxy passes on a stranger's other header, which is believed",
+    find: "return found === other ? found : peer;",
+    replace: "return found === other ? found : other;",
+    tests: ["test/network/client-address.test.ts"],
+  },
 ];

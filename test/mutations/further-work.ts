@@ -84,7 +84,7 @@ export const furtherWork: readonly Mutation[] = [
     id: "N25",
     file: "src/host/answer-qr.ts",
     what: "the two pictures of a code have one tag",
-    find: "makeTag(`${drawing} ${type} ${address}`)",
+    find: "makeTag(name)",
     replace: "makeTag(address)",
     tests: ["test/host/qr.test.ts"],
   },

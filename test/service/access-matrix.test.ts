@@ -120,6 +120,43 @@ test.each(roles)(
   },
 );
 
+const registrations = [
+  ["ios_app", "ios_apps.create", { bundle_id: "com.shop", team_id: "TEAM000001" }],
+  ["android_app", "android_apps.create", { package_name: "com.shop", fingerprints: ["AA:BB"] }],
+] as const;
+
+test.each(registrations)(
+  "a key makes an %s on the fly by any write of a link only with the scope %s",
+  async (name, scope, app) => {
+    await using world = await createWorld();
+    const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
+    const rights = ["links.create", "links.update"] as const;
+    const key = await world.addKey({ scopes: rights });
+    const ways = [
+      ["POST", "/links", {}],
+      ["POST", "/links/upsert", { path: "new" }],
+      ["POST", "/links/upsert", { path: "kept" }],
+      ["PATCH", `/links/${id}`, {}],
+    ] as const;
+    for (const [method, path, rest] of ways) {
+      const reply = await world.call(method, path, { key, body: { ...rest, [name]: app } });
+      expect(judge(reply)).toBe(messages.scope_missing(scope));
+    }
+    const count = async (path: string) => (await world.call("GET", path)).body.meta.count;
+    expect([await count(`/${name}s`), await count("/links")]).toEqual([0, 1]);
+
+    const fuller = await world.addKey({ scopes: [...rights, scope] });
+    for (const caller of [fuller, key]) {
+      // An app that is there may be chosen by any key that writes links.
+      const body = { [name]: app };
+      expect(judge(await world.call("PATCH", `/links/${id}`, { key: caller, body }))).toBe(
+        admitted,
+      );
+    }
+    expect(await count(`/${name}s`)).toBe(1);
+  },
+);
+
 test("a key with several scopes may do what each of them allows, and nothing else", async () => {
   await using world = await createWorld();
   const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });

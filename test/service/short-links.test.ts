@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { updateProject } from "../../src/store/projects.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** api-spec.md, "Short link request", "Short links": shortening and resolving. */
@@ -154,6 +155,24 @@ test("resolving finds nothing but the links of the address's own project", async
   ]) {
     const reply = await resolve(world, url);
     expect([url, reply.status, reply.body]).toEqual([url, 404, { error: "Link not found" }]);
+  }
+});
+
+test("the links of a suspended project are resolved for nobody", async () => {
+  await using world = await createWorld();
+  const other = await world.addProject({ subdomain: "other" });
+  const key = await world.addKey({ project: other });
+  await world.call("POST", "/links", { key, body: { path: "spring" } });
+  const url = `http://other.localhost:8787/spring`;
+  expect((await resolve(world, url)).status).toBe(200);
+  for (const [suspended, status] of [
+    [true, 404],
+    [false, 200],
+  ] as const) {
+    await world.store.write((db) => updateProject(db, other.id, { suspended }, 0));
+    const reply = await resolve(world, url);
+    expect([suspended, reply.status]).toEqual([suspended, status]);
+    if (suspended) expect(reply.body).toEqual({ error: "Link not found" });
   }
 });
 

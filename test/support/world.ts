@@ -102,7 +102,8 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     report,
   });
 
-  const fetch = carryOverHttp(service.answer);
+  const carry = carryOverHttp(service.answer);
+  const fetch = (request: Request) => carry(request);
 
   const addProject: World["addProject"] = (given = {}) => {
     const { name, subdomain, custom_domain, ...settings } = given;

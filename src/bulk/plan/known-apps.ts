@@ -3,7 +3,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { Asking } from "../owner.ts";
+import type { Asking, Owner } from "../owner.ts";
 import { readWholeList } from "../select/read-whole-list.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
@@ -33,17 +33,46 @@ export type AppChoice = ReturnType<typeof listAppChoices>[number];
 /** How a row chooses an app of each kind: by its id, or by the name that it has in its store. */
 export function listAppChoices(fields: LinkFields, known: KnownApps) {
   const { ios_app: ios, android_app: android } = fields;
-  const iosApp = { kind: "iOS app", field: "ios_app_id", choice: ios, name: ios?.bundle_id };
-  const androidApp = { kind: "Android app", field: "android_app_id", choice: android };
   return [
-    { ...iosApp, known: known.ios, check: () => checkIosApp(ios ?? {}) },
     {
-      ...androidApp,
+      kind: "iOS app",
+      field: "ios_app_id",
+      create: iosApps.create,
+      choice: ios,
+      name: ios?.bundle_id,
+      known: known.ios,
+      check: () => checkIosApp(ios ?? {}),
+    },
+    {
+      kind: "Android app",
+      field: "android_app_id",
+      create: androidApps.create,
+      choice: android,
       name: android?.package_name,
       known: known.android,
       check: () => checkAndroidApp(android ?? {}),
     },
   ];
+}
+
+/**
+ * Refuses a row that would register an app with a key that may not: as a whole, for a job would
+ * stop at that row. Where the key may not read the apps, a row that says all that a registration
+ * needs is taken for one.
+ */
+export function requireRegistrationRights(
+  { requireRight }: Pick<Owner, "requireRight">,
+  fields: LinkFields,
+  known: KnownApps,
+): void {
+  for (const choice of listAppChoices(fields, known)) {
+    if (wouldRegister(choice)) requireRight?.(choice.create);
+  }
+}
+
+function wouldRegister({ choice, name, known, check }: AppChoice): boolean {
+  if (!choice || !isBlank(choice.id) || isBlank(name)) return false;
+  return known?.idsByName.has(name ?? "") !== true && check().problems.length === 0;
 }
 
 /** What the API would have against the apps of a row, as one sentence. */

@@ -41,13 +41,13 @@ const allowAll: CheckDestinations = () => [];
 export async function makePlan(
   { state, random, signal }: Planner,
   wanted: PlanWanted,
-  { key_print, origin, call, checkDestinations = allowAll }: Owner,
+  { key_print, origin, call, requireRight, checkDestinations = allowAll }: Owner,
 ): Promise<MadePlan> {
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const planning = { call, signal, operation, createPath };
+  const planning = { call, signal, operation, createPath, requireRight };
   const { rows, listFindings } = readWanted({ ...planning, jobs: state.jobs }, wanted);
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];

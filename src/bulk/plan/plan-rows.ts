@@ -3,23 +3,30 @@ import type { Link, LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
-import type { Asking } from "../owner.ts";
+import type { Asking, Owner } from "../owner.ts";
 import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
 import { findLinks, batchRows, type Known } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
-import { findAppFault, noApps, createAppReader, type KnownApps } from "./known-apps.ts";
+import {
+  createAppReader,
+  findAppFault,
+  noApps,
+  requireRegistrationRights,
+  type KnownApps,
+} from "./known-apps.ts";
 
 /** What many rows or filters would do, row by row: everything is read, and nothing is written. */
 
 /** Of a plan; the plan numbers it. */
 export type UnnumberedRow = Omit<PlanRow, "position">;
 
-export type Planning = Asking & {
-  readonly operation: PlanOperation;
-  /** A new link's path, where a row has none: so that its creation may be repeated safely. */
-  readonly createPath: () => string;
-};
+export type Planning = Asking &
+  Pick<Owner, "requireRight"> & {
+    readonly operation: PlanOperation;
+    /** A new link's path, where a row has none: so that its creation may be repeated safely. */
+    readonly createPath: () => string;
+  };
 
 export async function* planRows(
   planning: Planning,
@@ -30,7 +37,9 @@ export async function* planRows(
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const row of batch) {
-      yield planRow(planning, row, { known, apps: await readApps(row.fields), earlier });
+      const apps = await readApps(row.fields);
+      requireRegistrationRights(planning, row.fields, apps);
+      yield planRow(planning, row, { known, apps, earlier });
     }
   }
 }
@@ -44,6 +53,7 @@ export async function* planFilters(
   const problems = isDeletion ? [] : checkChanges(changes);
   if (problems.length > 0) throw refuseChanges(problems);
   const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
+  requireRegistrationRights(planning, changes, apps);
   const fault = findAppFault(changes, apps);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
   const wanted = { fields: changes, values: checkLink(changes, "update").values };

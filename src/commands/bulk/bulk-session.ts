@@ -1,5 +1,6 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
+import type { Deployment } from "../../compose/deployment.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
 import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
@@ -7,6 +8,8 @@ import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import { withDeployment } from "../../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
+import { findRefusal } from "../../contract/access.ts";
+import { unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -47,6 +50,7 @@ export function withBulk<Result>(
     try {
       const key = requireKey(config);
       const { call } = openClient(deployment, { key, life: signal, openState, report });
+      const requireRight = await readRights(deployment, key);
       const known = await deployment.followKey(key)();
       // WAYPOST_DESTINATIONS is for assistants: who sits at the terminal is who sets it.
       const checkDestinations: CheckDestinations = (fields, before) =>
@@ -55,6 +59,7 @@ export function withBulk<Result>(
         key_print: printKey(key),
         origin: deployment.origin,
         call,
+        requireRight,
         checkDestinations,
       };
       return await explain(signal, () => work({ bulk, owner, signal }));
@@ -77,6 +82,18 @@ export function withKnownBulk<Result>(
 export function refuseReadOnly({ mode }: Config, words: string): void {
   if (mode !== "read-only") return;
   throw new UsageFault(`--mode read-only (WAYPOST_MODE) has no ${words}, which changes links`);
+}
+
+/** The embedded service tells what the key may do; of other keys nothing is known before. */
+async function readRights(
+  { followKey }: Deployment,
+  key: string,
+): Promise<NonNullable<Owner["requireRight"]>> {
+  const known = await followKey(key)();
+  return (endpoint) => {
+    const refusal = known?.facts && findRefusal(endpoint, known.facts);
+    if (refusal !== undefined) throw unauthorized(refusal.message);
+  };
 }
 
 function requireKey(config: Config): string {

@@ -5,6 +5,7 @@ import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { RowSource } from "../../bulk/rows/read-rows.ts";
 import { readCode } from "../../compose/data-folder.ts";
 import { UsageFault } from "../../config.ts";
+import { isNestedTooDeep } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 
 /** The rows of a file, as they are planned: CSV as it comes, JSON as a whole. */
@@ -98,8 +99,14 @@ async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promis
     parts.push(chunk);
   }
   const text = decode(name, Buffer.concat(parts));
+  const rows = parseRows(name, text);
+  if (!isNestedTooDeep(rows)) return rows;
+  throw new UsageFault(`${name} is nested deeper than any list of links; nothing was changed`);
+}
+
+function parseRows(name: string, text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch (error) {
     // The engine tells where it goes wrong, and shows what stands there.
     const where = error instanceof Error ? quote(error.message, 200) : "";

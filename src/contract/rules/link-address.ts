@@ -74,11 +74,14 @@ function isPart(label: string, before: string, after: string): boolean {
 export function isLinkOrigin(text: string): boolean {
   const [before = "", after = "", ...more] = text.split(placeholder);
   const example = `${before}example${after}`;
-  const url = readUrl(example);
-  if (more.length > 0 || !text.includes(placeholder) || url === undefined) return false;
-  const { protocol, hostname, pathname, search, hash, username } = url;
-  const isBare = pathname === "/" && search + hash + username === "";
-  return /^https?:$/.test(protocol) && isBare && hostname.includes("example");
+  if (more.length > 0 || !text.includes(placeholder) || !isOrigin(example)) return false;
+  return new URL(example).hostname.includes("example");
+}
+
+/** A scheme, a host and perhaps a port; what a reader of addresses would repair is refused. */
+export function isOrigin(text: string): boolean {
+  const url = /[@?#\\\s]/.test(text) ? undefined : readUrl(text);
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === "/";
 }
 
 function readHostname(linkOrigin: string): string {

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { JsonObject } from "../../contract/json.ts";
+import { isNestedTooDeep, type JsonObject } from "../../contract/json.ts";
+import { limits } from "../../contract/limits.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
@@ -18,15 +19,24 @@ export function checkArguments(
   /** Arguments in which null has a meaning to the API. */
   nullable: readonly string[] = [],
 ): JsonObject {
+  requireFlat(tool, given);
   // Arguments that fit have nothing in them that `decode` would change.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
   const decoded = decode(given ?? {}, schema, nullable);
+  requireFlat(tool, decoded);
   const parsed = schema.safeParse(decoded);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const problems = issues.flatMap((issue) => explainIssue(issue, schema, decoded));
   throw refuseArguments(tool, problems.slice(0, mostProblems));
+}
+
+/** Nothing that comes after this meets values that are nested without an end. */
+function requireFlat(tool: string, value: unknown): void {
+  if (!isNestedTooDeep(value)) return;
+  const message = `arguments are nested too deep: at most ${limits.json_levels} levels`;
+  throw refuseArguments(tool, [{ message }]);
 }
 
 /**

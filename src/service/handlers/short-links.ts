@@ -32,8 +32,8 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    // No project and no link have an empty id.
-    const tenant = { db, projectId: project?.id ?? "" };
+    // A suspended project's links are answered to nobody; no project and no link has an empty id.
+    const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
     const id = (await findLinkOf(tenant, address))?.id ?? "";
     await services.waitForClicks?.(tenant.projectId, id);
     const link = await findLink(tenant, id);

@@ -351,7 +351,7 @@ describe("arguments that nobody means", () => {
   test("of a great depth are refused without a crash", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const [problem] = await refuse("create_link", { ios_app: deep });
-    expect(problem?.message).toBe("ios_app must be an object");
+    expect(problem?.message).toBe("arguments are nested too deep: at most 32 levels");
     await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
   });
 

@@ -1,4 +1,5 @@
 import type { GivenRow } from "../columns.ts";
+import { isNestedTooDeep } from "../../../contract/json.ts";
 import { quoteLine } from "../../../text/show-hidden.ts";
 import { bitly } from "./bitly.ts";
 import { branch } from "./branch.ts";
@@ -89,7 +90,8 @@ function describe(name: string, text: string): ForeignLink {
 function parseObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
+    const isObject = typeof value === "object" && value !== null;
+    return isObject && !isNestedTooDeep(value) ? value : undefined;
   } catch {
     return undefined;
   }

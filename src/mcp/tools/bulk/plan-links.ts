@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Owner } from "../../../bulk/owner.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -37,7 +38,11 @@ export function createPlanLinks(): Tool {
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const wanted = await readWanted(args, call);
-      const { plan, unmapped, format } = await bulk.plan(wanted, call.keyContext, call.signal);
+      const owner: Owner = {
+        ...call.keyContext,
+        requireRight: (endpoint) => refuseDeniedEndpoint(name, endpoint, call),
+      };
+      const { plan, unmapped, format } = await bulk.plan(wanted, owner, call.signal);
       const findings = {
         ...(format !== undefined && { format }),
         ...(unmapped.length > 0 && { unmapped }),

@@ -1,0 +1,82 @@
+import { normalizeAddress } from "./ip-address.ts";
+import type { Trusts } from "./trusted-proxies.ts";
+
+/** Where a request comes from, by the connection and by what proxies wrote into it. */
+
+export type Arrival = {
+  /** The other end of the connection; undefined where it has gone. */
+  readonly peer: string | undefined;
+  /** The header `Forwarded` (RFC 7239). */
+  readonly forwarded: string | undefined;
+  /** The header `X-Forwarded-For`. */
+  readonly forwardedFor: string | undefined;
+};
+
+/**
+ * Each proxy adds at the right end whom it was called by, so the list is read from there, and only
+ * for as long as those who wrote it are trusted: what stands further left any client can write.
+ */
+export function findClientAddress(arrival: Arrival, trusts: Trusts): string | undefined {
+  const peer = normalizeAddress(arrival.peer ?? "");
+  if (peer === undefined || !trusts(peer, 0)) return peer;
+  const { forwarded, forwardedFor } = arrival;
+  const lists = [
+    ...(forwardedFor === undefined ? [] : [forwardedFor.split(",").map(readNode)]),
+    ...(forwarded === undefined ? [] : [readForwarded(forwarded)]),
+  ];
+  const [found = peer, other = found] = lists.map((list) => walk(peer, list, trusts));
+  // A proxy writes one of the headers and may pass on a stranger's other one, so that where they
+  // differ nobody knows which is true.
+  return found === other ? found : peer;
+}
+
+/** The first from the right that is not trusted; where an entry is unreadable, the one before. */
+function walk(peer: string, list: readonly (string | undefined)[], trusts: Trusts): string {
+  let address = peer;
+  for (const [hop, next] of list.toReversed().entries()) {
+    if (next === undefined || !trusts(address, hop)) break;
+    address = next;
+  }
+  return address;
+}
+
+/** `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or `[2001:db8::1]:4711`. */
+function readNode(text: string): string | undefined {
+  const node = text.trim();
+  const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(node) ?? [];
+  const [, dotted] = /^([\d.]+):\d{1,5}$/.exec(node) ?? [];
+  return normalizeAddress(bracketed ?? dotted ?? node);
+}
+
+/** `for=192.0.2.1;proto=https, for="[2001:db8::1]"`; nothing of a header with an open quote. */
+function readForwarded(header: string): readonly (string | undefined)[] {
+  const elements = splitOutsideQuotes(header, ",");
+  if (elements === undefined) return [undefined];
+  return elements.map((element) => {
+    const pairs = splitOutsideQuotes(element, ";") ?? [];
+    const values = pairs.flatMap((pair) => /^\s*for=(.*?)\s*$/i.exec(pair)?.[1] ?? []);
+    const [value = ""] = values;
+    return values.length === 1 ? readNode(unquote(value)) : undefined;
+  });
+}
+
+function unquote(value: string): string {
+  return /^"(.*)"$/.exec(value)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? value;
+}
+
+/** Undefined where a quote is never closed. */
+function splitOutsideQuotes(text: string, separator: string): readonly string[] | undefined {
+  const parts: string[] = [];
+  let start = 0;
+  let isQuoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isQuoted && character === "\\") index += 1;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && character === separator) {
+      parts.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  return isQuoted ? undefined : [...parts, text.slice(start)];
+}

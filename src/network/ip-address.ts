@@ -1,0 +1,55 @@
+import { BlockList, isIP, SocketAddress } from "node:net";
+
+/** Addresses of machines, each in the one form in which it can be compared. */
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** Undefined for what is no address. IPv4 within IPv6 is IPv4: one machine, one address. */
+export function normalizeAddress(text: string): string | undefined {
+  const plain = mapped.exec(text)?.[1] ?? text;
+  const version = isIP(plain);
+  if (version === 0) return undefined;
+  if (version === 4) return plain;
+  // A zone is a matter of the machine that wrote it.
+  const [address = ""] = plain.split("%");
+  const written = new SocketAddress({ address, family: "ipv6" }).address;
+  return mapped.exec(written)?.[1] ?? written;
+}
+
+/** A normalised address is the one or the other. */
+export function readFamily(address: string): "ipv4" | "ipv6" {
+  return address.includes(":") ? "ipv6" : "ipv4";
+}
+
+/**
+ * Whose address it is, as far as a stranger's can tell: a single customer of a provider has a whole
+ * network of IPv6 addresses, of 64 bits.
+ */
+export function findAddressGroup(address: string): string {
+  if (readFamily(address) === "ipv4") return address;
+  const [before = "", after] = address.split("::");
+  const first = before === "" ? [] : before.split(":");
+  const last = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  return [...first, ...zeros, ...last].slice(0, 4).join(":");
+}
+
+/** Whether a host name, as an address on the web has it, leads to this machine alone. */
+export function isLoopbackHost(hostname: string): boolean {
+  const name = hostname.toLowerCase().replace(/\.$/, "");
+  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  const address = normalizeAddress(name.replace(/^\[(.*)\]$/, "$1"));
+  return address !== undefined && loopback.check(address, readFamily(address));
+}
+
+/** Whether what is sent to an address on the web leaves this machine unencrypted. */
+export function isOpenHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !isLoopbackHost(hostname);
+}
+
+export const loopbackNetworks = ["127.0.0.0/8", "::1/128"] as const;
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");

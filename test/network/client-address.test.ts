@@ -1,0 +1,160 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { findClientAddress, type Arrival } from "../../src/network/client-address.ts";
+import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
+
+/** Where a request comes from (README, "Behind a proxy"). */
+
+const none = { forwarded: undefined, forwardedFor: undefined };
+
+function find(setting: string | undefined, arrival: Partial<Arrival>): string | undefined {
+  const proxies = setting === undefined ? undefined : readTrustedProxies(setting);
+  if (setting !== undefined) expect(proxies).toBeDefined();
+  return findClientAddress({ peer: "10.0.0.1", ...none, ...arrival }, createTrust(proxies));
+}
+
+describe("without the setting", () => {
+  test.each([
+    [{ forwardedFor: "203.0.113.9" }],
+    [{ forwarded: "for=203.0.113.9" }],
+    [{ forwardedFor: "203.0.113.9", forwarded: "for=203.0.113.9" }],
+    [{}],
+  ])("%j is not believed", (arrival) => {
+    expect(find(undefined, arrival)).toBe("10.0.0.1");
+  });
+
+  test("nor is a peer outside of the trusted networks", () => {
+    const arrival = { peer: "203.0.113.1", forwardedFor: "198.51.100.1" };
+    expect(find("10.0.0.0/8", arrival)).toBe("203.0.113.1");
+  });
+});
+
+describe("trusted networks", () => {
+  test.each([
+    ["the client", "203.0.113.9", "203.0.113.9"],
+    ["a client that wrote an entry", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
+    ["a client behind two proxies", "1.1.1.1, 203.0.113.9, 10.2.3.4", "203.0.113.9"],
+    ["a client within the network", "10.0.0.7, 10.0.0.8", "10.0.0.7"],
+    ["a port beside it", "203.0.113.9:4711", "203.0.113.9"],
+    ["IPv6", "2001:DB8:0:0::1", "2001:db8::1"],
+    ["IPv6 in brackets", "[2001:db8::1]", "2001:db8::1"],
+    ["IPv6 in brackets with a port", "[2001:db8::1]:4711", "2001:db8::1"],
+    ["IPv4 within IPv6", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["IPv4 within IPv6, in hexadecimals", "::ffff:cb00:7109", "203.0.113.9"],
+    ["a trusted proxy within IPv6", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
+    ["a zone", "fe80::1%eth0", "fe80::1"],
+    ["nothing", "", "10.0.0.1"],
+    ["a word", "unknown", "10.0.0.1"],
+    ["no address", "203.0.113.999", "10.0.0.1"],
+    ["an octal", "0203.0.113.9", "10.0.0.1"],
+    ["garbage left of a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
+    ["garbage left of the client", "<script>, 203.0.113.9", "203.0.113.9"],
+    ["an empty entry at the end", "203.0.113.9,", "10.0.0.1"],
+  ])("X-Forwarded-For with %s", (_, forwardedFor, address) => {
+    expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
+  });
+
+  test.each([
+    ["for=203.0.113.9", "203.0.113.9"],
+    ["For=203.0.113.9;proto=https;by=10.0.0.1", "203.0.113.9"],
+    ["proto=https; for=203.0.113.9", "203.0.113.9"],
+    ['for="203.0.113.9:4711"', "203.0.113.9"],
+    ['for="[2001:db8::1]:4711"', "2001:db8::1"],
+    ['for="[2001:db8::1]", for=10.0.0.2', "2001:db8::1"],
+    ["for=1.1.1.1, for=203.0.113.9", "203.0.113.9"],
+    ['for="2\\03.0.113.9"', "203.0.113.9"],
+    ['by="a,for=1.1.1.1,b";for=203.0.113.9', "203.0.113.9"],
+    ["for=_hidden", "10.0.0.1"],
+    ["for=unknown", "10.0.0.1"],
+    ["proto=https", "10.0.0.1"],
+    ["for=203.0.113.9;for=203.0.113.9", "10.0.0.1"],
+    ['for=", for=203.0.113.9', "10.0.0.1"],
+    ['for="203.0.113.9', "10.0.0.1"],
+    ["", "10.0.0.1"],
+  ])("Forwarded %s", (forwarded, address) => {
+    expect(find("10.0.0.0/8", { forwarded })).toBe(address);
+  });
+
+  test("loopback has both of its networks", () => {
+    const forwardedFor = "203.0.113.9";
+    for (const peer of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
+      expect([peer, find("loopback", { peer, forwardedFor })]).toEqual([peer, forwardedFor]);
+    }
+    expect(find("loopback", { peer: "10.0.0.1", forwardedFor })).toBe("10.0.0.1");
+  });
+
+  test("IPv6 networks and single addresses are trusted as well", () => {
+    const forwardedFor = "203.0.113.9";
+    expect(find("fd00::/8, 192.0.2.1", { peer: "fd12::1", forwardedFor })).toBe(forwardedFor);
+    expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.1", forwardedFor })).toBe(forwardedFor);
+    expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.2", forwardedFor })).toBe("192.0.2.2");
+    expect(find("fd00::/8", { peer: "fe80::1", forwardedFor })).toBe("fe80::1");
+  });
+});
+
+describe("a count of hops", () => {
+  test.each([
+    ["1", "203.0.113.9", "203.0.113.9"],
+    ["1", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
+    ["2", "1.1.1.1, 203.0.113.9, 198.51.100.2", "203.0.113.9"],
+    // Fewer than there should be: it came in further inside, and the innermost proxy saw it.
+    ["2", "203.0.113.9", "203.0.113.9"],
+    ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
+    ["1", "", "10.0.0.1"],
+  ])("%s, X-Forwarded-For %s", (hops, forwardedFor, address) => {
+    expect(find(hops, { forwardedFor })).toBe(address);
+  });
+});
+
+test("where both headers are there and differ, the peer is all that is known", () => {
+  const forwardedFor = "203.0.113.9";
+  expect(find("1", { forwardedFor, forwarded: "for=203.0.113.9" })).toBe("203.0.113.9");
+  expect(find("1", { forwardedFor, forwarded: "for=1.1.1.1, for=203.0.113.9" })).toBe(forwardedFor);
+  expect(find("1", { forwardedFor, forwarded: "for=198.51.100.1" })).toBe("10.0.0.1");
+  expect(find("1", { forwardedFor, forwarded: "" })).toBe("10.0.0.1");
+});
+
+test("a connection that has gone has no address", () => {
+  expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
+});
+
+test("whatever a client writes, the proxy's own entry is what counts", () => {
+  const address = fc.ipV4().filter((text) => !text.startsWith("10."));
+  const text = fc.string().filter((written) => !/[\r\n]/.test(written));
+  fc.assert(
+    fc.property(text, address, fc.constantFrom("1", "10.0.0.0/8"), (written, client, setting) => {
+      const forwardedFor = `${written}, ${client}`;
+      expect(find(setting, { forwardedFor })).toBe(client);
+      // What is not closed may swallow the proxy's entry: then nothing is believed.
+      const forwarded = `${written}, for=${client}`;
+      expect([client, "10.0.0.1"]).toContain(find(setting, { forwarded }));
+      // A stranger's other header beside the proxy's can't name anybody else.
+      expect([client, "10.0.0.1"]).toContain(find(setting, { forwardedFor, forwarded: written }));
+    }),
+  );
+});
+
+describe("what is refused as a setting", () => {
+  test.each([
+    "0",
+    "100",
+    "-1",
+    "1.5",
+    "yes",
+    "all",
+    "*",
+    "10.0.0.0/33",
+    "10.0.0.0/",
+    "10.0.0.0/0",
+    "::/0",
+    "fd00::/129",
+    "10.0.0.0/8,",
+    "1,10.0.0.0/8",
+    "10.0.0/8",
+    "proxy.example",
+    "::ffff:10.0.0.0/104",
+    "",
+  ])("%j", (text) => {
+    expect(readTrustedProxies(text)).toBeUndefined();
+  });
+});

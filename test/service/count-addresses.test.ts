@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { createAddressCounter } from "../../src/service/count-addresses.ts";
+import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+
+/** What needs no key is counted by the address that it is asked from: 60 a minute. */
+
+const body = JSON.stringify({ url: linkOrigin.replace("{subdomain}", "default") + "/spring" });
+
+async function resolve(world: World, address?: string): Promise<number> {
+  const headers = { "content-type": "application/json" };
+  const url = `${origin}${apiPrefix}/short_links/resolve`;
+  const { status } = await world.answer({ method: "POST", url, headers, body, address });
+  return status;
+}
+
+async function spend(world: World, times: number, address?: string): Promise<readonly number[]> {
+  const statuses = new Set<number>();
+  for (let turn = 0; turn < times; turn += 1) statuses.add(await resolve(world, address));
+  return [...statuses];
+}
+
+test("an address resolves 60 short links a minute, and others go on", async () => {
+  await using world = await createWorld();
+  await world.call("POST", "/links", { body: { path: "spring" } });
+  expect(await spend(world, 60, "203.0.113.9")).toEqual([200]);
+  expect(await spend(world, 2, "203.0.113.9")).toEqual([429]);
+  expect(await resolve(world, "203.0.113.10")).toBe(200);
+  world.advance(59_999);
+  expect(await resolve(world, "203.0.113.9")).toBe(429);
+  world.advance(1);
+  expect(await resolve(world, "203.0.113.9")).toBe(200);
+});
+
+test("guesses that find nothing are counted as well, before their body is read", async () => {
+  await using world = await createWorld();
+  expect(await spend(world, 61, "203.0.113.9")).toEqual([404, 429]);
+});
+
+test("addresses of one IPv6 network are one client", async () => {
+  await using world = await createWorld();
+  await spend(world, 30, "2001:db8::1");
+  await spend(world, 30, "2001:db8::2");
+  expect(await resolve(world, "2001:db8::3")).toBe(429);
+  expect(await resolve(world, "2001:db8:0:1::1")).toBe(404);
+});
+
+test("a call within the process has no address, and is not counted", async () => {
+  await using world = await createWorld();
+  expect(await spend(world, 100)).toEqual([404]);
+});
+
+test("a key's calls are counted by the key alone", async () => {
+  await using world = await createWorld();
+  const url = `${origin}${apiPrefix}/links`;
+  const headers = { authorization: `Token ${world.key}` };
+  for (let turn = 0; turn < 70; turn += 1) {
+    const { status } = await world.answer({ method: "GET", url, headers, address: "203.0.113.9" });
+    expect(status).toBe(200);
+  }
+});
+
+test("of very many addresses the oldest are forgotten", () => {
+  let now = 0;
+  const counter = createAddressCounter({ monotonic: () => now });
+  const use = (address: string) => {
+    for (let turn = 0; turn < 60; turn += 1) counter.spend(address);
+  };
+  use("203.0.113.1");
+  now = 1;
+  use("203.0.113.2");
+  for (let turn = 0; turn < 9999; turn += 1) counter.spend(`10.0.${turn >> 8}.${turn & 255}`);
+  expect(() => counter.spend("203.0.113.1")).not.toThrow();
+  for (let turn = 0; turn < 5000; turn += 1) counter.spend(`10.1.${turn >> 8}.${turn & 255}`);
+  expect(() => counter.spend("203.0.113.1")).not.toThrow();
+  use("203.0.113.3");
+  expect(() => counter.spend("203.0.113.3")).toThrow("Rate limit exceeded");
+});
