@@ -88,7 +88,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),
   });
-  own?.store.watchChores(report);
+  own?.store.watchChores(clock, report);
   announce(serving);
   await serving.stopped;
   await closeServer(server, mcp);

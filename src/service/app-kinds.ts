@@ -1,6 +1,8 @@
+import { androidApps, iosApps } from "../contract/apps.ts";
 import { messages } from "../contract/messages.ts";
 import type { Checked } from "../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import type { Scope } from "../contract/scopes-and-roles.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
 /** What the service needs to write one kind of app, iOS or Android, and to put it on links. */
@@ -9,6 +11,8 @@ export type AppKind<App, Fields, Values, Identifier extends string> = {
   /** The field that names one app, beside its id: its bundle id or package name. */
   readonly identifier: Identifier;
   readonly notFound: string;
+  /** What a key needs to read one. */
+  readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => Checked<Values>;
 };
@@ -17,6 +21,7 @@ export const iosAppKind = {
   name: "ios_app",
   identifier: "bundle_id",
   notFound: messages.ios_app_not_found,
+  showScope: iosApps.show.scope,
   apps: iosAppStore,
   check: checkIosApp,
 } as const;
@@ -25,6 +30,7 @@ export const androidAppKind = {
   name: "android_app",
   identifier: "package_name",
   notFound: messages.android_app_not_found,
+  showScope: androidApps.show.scope,
   apps: androidAppStore,
   check: checkAndroidApp,
 } as const;
