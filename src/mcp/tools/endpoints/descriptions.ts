@@ -20,7 +20,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
   update_link:
     "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
-  delete_link: "Delete a link; embedded, it is kept for 30 days. To redirect it use update_link.",
+  delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
   shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",
