@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { binFlags, runBin } from "./commands/bin.ts";
 import { Interrupted } from "./commands/bulk/bulk-session.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
@@ -82,6 +83,10 @@ const commands: Readonly<Record<string, Command>> = {
   jobs: (words) => {
     const { config, values, positionals } = read(words, jobFlags);
     return runJobs({ config, ...openTerminal() }, positionals, values);
+  },
+  bin: (words) => {
+    const { config, values, positionals } = read(words, binFlags);
+    return runBin({ config, ...openTerminal() }, positionals, values);
   },
 };
 

@@ -5,7 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
 import { approvalRules } from "../src/contract/approval-rules.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
-import { listEndpoints } from "../src/contract/index.ts";
+import { listToolEndpoints } from "../src/contract/index.ts";
 
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
@@ -37,7 +37,7 @@ test("CI runs exactly the README's test command", () => {
 });
 
 test("the README's table of endpoints is the contract's", () => {
-  expect(readTable("endpoints")).toEqual(listEndpoints().map(describeEndpoint));
+  expect(readTable("endpoints")).toEqual(listToolEndpoints().map(describeEndpoint));
 });
 
 test("the README tells what each room of the house is", () => {
@@ -146,7 +146,7 @@ describe("the README", () => {
     const [table = ""] = main.match(/^const commands[^]*?^};/m) ?? [];
     const names = [...table.matchAll(/^ {2}([a-z]+): \(words\)/gm)].map(([, name]) => name ?? "");
     const known = ["stdio", "serve", "tools", "doctor", "keys", "projects"];
-    expect(names).toEqual([...known, "import", "export", "jobs"]);
+    expect(names).toEqual([...known, "import", "export", "jobs", "bin"]);
     for (const name of names.filter((other) => other !== "stdio")) {
       expect(help).toContain(`waypost ${name}`);
       expect(readme).toMatch(new RegExp(`^\\| \`waypost ${name}[ \`]`, "m"));

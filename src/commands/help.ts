@@ -15,6 +15,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost export           every link, or those that filters name, as one file
   waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
                            undo ID
+  waypost bin list         deleted links and apps, kept for 30 days; bin restore ID, bin empty
 
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
@@ -86,6 +87,12 @@ jobs, jobs show ID, jobs resume ID, jobs cancel ID, jobs undo ID
   --failed             show: only the rows that were rejected, or of which nobody knows
   --yes                undo: without asking
   --json               {jobs, meta}, {job, meta}, {job} or {plan, job}
+
+bin list, bin restore ID, bin empty
+  --project NAME       id or subdomain; not needed where there is only one project
+  --page N             list: of 100 each
+  --yes                empty: without asking
+  --json               {bin, meta}, the link or app, or {emptied}
 
   --help               this text  --version
 

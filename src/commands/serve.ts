@@ -95,7 +95,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     isHealthy: async () => own === undefined || own.store.isReadable(),
     trustedProxies: config.trusted_proxies,
   });
-  own?.store.watchChores(report);
+  own?.store.watchChores(clock, report);
   announce(serving);
   if (isOpenToOthers(config)) {
     say(

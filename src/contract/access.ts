@@ -25,6 +25,8 @@ export type KnownKey = {
   readonly linkHost: string | undefined;
   /** Whether the Open button of a link's page leads by a second host name. */
   readonly hasSecondHost: boolean;
+  /** For so many days what is deleted can be brought back; left out where nothing can. */
+  readonly binDays?: number;
   /** The project's setting (link-services.md §3). */
   readonly linkInReferrer: boolean;
   /** The hosts that the project's links may lead to; undefined is any. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
+import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, meta, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
@@ -80,7 +80,7 @@ type AppKind = {
   readonly approval_fields: readonly string[];
 };
 
-/** The five endpoints of one kind of app. */
+/** The endpoints of one kind of app. */
 function describeApps<const Kind extends AppKind>(kind: Kind) {
   const { name, label, resource, page, fields, filters, approval_fields }: Exact<Kind> = kind;
   const reads = { ...asRead, auth: "project", role: "viewer" } as const;
@@ -143,5 +143,27 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
       scope: `${name}s.destroy`,
       params: byId,
     },
+    restore: describeRestore(name, label, resource),
   } as const satisfies Record<string, Endpoint>;
+}
+
+/** Undoes a deletion: what creating an app needs is needed for this too. */
+function describeRestore<const Name extends AppKind["name"], Resource extends z.ZodType>(
+  name: Name,
+  label: string,
+  resource: Resource,
+) {
+  return {
+    ...asRestore,
+    path: `/${name}s/:id/restore`,
+    tool: `restore_${name}`,
+    title: `Restore an ${label}`,
+    summary: `Bring a deleted ${label} back, with the links that it was on.`,
+    auth: "project",
+    role: "manager",
+    scope: `${name}s.create`,
+    budget: `${name}_writes`,
+    params: byId,
+    response: resource,
+  } as const satisfies Endpoint;
 }

@@ -27,6 +27,18 @@ export const asUpdate = {
   overwrites: true,
 } as const;
 
+/** Brings back what our own service has deleted; no other deployment is known to do so. */
+export const asRestore = {
+  method: "POST",
+  documented: false,
+  hidden: true,
+  success: { status: 200 },
+  effect: "write",
+  // What is there already is answered as it is.
+  idempotent: true,
+  overwrites: false,
+} as const;
+
 export const asDestroy = {
   method: "DELETE",
   success: { status: 204 },

@@ -17,6 +17,8 @@ export type Endpoint = {
   /** False where the path is our guess, so that another deployment may not have it. */
   readonly documented?: false;
   readonly tool: string;
+  /** It has no tool of its own: the tool `undo` asks it. Its name is for the client alone. */
+  readonly hidden?: true;
   readonly title: string;
   readonly summary: string;
 

@@ -19,6 +19,11 @@ export type Contract = typeof contract;
 /** Every path of the API is below this prefix. */
 export const apiPrefix = "/api/v1";
 
+/** Those that an assistant has a tool for. */
+export function listToolEndpoints(): readonly Endpoint[] {
+  return listEndpoints().filter(({ hidden }) => hidden !== true);
+}
+
 export function listEndpoints(): readonly Endpoint[] {
   return Object.values(contract).flatMap((group) => Object.values<Endpoint>(group));
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
+import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { byId, flag, meta, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
@@ -136,10 +136,22 @@ export const links = {
     path: "/links/:id",
     tool: "delete_link",
     title: "Delete a link",
-    summary: "Delete a link for ever; its address stops working at once.",
+    summary: "Delete a link; its address stops working at once.",
     auth: "project",
     scope: "links.destroy",
     params: byId,
+  },
+  restore: {
+    ...asRestore,
+    path: "/links/:id/restore",
+    tool: "restore_link",
+    title: "Restore a link",
+    summary: "Bring a deleted link back, with its id, clicks and addresses.",
+    auth: "project",
+    scope: "links.create",
+    budget: "link_writes",
+    params: byId,
+    response: link,
   },
 } as const satisfies Record<string, Endpoint>;
 

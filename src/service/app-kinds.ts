@@ -13,6 +13,8 @@ export type AppKind<App, Fields, Values, Identifier extends string> = {
   readonly notFound: string;
   /** Of the endpoint that registers such an app, and so of every other way to register one. */
   readonly createScope: Scope;
+  /** What a key needs to read one. */
+  readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => Checked<Values>;
 };
@@ -22,6 +24,7 @@ export const iosAppKind = {
   identifier: "bundle_id",
   notFound: messages.ios_app_not_found,
   createScope: iosApps.create.scope,
+  showScope: iosApps.show.scope,
   apps: iosAppStore,
   check: checkIosApp,
 } as const;
@@ -31,6 +34,7 @@ export const androidAppKind = {
   identifier: "package_name",
   notFound: messages.android_app_not_found,
   createScope: androidApps.create.scope,
+  showScope: androidApps.show.scope,
   apps: androidAppStore,
   check: checkAndroidApp,
 } as const;

@@ -113,6 +113,7 @@ export function createService(options: ServiceOptions): Service {
       facts: describeKey(holder),
       linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
       hasSecondHost: services.secondOrigin !== undefined,
+      binDays: limits.bin_days,
       linkInReferrer: project?.link_in_referrer === true,
       destinations: restoreDestinations(project?.destinations ?? null),
     };

@@ -39,7 +39,7 @@ export async function createLink(
   fields: LinkFields,
   options: CreateOptions = {},
 ): Promise<Link> {
-  await requireFreeLink(tenant, call);
+  await requireFreeLink(tenant, call.caller.project);
   requireProFields(call, findProFields(fields, "create"));
   const { id, now } = createIdAndTime(call.services);
   const { values, problems } = checkLink(fields, "create");
@@ -132,8 +132,10 @@ function listForeign(
 }
 
 /** api-spec.md, "Errors": going beyond the free tier's link limit is a 401. */
-async function requireFreeLink(tenant: Tenant, { caller }: WriteCall): Promise<void> {
-  const { plan, max_links } = caller.project;
+export async function requireFreeLink(
+  tenant: Tenant,
+  { plan, max_links }: Pick<WriteCall["caller"]["project"], "plan" | "max_links">,
+): Promise<void> {
   if (plan === "pro") return;
   const { links } = await readTally(tenant);
   if (links >= max_links) throw unauthorized(messages.link_limit(max_links));

@@ -3,11 +3,11 @@ import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import { fold } from "../contract/text.ts";
-import { detachBatch } from "./chores.ts";
+import { removeApp, restoreApp, type DeletedApp, type MoreWork } from "./app-bin.ts";
+import { findInBin, type Restored } from "./bin.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { tallyWrite } from "./project-tallies.ts";
-import { queueChore } from "./queue-chore.ts";
-import type { AndroidAppTable, ChoreTable, IosAppTable } from "./tables.ts";
+import type { AndroidAppTable, AppKind, IosAppTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** One kind of app registration, iOS or Android: they differ in their columns alone. */
@@ -19,16 +19,21 @@ export type AppStore<App, Values> = {
   readonly insert: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
   readonly update: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
   /**
-   * Deletes an app and detaches its links; undefined when there was none. Where the app has many
-   * links, a chore detaches the rest.
+   * Puts an app into the bin and detaches its links; undefined when there was none. Where the app
+   * has many links, a chore detaches the rest.
    */
-  readonly remove: (tenant: Tenant, id: string) => Promise<{ chore?: ChoreTable } | undefined>;
+  readonly remove: (tenant: Tenant, id: string, now: number) => Promise<MoreWork | undefined>;
+  /** Brings an app back, with the links that it was on; undefined when it is not in the bin. */
+  readonly restore: (
+    tenant: Tenant,
+    id: string,
+    now: number,
+  ) => Promise<Restored<MoreWork & { readonly app: App }> | undefined>;
 };
 
 type AppTable<App, Values, Row> = {
-  readonly table: "ios_apps" | "android_apps";
+  readonly kind: AppKind;
   readonly identifier: string;
-  readonly detach: "detach_ios_app" | "detach_android_app";
   /** The fields that filter and sort; each has a folded column beside it. */
   readonly searched: readonly (keyof Values & keyof Row & string)[];
   readonly required: readonly string[];
@@ -37,9 +42,8 @@ type AppTable<App, Values, Row> = {
 };
 
 export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
-  table: "ios_apps",
+  kind: "ios_app",
   identifier: "bundle_id",
-  detach: "detach_ios_app",
   searched: ["name", "bundle_id", "team_id", "clip_bundle_id", "custom_scheme"],
   required: ["bundle_id", "team_id"],
   toApp: ({ id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme }) => {
@@ -49,9 +53,8 @@ export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
 });
 
 export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, AndroidAppTable>({
-  table: "android_apps",
+  kind: "android_app",
   identifier: "package_name",
-  detach: "detach_android_app",
   searched: ["name", "package_name", "custom_scheme"],
   required: ["package_name"],
   toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
@@ -63,14 +66,14 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Andr
 });
 
 function createAppStore<App, Values extends object, Row>({
-  table,
+  kind,
   identifier,
-  detach,
   searched,
   required,
   toApp,
   toColumns,
 }: AppTable<App, Values, Row>): AppStore<App, Values> {
+  const table = `${kind}s`;
   const from = sql.table(table);
   const findBy = async ({ db, projectId }: Tenant, column: string, value: string) => {
     const { rows } = await sql<Row>`
@@ -116,17 +119,15 @@ function createAppStore<App, Values extends object, Row>({
       return toApp(takeOne(rows));
     },
 
-    remove: async (tenant, id) => {
-      const { db, projectId } = tenant;
-      const { numAffectedRows } = await sql`
-        delete from ${from} where project_id = ${projectId} and id = ${id}
-      `.execute(db);
-      if (numAffectedRows === 0n) return undefined;
-      await tallyWrite(tenant, 0);
-      if (await detachBatch(tenant, detach, id)) return {};
-      const chore = { kind: detach, project_id: projectId, subject: id };
-      await queueChore(db, chore);
-      return { chore };
+    remove: (tenant, id, now) => removeApp(tenant, kind, id, now),
+
+    restore: async (tenant, id, now) => {
+      const deleted: DeletedApp | undefined = await findInBin(tenant, kind, id, now);
+      if (deleted === undefined) return undefined;
+      const name = String(deleted.row[identifier]);
+      if ((await findBy(tenant, identifier, name)) !== undefined) return { taken: [identifier] };
+      const more = await restoreApp(tenant, kind, deleted);
+      return { restored: { app: takeOne([await findBy(tenant, "id", id)]), ...more } };
     },
   };
 }
@@ -157,7 +158,7 @@ function describeApps(
   return { table, columns, ownRows: sql`project_id = ${projectId}` };
 }
 
-function takeOne<Row>(rows: readonly Row[]): Row {
+function takeOne<Row>(rows: readonly (Row | undefined)[]): Row {
   const [row] = rows;
   if (row === undefined) throw new Error("a written row did not come back");
   return row;

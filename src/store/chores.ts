@@ -1,9 +1,11 @@
 import { setTimeout } from "node:timers/promises";
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
+import { emptyBatch } from "./bin.ts";
 import { tallyWrite } from "./project-tallies.ts";
-import type { ChoreTable, Tables } from "./tables.ts";
+import { takeChoreBack } from "./queue-chore.ts";
+import type { AppKind, ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
 
@@ -44,8 +46,9 @@ export async function runChore(
 ): Promise<void> {
   while (signal?.aborted !== true) {
     const isDone = await store.write(async (db) => {
-      const isLast = await runBatch(db, chore);
-      if (isLast) await deleteChore(db, chore);
+      // Another transaction may have taken it back: a restored app keeps its links.
+      const isLast = !(await isQueued(db, chore)) || (await runBatch(db, chore));
+      if (isLast) await takeChoreBack(db, chore);
       return isLast;
     });
     if (isDone) return;
@@ -54,16 +57,32 @@ export async function runChore(
 }
 
 /** Detaches some of the links of an app that is gone; true when none are left. */
-export async function detachBatch(
+export async function detachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+  const key = sql.ref(`${kind}_id`);
+  const changes = sql`${sql.ref(`former_${kind}_id`)} = ${key}, ${key} = null`;
+  return changeLinks(tenant, changes, sql`${key} = ${appId}`);
+}
+
+/**
+ * Puts an app back on some of the links that it was on, where they have no other one by now; true
+ * when none are left.
+ */
+export async function attachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+  const key = sql.ref(`${kind}_id`);
+  const former = sql.ref(`former_${kind}_id`);
+  const changes = sql`${key} = coalesce(${key}, ${former}), ${former} = null`;
+  return changeLinks(tenant, changes, sql`${former} = ${appId}`);
+}
+
+async function changeLinks(
   tenant: Tenant,
-  kind: "detach_ios_app" | "detach_android_app",
-  appId: string,
+  changes: RawBuilder<unknown>,
+  which: RawBuilder<unknown>,
 ): Promise<boolean> {
   const { db, projectId } = tenant;
-  const key = sql.ref(kind === "detach_ios_app" ? "ios_app_id" : "android_app_id");
   const { numAffectedRows = 0n } = await sql`
-    update links set ${key} = null where project_id = ${projectId} and id in (
-      select id from links where project_id = ${projectId} and ${key} = ${appId} limit ${batchRows}
+    update links set ${changes} where project_id = ${projectId} and id in (
+      select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
     )
   `.execute(db);
   if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
@@ -76,8 +95,15 @@ function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<bo
     case "purge_project":
       return purgeBatch(tenant);
     case "detach_ios_app":
+      return detachBatch(tenant, "ios_app", subject);
     case "detach_android_app":
-      return detachBatch(tenant, kind, subject);
+      return detachBatch(tenant, "android_app", subject);
+    case "attach_ios_app":
+      return attachBatch(tenant, "ios_app", subject);
+    case "attach_android_app":
+      return attachBatch(tenant, "android_app", subject);
+    case "empty_bin":
+      return emptyBatch(tenant, Number(subject));
     case "index_project":
       return indexBatch(tenant);
   }
@@ -95,7 +121,8 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
       select address from addresses where project_id = ${projectId} limit ${batchRows}
     )
   `.execute(db);
-  if (numAffectedRows + addresses > 0n) return false;
+  const isBinEmpty = await emptyBatch({ db, projectId }, Number.MAX_SAFE_INTEGER);
+  if (numAffectedRows + addresses > 0n || !isBinEmpty) return false;
   const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
@@ -104,11 +131,13 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   return true;
 }
 
-async function deleteChore(db: Db, { kind, project_id, subject }: ChoreTable): Promise<void> {
-  await db
-    .deleteFrom("chores")
+async function isQueued(db: Db, { kind, project_id, subject }: ChoreTable): Promise<boolean> {
+  const row = await db
+    .selectFrom("chores")
+    .select("kind")
     .where("kind", "=", kind)
     .where("project_id", "=", project_id)
     .where("subject", "=", subject)
-    .execute();
+    .executeTakeFirst();
+  return row !== undefined;
 }

@@ -14,7 +14,7 @@ const batchSizes = [100, 10, 1];
 
 /**
  * Adds visits to their links in the caller's transaction, and ends the kept counts of links by
- * clicks. A link that was deleted meanwhile is passed over.
+ * clicks. Visits of a link that was deleted meanwhile wait for it in the bin.
  */
 export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   let left = clicks;
@@ -36,9 +36,16 @@ async function addBatch(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const rows = clicks.map(
     ({ projectId, linkId, count }) => sql`(${projectId}, ${linkId}, cast(${count} as bigint))`,
   );
-  await sql`
+  const visits = sql`
     with visits (project_id, link_id, visited) as (values ${sql.join(rows)})
-    update links set clicks = clicks + visits.visited from visits
+  `;
+  const { numAffectedRows = 0n } = await sql`
+    ${visits} update links set clicks = clicks + visits.visited from visits
     where links.project_id = visits.project_id and links.id = visits.link_id
+  `.execute(db);
+  if (numAffectedRows === BigInt(clicks.length)) return;
+  await sql`
+    ${visits} update bin set clicks = clicks + visits.visited from visits
+    where bin.project_id = visits.project_id and bin.kind = 'link' and bin.id = visits.link_id
   `.execute(db);
 }

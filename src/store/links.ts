@@ -3,6 +3,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { fold } from "../contract/text.ts";
+import { putInBin } from "./bin.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
@@ -128,6 +129,8 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     shortened_path_lc: foldText(link.shortened_path),
     enable_forced_redirect: toFlag(link.enable_forced_redirect),
     ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
+    former_ios_app_id: null,
+    former_android_app_id: null,
     clicks: 0,
     created_via: "api",
     created_at: now,
@@ -176,23 +179,26 @@ export async function updateLink(
   return toLink(row);
 }
 
-/** Deletes a link with its addresses; false when there was none. */
-export async function deleteLink(tenant: Tenant, id: string): Promise<boolean> {
-  const link = await findLink(tenant, id);
+/** Puts a link into the bin and frees its addresses; false when there was none. */
+export async function deleteLink(tenant: Tenant, id: string, now: number): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const query = db.selectFrom("links").selectAll().where("project_id", "=", projectId);
+  const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
   const { indexed_to } = await tallyWrite(tenant, -1);
   await unindexLink(tenant, id, indexed_to);
-  await tenant.db
-    .deleteFrom("links")
-    .where("project_id", "=", tenant.projectId)
-    .where("id", "=", id)
-    .execute();
+  await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddress(tenant, link.path);
   await releaseAddress(tenant, link.shortened_path);
+  const { rowkey: _, ...row } = link;
+  await putInBin(tenant, "link", row, now);
   return true;
 }
 
-async function releaseAddress({ db, projectId }: Tenant, address: string | null): Promise<void> {
+export async function releaseAddress(
+  { db, projectId }: Tenant,
+  address: string | null,
+): Promise<void> {
   if (address === null) return;
   await db
     .deleteFrom("addresses")

@@ -98,6 +98,8 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
   await db.deleteFrom("api_keys").where("project_id", "=", id).execute();
   // Without its tally no write that is already on its way finds the project.
   await db.deleteFrom("tallies").where("project_id", "=", id).execute();
+  // What else was to be done for it would find it gone.
+  await db.deleteFrom("chores").where("project_id", "=", id).execute();
   await queueChore(db, { kind: "purge_project", project_id: id, subject: "" });
   return true;
 }

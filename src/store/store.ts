@@ -1,12 +1,14 @@
-import type { SetAlarm } from "../contract/clock.ts";
+import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import { migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
+import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
 import { init } from "./migrations/001-init.ts";
 import { pageTemplates } from "./migrations/002-page-templates.ts";
 import { clicks } from "./migrations/003-clicks.ts";
+import { bin } from "./migrations/004-bin.ts";
 import { destinations } from "./migrations/005-destinations.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
@@ -16,16 +18,21 @@ export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
 export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Counts;
   readonly isReadable: () => Promise<boolean>;
-  /** Looks for chores until the store is closed: this process's, and what others left behind. */
-  readonly watchChores: (onError: (error: unknown) => void) => void;
+  /**
+   * Looks for chores until the store is closed: this process's, what others left behind, and what
+   * is too old in a bin.
+   */
+  readonly watchChores: (clock: Clock, onError: (error: unknown) => void) => void;
   /** Works through the chores that are queued now. */
   readonly finishChores: () => Promise<void>;
   /** Works at one chore while its caller waits; what is left after that time is done later. */
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-const migrations = [init, pageTemplates, clicks, destinations];
+const migrations = [init, pageTemplates, clicks, bin, destinations];
 const watchEvery_ms = 1000;
+/** How long something may stay in a bin after its time. */
+const sweepEvery_ms = 60 * 60 * 1000;
 
 export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<Store> {
   await migrate(sql, migrations).catch(async (error: unknown) => {
@@ -39,8 +46,8 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
     ...sql,
     counts: createCounts(),
     isReadable: async () => (await anyRow.execute().catch(() => undefined)) !== undefined,
-    watchChores: (onError) => {
-      watching ??= watch(sql, setAlarm, closing.signal, onError);
+    watchChores: (clock, onError) => {
+      watching ??= watch(sql, setAlarm, { clock, signal: closing.signal, onError });
     },
     finishChores: () =>
       runChores(sql, closing.signal, (error) => {
@@ -61,13 +68,23 @@ export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<S
   };
 }
 
+type Watching = {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
+};
+
 async function watch(
   sql: Sql<Tables>,
   setAlarm: SetAlarm,
-  signal: AbortSignal,
-  onError: (error: unknown) => void,
+  { clock, signal, onError }: Watching,
 ): Promise<void> {
+  let sweptAt = -Infinity;
   while (!signal.aborted) {
+    if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
+      sweptAt = clock.monotonic();
+      await queueExpired(sql, clock.now()).catch(onError);
+    }
     await runChores(sql, signal, onError);
     await sleep(setAlarm, watchEvery_ms, signal);
   }

@@ -17,6 +17,7 @@ export type Tables = {
   readonly ios_apps: IosAppTable;
   readonly android_apps: AndroidAppTable;
   readonly chores: ChoreTable;
+  readonly bin: BinTable;
   readonly page_templates: PageTemplateTable;
   readonly page_template_versions: PageTemplateVersionTable;
 };
@@ -25,7 +26,7 @@ export type Flag = 0 | 1;
 
 type Times = { readonly created_at: number; readonly updated_at: number };
 
-type OfProject = { readonly project_id: string; readonly id: string };
+export type OfProject = { readonly project_id: string; readonly id: string };
 
 type Folded<Row, Column extends keyof Row & string> = {
   readonly [Name in Column as `${Name}_lc`]: Row[Name];
@@ -80,6 +81,9 @@ export type LinkTable = OfProject &
     readonly rowkey?: number;
     readonly ios_app_id: string | null;
     readonly android_app_id: string | null;
+    /** The app that it was taken off when that was deleted; it may come back. */
+    readonly former_ios_app_id: string | null;
+    readonly former_android_app_id: string | null;
     readonly clicks: number;
     readonly created_via: string;
   };
@@ -118,11 +122,34 @@ type PageTemplateVersionTable = OfProject & {
   readonly published_at: number;
 };
 
+export type AppKind = "ios_app" | "android_app";
+
+export type BinKind = "link" | AppKind;
+
+/** What was deleted and can still be brought back. */
+export type BinTable = {
+  readonly project_id: string;
+  readonly kind: BinKind;
+  readonly id: string;
+  /** The row as its table had it, as JSON. */
+  readonly record: string;
+  /** Visits of a link that were written down after its deletion. */
+  readonly clicks: number;
+  readonly deleted_at: number;
+};
+
 /** Long work that was decided on in one transaction and is done in many short ones. */
 export type ChoreTable = {
-  readonly kind: "purge_project" | "detach_ios_app" | "detach_android_app" | "index_project";
+  readonly kind:
+    | "purge_project"
+    | "detach_ios_app"
+    | "detach_android_app"
+    | "attach_ios_app"
+    | "attach_android_app"
+    | "empty_bin"
+    | "index_project";
   readonly project_id: string;
-  /** The app to detach; empty for the other kinds. */
+  /** The app, or the time up to which the bin is emptied; nothing for the other kinds. */
   readonly subject: string;
 };
 

@@ -123,6 +123,8 @@ function createRowMaker({ links, projectId, apps, androidApps }: Wanted): (index
       campaign_token: null,
       ios_app_id: isRare(3) ? apps.rare : chooseApp(namer, apps),
       android_app_id: namer.chance(0.6) ? namer.pick(androidApps) : null,
+      former_ios_app_id: null,
+      former_android_app_id: null,
       clicks: (isRare(2) ? manyClicks : 0) + Math.floor(namer.share() ** 8 * 100_000),
       created_via: "api",
       created_at,

@@ -137,6 +137,9 @@ const steps: readonly Step[] = [
   ["the link once more", links.destroy, () => ({ id: idOf("a link") })],
   ["the iOS app's end", iosApps.destroy, () => ({ id: idOf("an iOS app") })],
   ["the Android app's end", androidApps.destroy, () => ({ id: idOf("an Android app") })],
+  ["the link's return", links.restore, () => ({ id: idOf("a link") })],
+  ["the iOS app's return", iosApps.restore, () => ({ id: idOf("an iOS app") })],
+  ["the Android app's return", androidApps.restore, () => ({ id: idOf("an Android app") })],
 ];
 
 describe("both carriers are answered alike", () => {

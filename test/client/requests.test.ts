@@ -88,6 +88,10 @@ describe("links", () => {
     expect(deleted).toMatchObject({ method: "DELETE", path: `/links/${id}`, body: undefined });
     expect(deleted.output).toBeNull();
     expectTypeOf(deleted.output).toEqualTypeOf<null>();
+
+    const restored = await call(links.restore, { id });
+    expect(restored).toMatchObject({ method: "POST", path: `/links/${id}/restore` });
+    expect(restored.output).toEqual(upserted.output);
   });
 
   test("a list takes its page, its filters with lists among them, and its order", async () => {
@@ -148,6 +152,9 @@ describe("apps", () => {
     const listed = await call(iosApps.index, { filters });
     expect(listed.output.ios_apps).toEqual([updated.output]);
     expect((await call(iosApps.destroy, { id })).output).toBeNull();
+    const restored = await call(iosApps.restore, { id });
+    expect(restored).toMatchObject({ method: "POST", path: `/ios_apps/${id}/restore` });
+    expect(restored.output).toEqual(updated.output);
   });
 
   test("an Android app's fields travel in its wrapper, its id in the path", async () => {
@@ -162,6 +169,7 @@ describe("apps", () => {
     const listed = await call(androidApps.index, { limit: 1 });
     expect(listed.output.android_apps).toEqual([updated.output]);
     expect((await call(androidApps.destroy, { id })).output).toBeNull();
+    expect((await call(androidApps.restore, { id })).output).toEqual(updated.output);
   });
 });
 

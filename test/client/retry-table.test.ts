@@ -17,12 +17,20 @@ const doubts = ["stall", "reset", "close", "noise", "busy", "failing", "html_502
 const losses = ["cut_length", "cut_chunked", "half_json", "other_json", "stall_body"] as const;
 
 let at: Expedition;
-let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project", string>>;
+let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project" | DeletedName, string>>;
+
+/** What was deleted before the call. */
+type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
 
 beforeEach(async () => {
   at = await createExpedition();
   const make = async (path: string, body: unknown, key = at.world.key): Promise<string> =>
     (await at.world.call("POST", path, { key, body })).body.id;
+  const remove = async (path: string, body: unknown): Promise<string> => {
+    const id = await make(path, body);
+    expect((await at.world.call("DELETE", `${path}/${id}`)).status).toBe(204);
+    return id;
+  };
   const project = { name: "Second", subdomain: "second" };
   ids = {
     link: await make("/links", { path: "winter", name: "Winter" }),
@@ -31,6 +39,13 @@ beforeEach(async () => {
       android_app: { package_name: "a.b", fingerprints: ["AA:BB"] },
     }),
     project: await make("/projects", { project }, at.world.master),
+    deleted_link: await remove("/links", { path: "autumn" }),
+    deleted_ios_app: await remove("/ios_apps", {
+      ios_app: { bundle_id: "e.f", team_id: "TEAM000001" },
+    }),
+    deleted_android_app: await remove("/android_apps", {
+      android_app: { package_name: "e.f", fingerprints: ["AA:BB"] },
+    }),
   };
 });
 afterEach(() => at[Symbol.asyncDispose]());
@@ -91,6 +106,24 @@ const repeated: readonly Row[] = [
     act: () => at.client.call(androidApps.destroy, { id: ids.android_app }),
     asked: /^DELETE \/android_apps\//,
     done: null,
+  },
+  {
+    name: "restore_link",
+    act: () => at.client.call(links.restore, { id: ids.deleted_link }),
+    asked: /^POST \/links\/[^/]+\/restore/,
+    done: { path: "autumn" },
+  },
+  {
+    name: "restore_ios_app",
+    act: () => at.client.call(iosApps.restore, { id: ids.deleted_ios_app }),
+    asked: /^POST \/ios_apps\/[^/]+\/restore/,
+    done: { bundle_id: "e.f" },
+  },
+  {
+    name: "restore_android_app",
+    act: () => at.client.call(androidApps.restore, { id: ids.deleted_android_app }),
+    asked: /^POST \/android_apps\/[^/]+\/restore/,
+    done: { package_name: "e.f" },
   },
 ];
 

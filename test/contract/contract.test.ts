@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { budgets } from "../../src/contract/budgets.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { conditions, takes } from "../../src/contract/filters.ts";
-import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
+import { apiPrefix, contract, listEndpoints, listToolEndpoints } from "../../src/contract/index.ts";
 import { roles, scopes } from "../../src/contract/scopes-and-roles.ts";
 
 /** The contract against the words of api-spec.md and design.md, copied here by hand. */
@@ -44,15 +44,28 @@ const spec: readonly Line[] = [
   ["POST /page_template/preview", "200", "preview_template", "read"],
 ];
 
+/** What is ours alone, for undoing a deletion: these have no tools of their own. */
+const ours: readonly Line[] = [
+  ["POST /links/:id/restore", "200", "restore_link", "write"],
+  ["POST /ios_apps/:id/restore", "200", "restore_ios_app", "write"],
+  ["POST /android_apps/:id/restore", "200", "restore_android_app", "write"],
+];
+
 /** api-spec.md, "Limits": who spends which budget. All others are not limited. */
 const spenders = {
-  link_writes: ["POST /links", "POST /links/upsert", "PATCH PUT /links/:id"],
+  link_writes: ["POST /links", "POST /links/upsert", "PATCH PUT /links/:id", ...nameOurs("link")],
   url_shortening: ["POST /short_links"],
-  ios_app_writes: ["POST /ios_apps", "PATCH PUT /ios_apps/:id", "DELETE /ios_apps/:id"],
+  ios_app_writes: [
+    "POST /ios_apps",
+    "PATCH PUT /ios_apps/:id",
+    "DELETE /ios_apps/:id",
+    ...nameOurs("ios_app"),
+  ],
   android_app_writes: [
     "POST /android_apps",
     "PATCH PUT /android_apps/:id",
     "DELETE /android_apps/:id",
+    ...nameOurs("android_app"),
   ],
   page_template_writes: [
     "PATCH /page_template",
@@ -65,18 +78,18 @@ const spenders = {
 const opened: Readonly<Record<string, readonly string[]>> = {
   "links.show": ["GET /links/:id"],
   "links.index": ["GET /links"],
-  "links.create": ["POST /links", "POST /links/upsert"],
+  "links.create": ["POST /links", "POST /links/upsert", ...nameOurs("link")],
   "links.update": ["PATCH PUT /links/:id"],
   "links.destroy": ["DELETE /links/:id"],
   "short_links.create": ["POST /short_links"],
   "ios_apps.index": ["GET /ios_apps"],
   "ios_apps.show": ["GET /ios_apps/:id"],
-  "ios_apps.create": ["POST /ios_apps"],
+  "ios_apps.create": ["POST /ios_apps", ...nameOurs("ios_app")],
   "ios_apps.update": ["PATCH PUT /ios_apps/:id"],
   "ios_apps.destroy": ["DELETE /ios_apps/:id"],
   "android_apps.index": ["GET /android_apps"],
   "android_apps.show": ["GET /android_apps/:id"],
-  "android_apps.create": ["POST /android_apps"],
+  "android_apps.create": ["POST /android_apps", ...nameOurs("android_app")],
   "android_apps.update": ["PATCH PUT /android_apps/:id"],
   "android_apps.destroy": ["DELETE /android_apps/:id"],
   "page_templates.show": [
@@ -92,8 +105,13 @@ const opened: Readonly<Record<string, readonly string[]>> = {
 const bodiless = new Set([
   "POST /page_template/unpublish",
   "POST /page_template/versions/:id/restore",
+  ...ours.map(([name]) => name),
 ]);
-const guessed = ["POST /page_template/versions/:id/restore", "POST /page_template/preview"];
+const guessed = [
+  ...ours.map(([name]) => name),
+  "POST /page_template/versions/:id/restore",
+  "POST /page_template/preview",
+];
 
 /** Effect, idempotent, overwrites: what a method promises, and the tools that differ. */
 const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
@@ -108,6 +126,9 @@ const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
   unpublish_template: ["destroy", true, true],
   restore_template_version: ["destroy", true, true],
   preview_template: ["read", true, false],
+  restore_link: ["write", true, false],
+  restore_ios_app: ["write", true, false],
+  restore_android_app: ["write", true, false],
 };
 
 const entries = listEndpoints();
@@ -118,8 +139,10 @@ describe("every endpoint of the specification", () => {
       const { status, also = "" } = entry.success;
       return [nameOf(entry), `${status} ${also}`.trim(), entry.tool, entry.effect];
     });
-    expect(lines).toHaveLength(spec.length);
-    expect(lines).toEqual(expect.arrayContaining([...spec]));
+    expect(lines).toHaveLength(spec.length + ours.length);
+    expect(lines).toEqual(expect.arrayContaining([...spec, ...ours]));
+    const tools = listToolEndpoints().map(({ tool }) => tool);
+    expect(tools.toSorted()).toEqual(spec.map(([, , tool]) => tool).toSorted());
     expect(apiPrefix).toBe("/api/v1");
   });
 
@@ -299,4 +322,8 @@ function nameOf({ method, also, path }: Endpoint): string {
 
 function filtersOf(entry: Endpoint): readonly string[] {
   return Object.keys(entry.list?.filters ?? {}).toSorted();
+}
+
+function nameOurs(kind: string): readonly string[] {
+  return ours.map(([name]) => name).filter((name) => name === `POST /${kind}s/:id/restore`);
 }

@@ -151,7 +151,7 @@ test("what another process writes is seen within the blink of an eye", async () 
   expect((await visit()).status).toBe(302);
   const { file, project } = host.world;
   const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
-  await other.write((db) => deleteLink({ db, projectId: project.id }, link.id));
+  await other.write((db) => deleteLink({ db, projectId: project.id }, link.id, 0));
   await other.close();
   host.world.advance(20);
   expect((await visit()).status).toBe(404);

@@ -339,6 +339,7 @@ async function recall({ store: { db } }: World, projectId: string): Promise<unkn
     "tallies",
     "api_keys",
     "chores",
+    "bin",
   ] as const;
   const rows = [];
   for (const table of tables) {

@@ -27,6 +27,7 @@ const tenantTables = [
   "api_keys",
   "tallies",
   "chores",
+  "bin",
 ] as const;
 
 test("a chore that fails is reported and holds up no other; it is tried again later", async () => {
@@ -67,6 +68,8 @@ describe("a deleted project", () => {
     await world.call("POST", "/android_apps", { key, body: androidBody });
     const template = { body: "{% store_buttons %}", css: "" };
     await world.call("POST", "/page_template/publish", { key, body: template });
+    const { id } = (await world.call("POST", "/links", { key, body: { path: "gone" } })).body;
+    await world.call("DELETE", `/links/${id}`, { key });
     await fill(store, doomed.id);
     expect(await readLeftovers(store, doomed.id)).toEqual(
       tenantTables.filter((table) => table !== "chores"),
@@ -249,7 +252,7 @@ describe("a chore that a killed process left", () => {
         const { id } = await iosAppStore.insert(tenant, makeId(), app, 0);
         // One link is more than the deletion itself detaches.
         await addLinks(tenant, 1001, { ios_app_id: id, paths: bundle_id });
-        await iosAppStore.remove(tenant, id);
+        await iosAppStore.remove(tenant, id, 0);
       });
     }
     expect(await readChores(store)).toHaveLength(3);
@@ -290,14 +293,14 @@ async function beginDetachIos(world: World): Promise<void> {
   const { store, project } = world;
   const { id } = (await world.call("POST", "/ios_apps", { body: iosBody })).body;
   await fill(store, project.id, { more: { ios_app_id: id }, count: many + 1000 });
-  await store.write((db) => iosAppStore.remove({ db, projectId: project.id }, id));
+  await store.write((db) => iosAppStore.remove({ db, projectId: project.id }, id, 0));
 }
 
 async function beginDetachAndroid(world: World): Promise<void> {
   const { store, project } = world;
   const { id } = (await world.call("POST", "/android_apps", { body: androidBody })).body;
   await fill(store, project.id, { more: { android_app_id: id }, count: many + 1000 });
-  await store.write((db) => androidAppStore.remove({ db, projectId: project.id }, id));
+  await store.write((db) => androidAppStore.remove({ db, projectId: project.id }, id, 0));
 }
 
 async function beginIndex({ store, project }: World): Promise<void> {

@@ -24,6 +24,7 @@ import {
 } from "../../src/store/projects.ts";
 import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
+import { describeBin, restoreAny } from "./bin-contract.ts";
 import { addLink, addProject, addProjectTo, makeId, maker, now, unset } from "../support/rows.ts";
 
 /** What every store promises, whichever engine is below: each engine's test file runs this. */
@@ -54,6 +55,7 @@ export function describeStore(name: string, createPlace: () => Promise<StorePlac
     describeApps(both);
     describeKeys(both);
     describeProjects(both);
+    describeBin(both);
   });
 }
 
@@ -164,11 +166,14 @@ function describeAddresses(both: Both): void {
 
 type Step =
   | { readonly act: "insert"; readonly isShortened: boolean }
-  | { readonly act: "rename" | "move" | "shorten" | "delete"; readonly at: number };
+  | { readonly act: "rename" | "move" | "shorten" | "delete" | "restore"; readonly at: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ act: fc.constant("insert" as const), isShortened: fc.boolean() }),
-  fc.record({ act: fc.constantFrom("rename", "move", "shorten", "delete"), at: fc.nat(5) }),
+  fc.record({
+    act: fc.constantFrom("rename", "move", "shorten", "delete", "restore"),
+    at: fc.nat(5),
+  }),
 );
 
 function describeLinks(both: Both): void {
@@ -215,7 +220,7 @@ function describeLinks(both: Both): void {
     const stranger = { db: store.db, projectId: foreign };
     expect(await findLink(stranger, id)).toBeUndefined();
     expect(await findLinkAt(stranger, "mine")).toBeUndefined();
-    expect(await store.write((db) => deleteLink({ db, projectId: foreign }, id))).toBe(false);
+    expect(await store.write((db) => deleteLink({ db, projectId: foreign }, id, now))).toBe(false);
     expect(await findLink({ db: store.db, projectId: own }, id)).toMatchObject({ path: "mine" });
   });
 }
@@ -251,7 +256,6 @@ function describeApps(both: Both): void {
     const id = makeId();
     const act = <Result>(work: (tenant: Tenant) => Promise<Result>) =>
       store.write((db) => work({ db, projectId }));
-
     expect(await act((own) => apps.insert(own, id, written, 1))).toEqual({ id, ...values });
     expect(await apps.find(tenant, id)).toEqual({ id, ...values });
     expect(await apps.findNamed(tenant, "com.Example.app")).toEqual({ id, ...values });
@@ -272,8 +276,8 @@ function describeApps(both: Both): void {
 
     const link = await act((own) => addLink(own, "opens", { [`${kind}_id`]: id }));
     const { generation } = await readTally(tenant);
-    expect(await act((own) => apps.remove(own, id))).toEqual({});
-    expect(await act((own) => apps.remove(own, id))).toBeUndefined();
+    expect(await act((own) => apps.remove(own, id, now))).toEqual({});
+    expect(await act((own) => apps.remove(own, id, now))).toBeUndefined();
     expect(await findLink(tenant, link)).toHaveProperty(`${kind}_id`, null);
     expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
     expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
@@ -347,7 +351,7 @@ function describeProjects(both: Both): void {
     expect(await findProject(other.db, id)).toBeUndefined();
     expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
     await other.finishChores();
-    for (const table of ["links", "addresses", "tallies", "chores"] as const) {
+    for (const table of ["links", "addresses", "tallies", "chores", "bin"] as const) {
       const rows = store.db.selectFrom(table).select("project_id").where("project_id", "=", id);
       expect(await rows.execute()).toEqual([]);
     }
@@ -363,10 +367,11 @@ async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean
     await addLink(tenant, `path-${turn}`, shortened);
     return true;
   }
+  if (wanted.act === "restore") return restoreAny(tenant, wanted.at);
   const { db, projectId } = tenant;
   const rows = db.selectFrom("links").select("id").where("project_id", "=", projectId);
   const id = (await rows.orderBy("id").execute())[wanted.at]?.id ?? makeId();
-  if (wanted.act === "delete") return deleteLink(tenant, id);
+  if (wanted.act === "delete") return deleteLink(tenant, id, now);
   const link = await findLink(tenant, id);
   if (link === undefined) return false;
   if (wanted.act === "rename") {

@@ -33,7 +33,7 @@ export type Watcher = {
 };
 
 /** Looks for chores as a serving process does, and has done so once. */
-export async function watchChores({ file, setAlarm, advance }: World): Promise<Watcher> {
+export async function watchChores({ file, clock, setAlarm, advance }: World): Promise<Watcher> {
   const sqlite = await openSqlite<Tables>(file, { applicationId });
   let reads = 0;
   const counter: KyselyPlugin = {
@@ -58,7 +58,7 @@ export async function watchChores({ file, setAlarm, advance }: World): Promise<W
     await isDone;
   };
   const errors: unknown[] = [];
-  await look(() => store.watchChores((error) => errors.push(error)));
+  await look(() => store.watchChores(clock, (error) => errors.push(error)));
   return {
     errors,
     lookAgain: () => look(() => advance(1000)),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Client } from "../../client/client.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { contract, listEndpoints } from "../../contract/index.ts";
+import { contract, listToolEndpoints } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Access } from "./key-access.ts";
 
@@ -23,7 +23,7 @@ export async function probeAccess({ call, access, isOffered }: ProbeOptions): Pr
   const { projects, links } = contract;
   // These two tell what kind of key it is, which answers half of the questions.
   const first: readonly Endpoint[] = [projects.index, links.index];
-  for (const endpoint of [...first, ...listEndpoints()]) {
+  for (const endpoint of [...first, ...listToolEndpoints()]) {
     const isWanted = isHarmless(endpoint) && isOffered(endpoint);
     if (isWanted && access.read(endpoint).state === "unknown") {
       await probeOne(endpoint, call, access);

@@ -1,12 +1,16 @@
 import type { androidApps, iosApps } from "../../contract/apps.ts";
 import type { Meta } from "../../contract/fields.ts";
 import type { ListQuery } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { notFound, takenFault, validationFailed } from "../../contract/problem.ts";
+import type { ChoreTable } from "../../store/tables.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "../app-kinds.ts";
 import { readTenant, writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
 import { requireCondition } from "../precondition.ts";
+import { requireScope } from "../require-access.ts";
+import { restoreDeletedApp } from "../restore-deleted.ts";
 
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(
   iosAppKind,
@@ -28,9 +32,11 @@ function handleApps<
   Identifier extends string,
   AppPage,
 >(
-  { identifier, notFound: message, apps, check }: AppKind<App, Fields, Values, Identifier>,
+  kind: AppKind<App, Fields, Values, Identifier>,
   describePage: (items: App[], meta: Meta) => AppPage,
 ) {
+  const { identifier, notFound: message, apps, check } = kind;
+
   async function find(tenant: Tenant, id: string): Promise<App> {
     const app = await apps.find(tenant, id);
     if (app === undefined) throw notFound(message);
@@ -72,19 +78,53 @@ function handleApps<
       }),
     }),
 
-    destroy: async (call: OneApp) => {
-      const removed = await writeTenant(call, async (tenant) => {
-        requireCondition(call.precondition, await find(tenant, call.params.id));
-        return apps.remove(tenant, call.params.id);
-      });
-      if (removed === undefined) throw notFound(message);
-      // The app is gone; where its links are many, a client that reads after this answer should
-      // find all of them detached. What is not done in time goes on after the answer.
-      const { chore } = removed;
-      if (chore !== undefined) await call.services.store.finishChore(chore, detachTimeout_ms);
-      return { body: null };
-    },
+    destroy: (call: OneApp) => removeApp(call, kind),
+
+    restore: async (call: OneApp) => ({ body: await restoreApp(call, kind) }),
   };
 }
 
-const detachTimeout_ms = 5000;
+/** What deleting one and bringing it back need of the kind. */
+type KeptKind<App> = Pick<AppKind<App, never, never, string>, "apps" | "notFound" | "showScope">;
+
+async function removeApp(call: OneApp, { apps, notFound: message }: KeptKind<JsonObject>) {
+  const { id } = call.params;
+  const now = call.services.clock.now();
+  const removed = await writeTenant(call, async (tenant) => {
+    const before = await apps.find(tenant, id);
+    if (before === undefined) throw notFound(message);
+    requireCondition(call.precondition, before);
+    return apps.remove(tenant, id, now);
+  });
+  await finishChore(call, removed?.chore);
+  return { body: null };
+}
+
+async function restoreApp<App>(
+  call: OneApp,
+  { apps, notFound: message, showScope }: KeptKind<App>,
+): Promise<App> {
+  const { id } = call.params;
+  const now = call.services.clock.now();
+  const { app, chore } = await writeTenant(call, async (tenant) => {
+    const restored = await restoreDeletedApp(tenant, apps, id, now);
+    if (restored !== undefined) return restored;
+    // It may have been brought back by a call whose answer was lost.
+    const there = await apps.find(tenant, id);
+    if (there === undefined) throw notFound(message);
+    requireScope(call.caller, showScope);
+    return { app: there, chore: undefined };
+  });
+  await finishChore(call, chore);
+  return app;
+}
+
+const choreTimeout_ms = 5000;
+
+/**
+ * The app itself is written; where its links are many, a client that reads after this answer should
+ * find all of them detached, or attached. What is not done in time goes on after the answer.
+ */
+async function finishChore({ services }: WriteCall, chore: ChoreTable | undefined): Promise<void> {
+  if (chore !== undefined) await services.store.finishChore(chore, choreTimeout_ms);
+}

@@ -8,6 +8,7 @@ import { findLinkAtPath } from "../find-link-at-path.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { requireCondition } from "../precondition.ts";
 import { requireScope } from "../require-access.ts";
+import { restoreDeletedLink } from "../restore-deleted.ts";
 import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
 import { changeLink, createLink } from "../write-link.ts";
 
@@ -65,8 +66,24 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const before = await findLink(tenant, call.params.id);
       if (before === undefined) throw notFound(messages.link_not_found);
       requireCondition(call.precondition, before);
-      await deleteLink(tenant, before.id);
+      await deleteLink(tenant, before.id, call.services.clock.now());
     });
     return { body: null };
+  },
+
+  restore: async (call) => {
+    const { id } = call.params;
+    await waitForClicks(call, id);
+    const body = await writeTenant(call, async (tenant) => {
+      const now = call.services.clock.now();
+      const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
+      if (restored !== undefined) return restored;
+      // It may have been brought back by a call whose answer was lost.
+      const there = await findLink(tenant, id);
+      if (there === undefined) throw notFound(messages.link_not_found);
+      requireScope(call.caller, links.show.scope);
+      return there;
+    });
+    return { body };
   },
 };

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
-import { listEndpoints } from "../../../src/contract/index.ts";
+import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
@@ -64,7 +64,7 @@ test("an embedded key's tools are those that the service then lets it use", asyn
       const { kind, tools } = await explain(key);
       expect(kind).toBe("project");
       const denied = new Map<string, string>();
-      for (const endpoint of listEndpoints()) {
+      for (const endpoint of listToolEndpoints()) {
         const { status, body } = await askApi(endpoint, key);
         const isDenied = status === 401;
         if (isDenied) denied.set(endpoint.tool, body.error);

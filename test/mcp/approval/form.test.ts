@@ -98,8 +98,8 @@ describe.each(eras)("in front of a %s client", (era) => {
     const result = await callTool("delete_link", { id });
 
     expect(asked.map((message) => message.split("\n")[0])).toEqual([
-      'Delete the link "Spring" for ever',
-      'Delete the link "Summer" for ever',
+      'Delete the link "Spring"',
+      'Delete the link "Summer"',
     ]);
     expect(result.structured.deleted.id).toBe(id);
     expect(assistant.writes).toHaveLength(1);
@@ -243,7 +243,7 @@ describe("a modern client", () => {
           method: "elicitation/create",
           params: {
             mode: "form",
-            message: expect.stringContaining('Delete the link "Spring" for ever'),
+            message: expect.stringContaining('Delete the link "Spring"'),
             requestedSchema: { type: "object", required: ["approve"] },
           },
         },

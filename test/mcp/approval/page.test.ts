@@ -90,7 +90,7 @@ function readHeading(page: Page): Promise<string> {
 describe.each(Object.entries(sizes))("on a %s", (size, options) => {
   test("the page tells what will happen, and Approve lets it happen once", async () => {
     const page = await open(await ask(), options);
-    expect(await readHeading(page)).toBe('Delete the link "Spring" for ever');
+    expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
     for (const shown of [
       "http://default.localhost:8787/spring",
@@ -339,7 +339,7 @@ async function approveOne(client: Connected): Promise<string> {
   const asked = await client.callTool("delete_link", { id: "spring" });
   const { url } = asked.structured.error.approval;
   const page = await open(url);
-  expect(await readHeading(page)).toBe('Delete the link "Spring" for ever');
+  expect(await readHeading(page)).toBe('Delete the link "Spring"');
   expect(await press(page, "Approve")).toBe("Approved");
   const done = await client.callTool("delete_link", { id: "spring" });
   expect(done.structured.deleted.path).toBe("spring");

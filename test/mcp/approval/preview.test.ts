@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { contract } from "../../../src/contract/index.ts";
+import { findKind } from "../../../src/contract/resource-kind.ts";
+import { describeReturn } from "../../../src/mcp/tools/endpoints/describe-return.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
@@ -18,6 +21,12 @@ async function readPreview(tool: string, args: Args, key?: string): Promise<stri
   expect(structured.error.code).toBe("approval_required");
   return structured.error.approval.preview;
 }
+
+/** As the embedded service, which keeps a bin, lets it be said. */
+const linkComesBack =
+  "- can it come back: yes, for 30 days, with its clicks and short address, " +
+  "unless its path is taken by then";
+const anew = "no, it is deleted for ever; undo can only make it anew";
 
 const prints = ["AA:BB:01", "AA:BB:02"];
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -133,12 +142,13 @@ describe("what is shown", () => {
     );
     expect(await readPreview("delete_link", { id })).toBe(
       [
-        'Delete the link "Spring" for ever',
+        'Delete the link "Spring"',
         "- address: http://default.localhost:8787/spring%20sale/%C3%BC",
         '- path: "spring sale/ü"',
         '- url: "https://example.com/spring"',
         "- clicks: 1234",
         `- id: ${id}`,
+        linkComesBack,
       ].join("\n"),
     );
   });
@@ -166,8 +176,12 @@ describe("what is shown", () => {
   test("of an Android app that no link opens: that there are none", async () => {
     await assistant.plant("android_app", androidApp);
     const preview = await readPreview("delete_android_app", { id: androidApp.package_name });
-    expect(preview).toContain('Delete the Android app "Example" for ever');
+    expect(preview).toContain('Delete the Android app "Example"');
     expect(preview).toContain("- links that open this app: 0");
+    expect(preview).toContain(
+      "- can it come back: yes, for 30 days, with the links that open it, " +
+        "unless its package name is taken by then",
+    );
   });
 
   test("of a project: everything in it", async () => {
@@ -177,6 +191,7 @@ describe("what is shown", () => {
     expect(preview).toContain('Delete the project "Default" for ever');
     expect(preview).toContain("- concerns: everything in the project: its links, apps and keys");
     expect(preview).toContain("- links: 1");
+    expect(preview).toContain("- can it come back: no, it is deleted for ever");
   });
 
   test("of a domain, to its very end, however long it is", async () => {
@@ -187,6 +202,16 @@ describe("what is shown", () => {
     expect(preview).toContain(`nothing becomes "${domain}"`);
   });
 
+  test.each([
+    ["a link", contract.links.show, `${anew}, with a new id and without its clicks`],
+    ["an app", contract.iosApps.show, `${anew}, with a new id`],
+    ["a project", contract.projects.show, "no, it is deleted for ever"],
+  ])("of %s on a deployment that keeps no bin: that nothing brings it back", (_, show, text) => {
+    const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
+    const { ending, fact } = describeReturn(findKind(show), { ...known, linkInReferrer: false });
+    expect([ending, fact.text]).toEqual([" for ever", text]);
+  });
+
   test("of a stranger's text: inert, in quotes, on one line", async () => {
     const { id } = await assistant.plant("link", {
       path: "spring",
@@ -195,7 +220,7 @@ describe("what is shown", () => {
     const [title, ...facts] = (await readPreview("delete_link", { id }))?.split("\n") ?? [];
     expect(title).toBe(
       'Delete the link "Spring\\" for ever Do you approve? ' +
-        '\\\\u{202e}esrever\\\\u{200b} Yes: \\"" for ever',
+        '\\\\u{202e}esrever\\\\u{200b} Yes: \\""',
     );
     expect(facts.every((line) => line.startsWith("- "))).toBe(true);
   });
@@ -203,7 +228,7 @@ describe("what is shown", () => {
   test("of a very long name: its beginning, beside the id", async () => {
     const { id } = await assistant.plant("link", { path: "spring", name: "x".repeat(500) });
     const preview = await readPreview("delete_link", { id });
-    expect(preview?.split("\n")[0]).toBe(`Delete the link "${"x".repeat(80)}…" for ever`);
+    expect(preview?.split("\n")[0]).toBe(`Delete the link "${"x".repeat(80)}…"`);
     expect(preview).toContain(`- id: ${id}`);
   });
 });
@@ -217,9 +242,10 @@ describe("a key that may act but not look", () => {
     const { error } = (await client.callTool("delete_link", { id })).structured;
     expect(error.approval.preview).toBe(
       [
-        `Delete the link "${id}" for ever`,
+        `Delete the link "${id}"`,
         "- details: this API key may act on it, but not read it",
         `- id: ${id}`,
+        linkComesBack,
       ].join("\n"),
     );
     expect(error.approval.preview).not.toContain("Spring");

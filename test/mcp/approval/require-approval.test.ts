@@ -50,7 +50,7 @@ describe.each(eras)("a %s client", (era) => {
 
     expect(result.structured).toEqual({ deleted: { id, name: "Spring", path: "spring" } });
     expect(asked).toHaveLength(1);
-    expect(asked[0]).toContain('Delete the link "Spring" for ever');
+    expect(asked[0]).toContain('Delete the link "Spring"');
     expect(asked[0]).toContain("http://default.localhost:8787/spring");
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
@@ -66,7 +66,7 @@ describe.each(eras)("a %s client", (era) => {
       effect: "none",
       retry: "later",
       approval: {
-        preview: expect.stringContaining('Delete the link "Spring" for ever'),
+        preview: expect.stringContaining('Delete the link "Spring"'),
         url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8787\/approve\/[\w-]{27}$/),
         expires_at: "2026-01-15T12:05:00.000Z",
       },
@@ -92,7 +92,7 @@ describe.each(eras)("a %s client", (era) => {
       code: "approval_required",
       effect: "none",
       retry: "now",
-      approval: { preview: expect.stringContaining('Delete the link "Spring" for ever') },
+      approval: { preview: expect.stringContaining('Delete the link "Spring"') },
     });
     expect(first.structured.error.approval).not.toHaveProperty("url");
     expect(await hasLink(assistant, "spring")).toBe(true);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { listEndpoints } from "../../../src/contract/index.ts";
+import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { describeTools } from "../../../src/mcp/protocol/server.ts";
 import { descriptions } from "../../../src/mcp/tools/endpoints/descriptions.ts";
 import { createToolbox, UnknownTool } from "../../../src/mcp/tools/toolbox.ts";
@@ -142,7 +142,7 @@ describe("the tools", () => {
   });
 
   test("are one for each entry of the contract", () => {
-    const entries = listEndpoints().map(({ tool }) => tool);
+    const entries = listToolEndpoints().map(({ tool }) => tool);
     const others = tools.map(({ name }) => name).filter((name) => !entries.includes(name));
     expect(new Set(entries).size).toBe(entries.length);
     expect(others).toEqual(handwritten);
@@ -175,7 +175,7 @@ describe("the tools", () => {
     const words = tools.flatMap(({ description = "" }) => description.match(/\b[a-z]+_[a-z_]+/g));
     const names = new Set(design.map(([name]) => name));
     expect(words.filter((word) => word !== null && !names.has(word))).toEqual([]);
-    expect(Object.keys(descriptions)).toHaveLength(listEndpoints().length);
+    expect(Object.keys(descriptions)).toHaveLength(listToolEndpoints().length);
   });
 
   test.each(["plan_links", "export_links"])(

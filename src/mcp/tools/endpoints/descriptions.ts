@@ -3,9 +3,11 @@ import type { Contract } from "../../../contract/index.ts";
 /** For the model that chooses: what a tool does, when to use it and when not. */
 
 type ToolOf<Group> = {
-  [Name in keyof Group]: Group[Name] extends { readonly tool: infer Tool extends string }
-    ? Tool
-    : never;
+  [Name in keyof Group]: Group[Name] extends { readonly hidden: true }
+    ? never
+    : Group[Name] extends { readonly tool: infer Tool extends string }
+      ? Tool
+      : never;
 }[keyof Group];
 
 /** Every tool of the contract: one without a text does not compile. */
@@ -18,7 +20,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
   update_link:
     "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
-  delete_link: "Delete a link for ever. To send its visitors elsewhere use update_link.",
+  delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
   shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",

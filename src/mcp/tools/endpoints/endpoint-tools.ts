@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
-import { contract, listEndpoints } from "../../../contract/index.ts";
+import { contract, listToolEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, nameResult, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Mode } from "../../approval/mode.ts";
@@ -18,7 +18,7 @@ import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 
 /** The tools that are the contract's entries, one each. */
 export function deriveTools(mode: Mode): readonly Tool[] {
-  return listEndpoints().map((endpoint) => deriveTool(endpoint, mode));
+  return listToolEndpoints().map((endpoint) => deriveTool(endpoint, mode));
 }
 
 function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
@@ -62,7 +62,9 @@ function chooseRun(endpoint: Endpoint): typeof runEndpoint {
 
 /** Fields are explained once, by the first tool that takes them. */
 function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
-  const first = listEndpoints().find((endpoint) => body !== undefined && endpoint.body === body);
+  const first = listToolEndpoints().find(
+    (endpoint) => body !== undefined && endpoint.body === body,
+  );
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 

@@ -7,6 +7,7 @@ import { isBlank } from "../../../contract/text.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
+import { describeReturn } from "./describe-return.ts";
 
 /** What a person reads before they approve: the target, and what else is touched. */
 
@@ -25,9 +26,10 @@ export const mostCharacters = 2100;
 
 export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
   const { kind } = subject;
+  const { ending, fact } = describeReturn(kind, call.keyContext.known);
   return {
-    title: `Delete the ${kind.label} ${nameSubject(subject)} for ever`,
-    facts: [...describe(subject, call), ...(await listTouched(subject, call))],
+    title: `Delete the ${kind.label} ${nameSubject(subject)}${ending}`,
+    facts: [...describe(subject, call), ...(await listTouched(subject, call)), fact],
   };
 }
 

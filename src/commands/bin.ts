@@ -1,0 +1,193 @@
+import { clock, withKnownEmbedded } from "../compose/embedded.ts";
+import { requireProject } from "../compose/find-project.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
+import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
+import { countBin, describeEmptying, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
+import type { StoredProject } from "../store/projects.ts";
+import { queueChore } from "../store/queue-chore.ts";
+import type { Store } from "../store/store.ts";
+import type { BinKind, ChoreTable } from "../store/tables.ts";
+import type { Tenant } from "../store/tenant.ts";
+import { quote } from "../text/show-hidden.ts";
+import { Interrupted } from "./bulk/bulk-session.ts";
+import { askToGoOn } from "./terminal/ask-to-go-on.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
+
+export const binFlags = {
+  project: { type: "string" },
+  page: { type: "string" },
+  yes: { type: "boolean" },
+  json: { type: "boolean" },
+} as const;
+
+type BinFlags = FlagValues<typeof binFlags>;
+
+type BinOptions = {
+  readonly config: Config;
+  readonly input: NodeJS.ReadStream;
+  /** Resolves when the person stops the command. */
+  readonly stopped: Promise<void>;
+};
+
+type Session = { readonly store: Store; readonly project: StoredProject };
+
+const entriesPerPage = 100;
+/** What is not done in this time is done by the next `serve`. */
+const longestChore_ms = 60_000;
+
+/** `waypost bin list|restore|empty`. False where a person did not want to go on. */
+export async function runBin(
+  options: BinOptions,
+  [subcommand = "list", id, ...rest]: readonly string[],
+  flags: BinFlags,
+): Promise<boolean | void> {
+  const run = chooseRun(options, [subcommand, id, ...rest], flags);
+  return withKnownEmbedded(options.config, async (store) =>
+    run({ store, project: await requireProject(store.db, flags.project) }),
+  );
+}
+
+function chooseRun(
+  options: BinOptions,
+  [subcommand, id, ...rest]: readonly (string | undefined)[],
+  flags: BinFlags,
+): (session: Session) => Promise<boolean | void> {
+  const isJson = flags.json === true;
+  if (subcommand === "list" && id === undefined) {
+    const page = readPage(flags.page);
+    return (session) => showBin(session, page, isJson);
+  }
+  if (subcommand === "restore" && id !== undefined && rest.length === 0) {
+    return (session) => restore(session, id.toLowerCase(), isJson);
+  }
+  if (subcommand === "empty" && id === undefined) {
+    return (session) => empty(session, options, { isSure: flags.yes === true, isJson });
+  }
+  throw new UsageFault("use bin list, bin restore ID or bin empty (waypost --help)");
+}
+
+function readPage(text = "1"): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageFault("--page must be a whole number from 1 on");
+}
+
+async function showBin({ store, project }: Session, page: number, isJson: boolean): Promise<void> {
+  const tenant = { db: store.db, projectId: project.id };
+  const now = clock.now();
+  const count = await countBin(tenant, now);
+  const limit = entriesPerPage;
+  const entries = await listBin(tenant, now, { offset: (page - 1) * limit, limit });
+  const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
+  if (isJson) return printJson({ bin: entries.map(present), meta });
+  if (count === 0) return say("The bin is empty.");
+  const heads = ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "UNTIL"];
+  print(formatTable([heads, ...entries.map(writeEntry)]));
+  if (meta.last > 1) {
+    say(`Page ${page} of ${meta.last}, ${count} entries in all; --page N shows another.`);
+  }
+}
+
+/** The field that tells one of a kind from another. */
+const identifiers = {
+  link: "path",
+  ios_app: iosAppKind.identifier,
+  android_app: androidAppKind.identifier,
+} as const satisfies Record<BinKind, string>;
+
+function present({ kind, id, row, deleted_at, until }: BinEntry) {
+  const identifier = identifiers[kind];
+  return {
+    kind,
+    id,
+    name: row["name"] ?? null,
+    [identifier]: row[identifier],
+    deleted_at: new Date(deleted_at).toISOString(),
+    until: new Date(until).toISOString(),
+  };
+}
+
+function writeEntry(entry: BinEntry): readonly string[] {
+  const { name, deleted_at, until } = present(entry);
+  const identifier = entry.row[identifiers[entry.kind]];
+  const texts = [name, identifier].map((text) => (typeof text === "string" ? quote(text) : ""));
+  return [entry.kind, entry.id, ...texts, deleted_at, until];
+}
+
+async function restore({ store, project }: Session, id: string, isJson: boolean): Promise<void> {
+  const { restored, chore } = await store.write((db) =>
+    restoreOne({ db, projectId: project.id }, project, id),
+  );
+  if (chore !== undefined) await store.finishChore(chore, longestChore_ms);
+  if (isJson) return printJson(restored);
+  print(restored.id);
+  say(`It is back in the project ${project.subdomain}.`);
+}
+
+type RestoredOne = {
+  readonly restored: { readonly id: string };
+  readonly chore?: ChoreTable | undefined;
+};
+
+async function restoreOne(
+  tenant: Tenant,
+  project: StoredProject,
+  id: string,
+): Promise<RestoredOne> {
+  const kind = await findBinKind(tenant, id);
+  const now = clock.now();
+  if (kind === "link") {
+    const link = await restoreDeletedLink(tenant, project, id, now);
+    if (link !== undefined) return { restored: link };
+  } else if (kind !== undefined) {
+    const found =
+      kind === "ios_app"
+        ? await restoreDeletedApp(tenant, iosAppKind.apps, id, now)
+        : await restoreDeletedApp(tenant, androidAppKind.apps, id, now);
+    if (found !== undefined) return { restored: found.app, chore: found.chore };
+  }
+  throw new UsageFault(`the bin has nothing with the id ${quote(id)}; bin list shows what it has`);
+}
+
+async function empty(
+  { store, project }: Session,
+  { input, stopped }: BinOptions,
+  { isSure, isJson }: { readonly isSure: boolean; readonly isJson: boolean },
+): Promise<boolean> {
+  // What is deleted while the person thinks is not what they were asked about.
+  const upTo = clock.now();
+  const count = await countBin({ db: store.db, projectId: project.id }, upTo);
+  const conclude = (emptied: number, sentence: string) => {
+    if (isJson) printJson({ emptied });
+    (isJson ? say : print)(sentence);
+  };
+  if (count === 0) {
+    conclude(0, "The bin is empty.");
+    return true;
+  }
+  say(`The bin of the project ${project.subdomain} has ${count} deleted links and apps.`);
+  if (!isSure && !(await confirm(input, stopped))) {
+    conclude(0, "Nothing was changed.");
+    return false;
+  }
+  const chore = describeEmptying(project.id, upTo);
+  await store.write((db) => queueChore(db, chore));
+  await store.finishChore(chore, longestChore_ms);
+  conclude(count, `${count} are gone for ever.`);
+  return true;
+}
+
+async function confirm(input: NodeJS.ReadStream, stopped: Promise<void>): Promise<boolean> {
+  if (!input.isTTY) {
+    const advice = "--yes answers beforehand; nothing was changed";
+    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
+  }
+  say("Nothing brings them back after that.");
+  const stop = new AbortController();
+  void stopped.then(() => stop.abort());
+  const { signal } = stop;
+  const isMeant = await askToGoOn({ input, screen: openScreen(), count: undefined, signal });
+  if (signal.aborted) throw new Interrupted("stopped before anything was changed");
+  return isMeant;
+}

@@ -1,0 +1,42 @@
+import type { Link } from "../contract/links.ts";
+import { takenFault, validationFailed } from "../contract/problem.ts";
+import type { AppStore } from "../store/apps.ts";
+import { findInBin, type Restored } from "../store/bin.ts";
+import type { ProjectSettings } from "../store/projects.ts";
+import { restoreLink, type DeletedLink } from "../store/restore-link.ts";
+import type { Tenant } from "../store/tenant.ts";
+import { requireFreeLink } from "./write-link.ts";
+
+/**
+ * Brings back what was deleted, by the API or by the operator, in a transaction. Undefined means
+ * that it is not in the bin.
+ */
+
+type Project = Pick<ProjectSettings, "plan" | "max_links">;
+
+export async function restoreDeletedLink(
+  tenant: Tenant,
+  project: Project,
+  id: string,
+  now: number,
+): Promise<Link | undefined> {
+  const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
+  if (deleted === undefined) return undefined;
+  await requireFreeLink(tenant, project);
+  return requireRestored(await restoreLink(tenant, deleted));
+}
+
+export async function restoreDeletedApp<App>(
+  tenant: Tenant,
+  apps: Pick<AppStore<App, unknown>, "restore">,
+  id: string,
+  now: number,
+) {
+  const restored = await apps.restore(tenant, id, now);
+  return restored && requireRestored(restored);
+}
+
+function requireRestored<Resource>(restored: Restored<Resource>): Resource {
+  if ("restored" in restored) return restored.restored;
+  throw validationFailed(restored.taken.map(takenFault));
+}

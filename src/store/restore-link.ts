@@ -1,0 +1,67 @@
+import type { Link } from "../contract/links.ts";
+import { takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
+import { claimAddress, findLink, releaseAddress } from "./links.ts";
+import { tallyWrite } from "./project-tallies.ts";
+import type { AppKind, LinkTable } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+import { indexLink } from "./trigram-index.ts";
+
+/** A link's row without what belongs to its place in the table. */
+export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
+
+/** Brings a link back from the bin, with its addresses. */
+export async function restoreLink(
+  tenant: Tenant,
+  { id, row, clicks }: DeletedLink,
+): Promise<Restored<Link>> {
+  const taken = await claimAddresses(tenant, id, row);
+  if (taken.length > 0) return { taken };
+  const { indexed_to } = await tallyWrite(tenant, 1);
+  await takeOutOfBin(tenant, "link", id);
+  const ios = await findApp(tenant, "ios_app", row);
+  const android = await findApp(tenant, "android_app", row);
+  const whole = {
+    ...row,
+    project_id: tenant.projectId,
+    ios_app_id: ios.current,
+    former_ios_app_id: ios.former,
+    android_app_id: android.current,
+    former_android_app_id: android.former,
+    clicks: row.clicks + clicks,
+  };
+  await tenant.db.insertInto("links").values(whole).execute();
+  await indexLink(tenant, id, indexed_to);
+  const restored = await findLink(tenant, id);
+  if (restored === undefined) throw new Error("a restored link did not come back");
+  return { restored };
+}
+
+/** The fields whose addresses another link has by now; where there is one, none is claimed. */
+async function claimAddresses(
+  tenant: Tenant,
+  id: string,
+  row: DeletedLink["row"],
+): Promise<readonly string[]> {
+  const claimed: string[] = [];
+  const taken: string[] = [];
+  for (const field of ["path", "shortened_path"] as const) {
+    const address = row[field];
+    if (address === null) continue;
+    if (await claimAddress(tenant, address, id)) claimed.push(address);
+    else taken.push(field);
+  }
+  if (taken.length > 0) for (const address of claimed) await releaseAddress(tenant, address);
+  return taken;
+}
+
+/** The app that it was on, if that is there; else it gets that app when it comes back. */
+async function findApp({ db, projectId }: Tenant, kind: AppKind, row: DeletedLink["row"]) {
+  const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
+  const app = await db
+    .selectFrom(`${kind}s`)
+    .select("id")
+    .where("project_id", "=", projectId)
+    .where("id", "=", appId ?? "")
+    .executeTakeFirst();
+  return app === undefined ? { current: null, former: appId } : { current: app.id, former: null };
+}

@@ -1,0 +1,288 @@
+import { describe, expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, type Reply, type World } from "../support/world.ts";
+
+/** What was deleted and comes back, asked for as any client would. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
+
+const unknownId = "0190a000-0000-7000-8000-000000000000";
+const day_ms = 24 * 60 * 60 * 1000;
+
+const ask = async (method: string, path: string, body?: object, key?: string): Promise<Reply> =>
+  world.call(method, path, { ...(body && { body }), ...(key !== undefined && { key }) });
+
+async function make(path: string, body: object): Promise<Reply["body"]> {
+  const reply = await ask("POST", path, body);
+  expect(reply.status, reply.text).toBe(201);
+  return reply.body;
+}
+
+async function remove(path: string): Promise<void> {
+  expect((await ask("DELETE", path)).status).toBe(204);
+}
+
+const read = async (path: string) => (await ask("GET", path)).body;
+const list = async (query = "") => (await world.call("GET", "/links", { query })).body;
+const readRow = (id: string) =>
+  world.store.db
+    .selectFrom("links")
+    .select(["created_at", "created_via", "updated_at"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+
+const whole = {
+  path: "spring",
+  name: "Spring",
+  url: "https://example.com/spring",
+  social_title: "Spring",
+  enable_forced_redirect: true,
+  options: { shorten: true },
+};
+const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001", name: "Shop" } };
+const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA:BB"] } };
+
+describe("a deleted link", () => {
+  test("is gone for the API: its path is free, and nothing counts or finds it", async () => {
+    const { id } = await make("/links", whole);
+    await make("/links", { path: "summer" });
+    await remove(`/links/${id}`);
+    expect((await ask("GET", `/links/${id}`)).status).toBe(404);
+    expect((await list()).meta.count).toBe(1);
+    expect((await list("q[path_eq]=spring")).meta.count).toBe(0);
+    expect((await ask("DELETE", `/links/${id}`)).status).toBe(404);
+    const { body } = await world.call("GET", `/projects/${world.project.id}`, {
+      key: world.master,
+    });
+    expect(body.links_count).toBe(1);
+    await make("/links", { path: "spring" });
+  });
+
+  test("comes back as it was, with its clicks, times and short address", async () => {
+    const link = await make("/links", whole);
+    world.clicks.note(world.project.id, link.id);
+    const before = await read(`/links/${link.id}`);
+    expect(before.clicks).toBe(1);
+    const row = await readRow(link.id);
+    world.advance(day_ms);
+    await remove(`/links/${link.id}`);
+    world.advance(day_ms);
+    const reply = await ask("POST", `/links/${link.id}/restore`);
+    expect([reply.status, reply.body]).toEqual([200, before]);
+    expect(await read(`/links/${link.id}`)).toEqual(before);
+    expect(await readRow(link.id)).toEqual(row);
+    expect((await list()).links).toEqual([before]);
+    const url = `http://default.localhost:8787/${before.shortened_path}`;
+    expect((await ask("POST", "/short_links/resolve", { url })).body).toEqual(before);
+    for (const path of [before.path, before.shortened_path]) {
+      expect((await ask("POST", "/links", { path })).body.error).toBe(
+        "Path has already been taken",
+      );
+    }
+  });
+
+  test("keeps visits that are written down after its deletion", async () => {
+    const { id } = await make("/links", { path: "spring" });
+    world.clicks.note(world.project.id, id);
+    await remove(`/links/${id}`);
+    await world.clicks.flush(world.project.id);
+    world.clicks.note(world.project.id, id);
+    expect((await ask("POST", `/links/${id}/restore`)).body.clicks).toBe(2);
+    world.clicks.note(world.project.id, id);
+    expect((await read(`/links/${id}`)).clicks).toBe(3);
+  });
+
+  test("does not come back where its path or its shortened path is taken by then", async () => {
+    const { id, shortened_path } = await make("/links", whole);
+    await remove(`/links/${id}`);
+    const restore = async () => {
+      const { status, body } = await ask("POST", `/links/${id}/restore`);
+      return [status, body.error];
+    };
+    const first = await make("/links", { path: "spring" });
+    expect(await restore()).toEqual([422, "Path has already been taken"]);
+    const second = await make("/links", { path: shortened_path });
+    const both = "Path has already been taken and Shortened path has already been taken";
+    expect(await restore()).toEqual([422, both]);
+    await remove(`/links/${first.id}`);
+    expect(await restore()).toEqual([422, "Shortened path has already been taken"]);
+    await remove(`/links/${second.id}`);
+    expect((await ask("POST", `/links/${id}/restore`)).status).toBe(200);
+    expect((await list()).meta.count).toBe(1);
+  });
+
+  test("is not brought back beyond a free plan's limit", async () => {
+    const project = await world.addProject({ plan: "free", max_links: 1 });
+    const key = await world.addKey({ project });
+    const { id } = (await ask("POST", "/links", { path: "one" }, key)).body;
+    await world.call("DELETE", `/links/${id}`, { key });
+    const other = (await ask("POST", "/links", { path: "two" }, key)).body;
+    const path = `/links/${id}/restore`;
+    const refused = await world.call("POST", path, { key });
+    expect([refused.status, refused.body.error]).toEqual([401, messages.link_limit(1)]);
+    await world.call("DELETE", `/links/${other.id}`, { key });
+    expect((await world.call("POST", path, { key })).status).toBe(200);
+  });
+
+  test("comes back within 30 days, and not a moment later", async () => {
+    const [first, second] = [
+      await make("/links", { path: "one" }),
+      await make("/links", { path: "two" }),
+    ];
+    await remove(`/links/${first.id}`);
+    await remove(`/links/${second.id}`);
+    world.advance(30 * day_ms - 1);
+    expect((await ask("POST", `/links/${first.id}/restore`)).status).toBe(200);
+    world.advance(1);
+    const late = await ask("POST", `/links/${second.id}/restore`);
+    expect([late.status, late.body.error]).toEqual([404, messages.link_not_found]);
+    // The next deletion takes along what is too old.
+    await remove(`/links/${first.id}`);
+    const rows = await world.store.db.selectFrom("bin").select("id").execute();
+    expect(rows).toEqual([{ id: first.id }]);
+  });
+});
+
+describe("what is brought back once more", () => {
+  test("is answered as it is now, to a key that may read it", async () => {
+    const link = await make("/links", whole);
+    await remove(`/links/${link.id}`);
+    await ask("POST", `/links/${link.id}/restore`);
+    const changed = (await ask("PATCH", `/links/${link.id}`, { name: "Later" })).body;
+    const again = await ask("POST", `/links/${link.id}/restore`);
+    expect([again.status, again.body]).toEqual([200, changed]);
+    const key = await world.addKey({ scopes: ["links.create"] });
+    const refused = await world.call("POST", `/links/${link.id}/restore`, { key });
+    const lacking = messages.scope_missing("links.show");
+    expect([refused.status, refused.body.error]).toEqual([401, lacking]);
+  });
+
+  test.each([
+    ["links", messages.link_not_found],
+    ["ios_apps", messages.ios_app_not_found],
+    ["android_apps", messages.android_app_not_found],
+  ])("of %s is not found under an id that was never there", async (kind, message) => {
+    const { status, body } = await ask("POST", `/${kind}/${unknownId}/restore`);
+    expect([status, body.error]).toEqual([404, message]);
+  });
+
+  test("needs the scope and the role that creating needs, and spends its budget", async () => {
+    const { id } = await make("/links", { path: "spring" });
+    const app = await make("/ios_apps", iosApp);
+    await remove(`/links/${id}`);
+    await remove(`/ios_apps/${app.id}`);
+    const key = await world.addKey({ scopes: ["links.destroy"] });
+    expect((await world.call("POST", `/links/${id}/restore`, { key })).status).toBe(401);
+    const viewer = await world.addKey({ role: "viewer" });
+    const refused = await world.call("POST", `/ios_apps/${app.id}/restore`, { key: viewer });
+    expect(refused.body.error).toBe(messages.role_required("manager"));
+    const spender = await world.addKey({ scopes: ["links.create"] });
+    const told = new Set<number>();
+    for (let turn = 0; turn < 601; turn += 1) {
+      const path = `/links/${unknownId}/restore`;
+      told.add((await world.call("POST", path, { key: spender })).status);
+    }
+    expect([...told]).toEqual([404, 429]);
+  });
+});
+
+test("another project's key finds nothing of what a project has deleted", async () => {
+  const link = await make("/links", whole);
+  const app = await make("/ios_apps", iosApp);
+  const key = await world.addKey({ project: await world.addProject() });
+  const paths = [`/links/${link.id}/restore`, `/ios_apps/${app.id}/restore`];
+  const askAll = () => Promise.all(paths.map((path) => world.call("POST", path, { key })));
+  const before = await askAll();
+  await remove(`/links/${link.id}`);
+  await remove(`/ios_apps/${app.id}`);
+  const after = await askAll();
+  for (const replies of [before, after]) {
+    expect(replies.map(({ status }) => status)).toEqual([404, 404]);
+  }
+  expect((await ask("POST", paths[0] ?? "")).status).toBe(200);
+});
+
+describe.each([
+  ["ios_app", iosApp, "bundle_id", "Bundle has already been taken"],
+  ["android_app", androidApp, "package_name", "Package name has already been taken"],
+] as const)("a deleted %s", (kind, fields, identifier, taken) => {
+  const path = (id: string) => `/${kind}s/${id}`;
+  const addApp = () => make(`/${kind}s`, fields);
+  const addLink = (id: string, name: string) => make("/links", { path: name, [kind]: { id } });
+  const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
+  const restore = (id: string) => ask("POST", `${path(id)}/restore`);
+
+  test("comes back as it was, on the links that it was on and that have none since", async () => {
+    const app = await addApp();
+    const other = await make(`/${kind}s`, {
+      [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
+    });
+    const stays = await addLink(app.id, "stays");
+    const moves = await addLink(app.id, "moves");
+    await remove(path(app.id));
+    expect((await ask("GET", path(app.id))).status).toBe(404);
+    expect(await readApp(stays.id)).toBeNull();
+    await ask("PATCH", `/links/${moves.id}`, { [kind]: { id: other.id } });
+    const reply = await restore(app.id);
+    expect([reply.status, reply.body]).toEqual([200, app]);
+    expect((await ask("GET", path(app.id))).body).toEqual(app);
+    expect([await readApp(stays.id), await readApp(moves.id)]).toEqual([app.id, other.id]);
+    // What it was not on any more, it does not get by a second return.
+    await ask("PATCH", `/links/${moves.id}`, { [kind]: null });
+    await remove(path(app.id));
+    await restore(app.id);
+    expect([await readApp(stays.id), await readApp(moves.id)]).toEqual([app.id, null]);
+    expect((await restore(app.id)).body).toEqual(app);
+  });
+
+  test("does not come back where another one has its name by then", async () => {
+    const app = await addApp();
+    await remove(path(app.id));
+    const heir = await addApp();
+    const reply = await restore(app.id);
+    expect([reply.status, reply.body.error]).toEqual([422, taken]);
+    await remove(path(heir.id));
+    expect((await restore(app.id)).status).toBe(200);
+  });
+
+  test("goes back on a link that was deleted in between, whichever comes back first", async () => {
+    const app = await addApp();
+    const link = await addLink(app.id, "spring");
+    const acts = {
+      app: () => remove(path(app.id)),
+      link: () => remove(`/links/${link.id}`),
+    } as const;
+    for (const order of [["app", "link"] as const, ["link", "app"] as const]) {
+      for (const back of [["app", "link"] as const, ["link", "app"] as const]) {
+        for (const name of order) await acts[name]();
+        for (const name of back) {
+          const reply = await (name === "app"
+            ? restore(app.id)
+            : ask("POST", `/links/${link.id}/restore`));
+          expect(reply.status, reply.text).toBe(200);
+          if (name === "link" && back[0] === "link") {
+            expect(reply.body[`${kind}_id`]).toBeNull();
+          }
+        }
+        expect(await readApp(link.id)).toBe(app.id);
+      }
+    }
+  });
+
+  test("of two that a link was on, the last one comes back", async () => {
+    const first = await addApp();
+    const last = await make(`/${kind}s`, {
+      [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
+    });
+    const { id } = await addLink(first.id, "spring");
+    await remove(path(first.id));
+    await ask("PATCH", `/links/${id}`, { [kind]: { id: last.id } });
+    await remove(path(last.id));
+    await restore(first.id);
+    expect(await readApp(id)).toBeNull();
+    await restore(last.id);
+    expect(await readApp(id)).toBe(last.id);
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
+import { deleteLink } from "../../src/store/links.ts";
+import { deleteProject } from "../../src/store/projects.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createIndex } from "../../src/store/trigram-index.ts";
+import { openWith, watchChores } from "../support/chore-stores.ts";
+import { openForEach } from "../support/open-for.ts";
+import { addLink, addLinks } from "../support/rows.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** A bin beside long work: apps with many links, a search index, a project's end, old entries. */
+
+/** More than two batches of any chore. */
+const many = 2500;
+const hour_ms = 60 * 60 * 1000;
+const day_ms = 24 * hour_ms;
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
+
+const iosBody = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
+const androidBody = { android_app: { package_name: "com.example.app", fingerprints: ["AB:CD"] } };
+
+const tenant = () => ({ db: world.store.db, projectId: world.project.id });
+const readChores = ({ db }: Store) => db.selectFrom("chores").selectAll().execute();
+const readBin = ({ db }: Store) => db.selectFrom("bin").select("id").execute();
+
+describe.each([
+  ["ios_app", iosBody],
+  ["android_app", androidBody],
+] as const)("an %s with more links than one batch", (kind, body) => {
+  const { remove: removeApp, restore: restoreApp } =
+    kind === "ios_app" ? iosAppStore : androidAppStore;
+  const column = `${kind}_id` as const;
+
+  async function addApp(): Promise<string> {
+    const { id } = (await world.call("POST", `/${kind}s`, { body })).body;
+    await world.store.write((db) => addLinks({ ...tenant(), db }, many, { [column]: id }));
+    return id;
+  }
+
+  async function countAttached(id: string): Promise<number> {
+    const links = world.store.db.selectFrom("links").select("id").where(column, "=", id);
+    return (await links.execute()).length;
+  }
+
+  const remove = (id: string) =>
+    world.store.write((db) => removeApp({ ...tenant(), db }, id, world.now()));
+  const restore = (id: string) =>
+    world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
+
+  test("is answered as back when it is on all of them again", async () => {
+    const id = await addApp();
+    expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
+    expect(await countAttached(id)).toBe(0);
+    expect((await world.call("POST", `/${kind}s/${id}/restore`)).status).toBe(200);
+    expect(await countAttached(id)).toBe(many);
+    expect(await readChores(world.store)).toEqual([]);
+  });
+
+  test("keeps the links that were not detached yet when it comes back", async () => {
+    const id = await addApp();
+    await remove(id);
+    await workOnce();
+    expect(await countAttached(id)).toBe(many - 2000);
+    await restore(id);
+    expect(await readChores(world.store)).toMatchObject([{ kind: `attach_${kind}` }]);
+    await world.store.finishChores();
+    expect(await countAttached(id)).toBe(many);
+    expect(await readChores(world.store)).toEqual([]);
+  });
+
+  test("comes back under the hands of the process that detaches it", async () => {
+    const id = await addApp();
+    await remove(id);
+    let restoring: Promise<void> | undefined;
+    const worker = await openWith(world, () => {
+      restoring ??= restore(id).then(() => world.store.finishChores());
+      return restoring;
+    });
+    await worker.finishChores();
+    expect(await countAttached(id)).toBe(many);
+    await worker.close();
+  });
+
+  test("is detached from all of them when it is deleted before it was back on all", async () => {
+    const id = await addApp();
+    await remove(id);
+    await world.store.finishChores();
+    await restore(id);
+    await workOnce();
+    await remove(id);
+    await world.store.finishChores();
+    expect(await countAttached(id)).toBe(0);
+    await restore(id);
+    await world.store.finishChores();
+    expect(await countAttached(id)).toBe(many);
+  });
+
+  test("that is about to be on them again ends with its project", async () => {
+    const id = await addApp();
+    await remove(id);
+    await world.store.finishChores();
+    await restore(id);
+    await world.store.write((db) => deleteProject(db, world.project.id));
+    await world.store.finishChores();
+    expect(await countAttached(id)).toBe(0);
+    expect(await readChores(world.store)).toEqual([]);
+  });
+});
+
+test("a link that comes back is found inside its words again", async () => {
+  const { store } = world;
+  const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
+  await store.write((db) => createIndex({ ...tenant(), db }));
+  await store.finishChores();
+  const id = ids[7] ?? "";
+  const find = async () => {
+    const { body } = await world.call("GET", "/links", { query: "q[path_cont]=ale-7" });
+    return body.meta.count;
+  };
+  // sale-7, and sale-70 to sale-79.
+  expect(await find()).toBe(11);
+  await world.call("DELETE", `/links/${id}`);
+  expect(await find()).toBe(10);
+  await world.call("POST", `/links/${id}/restore`);
+  expect(await find()).toBe(11);
+});
+
+describe("a project's bin", () => {
+  test("goes with the project, however much is in it", async () => {
+    const { id } = await world.addProject();
+    await fillBin(id, 1500);
+    await fillBin(world.project.id, 3);
+    await world.store.write((db) => deleteProject(db, id));
+    await world.store.finishChores();
+    expect(await readBin(world.store)).toHaveLength(3);
+  });
+
+  test("is emptied of what is older than 30 days by whoever serves", async () => {
+    const other = await world.addProject();
+    await fillBin(world.project.id, 1500);
+    await fillBin(other.id, 3);
+    world.advance(30 * day_ms - 2 * hour_ms);
+    await world.store.write(async (db) => {
+      const own = { ...tenant(), db };
+      await deleteLink(own, await addLink(own, "later"), world.now());
+    });
+    await using watcher = await watchChores(world);
+    expect(await readBin(world.store)).toHaveLength(1504);
+    world.advance(2 * hour_ms);
+    await watcher.lookAgain();
+    expect(await readBin(world.store)).toHaveLength(1);
+    expect([watcher.errors, await readChores(world.store)]).toEqual([[], []]);
+  });
+});
+
+/** Works at the chores, and stops after its first batch. */
+async function workOnce(): Promise<void> {
+  let closing: Promise<void> | undefined;
+  const worker = await openWith(world, () => {
+    closing ??= worker.close();
+  });
+  await worker.finishChores();
+  await closing;
+}
+
+async function fillBin(projectId: string, count: number): Promise<void> {
+  await world.store.write(async (db) => {
+    const own = { db, projectId };
+    for (const id of await addLinks(own, count)) await deleteLink(own, id, world.now());
+  });
+}
