@@ -29,6 +29,6 @@ export function requireCondition(
 ): void {
   if (mustBeAbsent && states.length > 0) throw changedSince();
   if (tags === undefined || (tags.includes("*") && states.length > 0)) return;
-  const own = states.map((state) => `"${digestOf(pickLasting(state))}"`);
-  if (!tags.some((tag) => own.includes(tag))) throw changedSince();
+  const own = new Set(states.map((state) => `"${digestOf(pickLasting(state))}"`));
+  if (!tags.some((tag) => own.has(tag))) throw changedSince();
 }

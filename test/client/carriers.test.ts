@@ -142,6 +142,14 @@ const steps: readonly Step[] = [
   ["the Android app's return", androidApps.restore, () => ({ id: idOf("an Android app") })],
 ];
 
+const asText: Change = ({ headers }) => ({
+  headers: { ...headers, "content-type": "text/plain" },
+  body: "{}",
+});
+
+const askSpent: Ask = (side) =>
+  buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.spent });
+
 describe("both carriers are answered alike", () => {
   test.each(steps)("for %s", async (name, endpoint, input) => {
     const key = endpoint.auth === "master" ? "master" : "key";
@@ -198,10 +206,6 @@ describe("both carriers are answered alike", () => {
     }
 
     if (endpoint.body === undefined) return;
-    const asText: Change = ({ headers }) => ({
-      headers: { ...headers, "content-type": "text/plain" },
-      body: "{}",
-    });
     test.each([
       [400, "by a body that is no JSON", body("{")],
       [400, "by a body that is a list", body("[]")],
@@ -217,14 +221,12 @@ describe("both carriers are answered alike", () => {
   });
 
   test("where a budget is spent", async () => {
-    const ask: Ask = (side) =>
-      buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.spent });
     for (const side of [embedded, remote]) {
       for (let call = 0; call < budgets.link_writes.limit; call += 1) {
-        await side.world.answer(ask(side));
+        await side.world.answer(askSpent(side));
       }
     }
-    await expectStatus(429, "", ask);
+    await expectStatus(429, "", askSpent);
   });
 
   test("with every header and kind of body of a reply", async () => {

@@ -87,10 +87,10 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N10",
-    file: "src/mcp/tools/endpoints/run-endpoint.ts",
+    file: "src/mcp/tools/endpoints/prepare-act.ts",
     what: "a key that may not read its target changes it without an approval",
-    find: "if (state === null) return true;",
-    replace: "if (state === null) return false;",
+    find: `if (target.state !== "known") return true;`,
+    replace: `if (target.state !== "known") return false;`,
     tests: ["test/mcp/approval/preview.test.ts"],
   },
   {

@@ -93,10 +93,10 @@ test("visits do not change what was shown of a link", async () => {
   expect(reply.status).toBe(200);
 });
 
-describe("an upsert", () => {
-  const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =>
-    world.call("POST", "/links/upsert", { body: fields, headers });
+const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =>
+  world.call("POST", "/links/upsert", { body: fields, headers });
 
+describe("an upsert", () => {
   test("that may only create refuses a path that is there by now", async () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
@@ -115,14 +115,15 @@ describe("an upsert", () => {
   });
 });
 
-describe("the page template", () => {
-  const text = (name: string) => ({ body: `<p>${name}</p>{% store_buttons %}`, css: "" });
-  const save = (name: string) => world.call("PATCH", "/page_template", { body: text(name) });
-  const shownAs = (draft: string | undefined, live: string | null) =>
-    tag(describeTemplateState(draft === undefined ? undefined : text(draft), live));
-  const publish = (headers: Readonly<Record<string, string>>) =>
-    world.call("POST", "/page_template/publish", { body: text("shown"), headers });
+const text = (name: string) => ({ body: `<p>${name}</p>{% store_buttons %}`, css: "" });
 
+const save = (name: string) => world.call("PATCH", "/page_template", { body: text(name) });
+const shownAs = (draft: string | undefined, live: string | null) =>
+  tag(describeTemplateState(draft === undefined ? undefined : text(draft), live));
+const publish = (headers: Readonly<Record<string, string>>) =>
+  world.call("POST", "/page_template/publish", { body: text("shown"), headers });
+
+describe("the page template", () => {
   test("is not published over a draft that nobody was shown", async () => {
     await save("one");
     await save("two");

@@ -86,6 +86,8 @@ const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
 /** Nobody is asked here, and nothing planned. */
+/** Without a memory of overwrites every one is among the first. */
+const approveOverwrite = () => Promise.resolve();
 const noState = () => Promise.reject<State>(new Error("there is no state here"));
 
 export async function openStage(staging: Staging): Promise<Stage> {
@@ -144,8 +146,6 @@ export async function openStage(staging: Staging): Promise<Stage> {
   });
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const [near, far] = InMemoryTransport.createLinkedPair();
-  // Without a memory of overwrites every one is among the first.
-  const approveOverwrite = () => Promise.resolve();
   const create = () =>
     createServer({
       toolbox,

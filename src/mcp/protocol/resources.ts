@@ -108,8 +108,9 @@ async function readResource(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { keyContext, toolbox } = options;
-  if (uri === access.uri)
+  if (uri === access.uri) {
     return { access: describeAccess(keyContext, toolbox.tools, toolbox.mode) };
+  }
   if (uri === apiLimits.uri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];
   const endpoint = shown.find(({ path }) => path === `/${folder}/${idParameter}`);

@@ -32,8 +32,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     name,
     title: "Explain access",
     description:
-      "What this API key may do, tool by tool, why not, and when a person is asked first. " +
-      "Changes nothing.",
+      "What this API key may do, tool by tool, why not, and when a person is asked first.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -56,7 +55,7 @@ export function describeAccess(
   const isAsking = mode === "guarded" || mode === "two-step";
   const described = tools.map(({ name: tool, readAccess }) => {
     const { state, reason } = { reason: undefined, ...readAccess(access) };
-    const when = isAsking ? listApprovals(tool) : [];
+    const when = isAsking && state !== "denied" ? listApprovals(tool) : [];
     return {
       tool,
       state,

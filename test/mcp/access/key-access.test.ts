@@ -47,6 +47,11 @@ const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[
   ["export_links", [["list_links"]]],
 ];
 
+/** When a tool asks a person has a test of its own. */
+function withoutAsking({ asks: _, ...rest }: Readonly<Record<string, unknown>>) {
+  return rest;
+}
+
 const wanted = fc.record({
   scopes: fc.oneof(fc.constant([]), fc.subarray([...scopes])),
   role: fc.constantFrom(...roles),
@@ -69,7 +74,7 @@ test("an embedded key's tools are those that the service then lets it use", asyn
         const isDenied = status === 401;
         if (isDenied) denied.set(endpoint.tool, body.error);
         expect([endpoint.tool, shown.has(endpoint.tool)]).toEqual([endpoint.tool, !isDenied]);
-        expect(tools).toContainEqual({
+        expect(tools.map(withoutAsking)).toContainEqual({
           tool: endpoint.tool,
           state: isDenied ? "denied" : "granted",
           ...(isDenied && { reason: body.error }),
@@ -80,7 +85,7 @@ test("an embedded key's tools are those that the service then lets it use", asyn
         const reason = needed.map((any) => any.map((name) => denied.get(name)));
         const lacking = reason.find((any) => any.every((said) => said !== undefined))?.[0];
         expect([tool, shown.has(tool)]).toEqual([tool, lacking === undefined]);
-        expect(tools).toContainEqual({
+        expect(tools.map(withoutAsking)).toContainEqual({
           tool,
           state: lacking === undefined ? "granted" : "denied",
           ...(lacking !== undefined && { reason: lacking }),

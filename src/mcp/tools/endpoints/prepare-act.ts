@@ -97,7 +97,9 @@ async function readAtPath(given: string, { ask }: Asking): Promise<Target> {
   const page: unknown = await readIfAllowed(() => ask(links.index, { filters }));
   if (page === undefined) return { state: "unread", id: given };
   const rows = readListRows(links.index, page as JsonObject);
-  const record = rows.find((row) => normalizeForSearch(String(row["path"] ?? "")) === path);
+  const record = rows.find(
+    (row) => typeof row["path"] === "string" && normalizeForSearch(row["path"]) === path,
+  );
   const id = record?.["id"];
   return record === undefined || typeof id !== "string"
     ? { state: "absent" }

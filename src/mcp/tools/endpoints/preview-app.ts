@@ -1,9 +1,4 @@
-import {
-  androidApps,
-  iosApps,
-  type AndroidAppFields,
-  type IosAppFields,
-} from "../../../contract/apps.ts";
+import { androidApps, iosApps } from "../../../contract/apps.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
@@ -50,12 +45,11 @@ type AssociationFile = {
   readonly list: (app: JsonObject) => readonly string[];
 };
 
-// An app's record and the fields that register one are typed by the same entries of the contract.
 const files: Readonly<Record<string, AssociationFile>> = {
   [findKind(iosApps.show).name]: {
     name: "apple-app-site-association",
     list: (app) => {
-      const entry = describeIosEntry(app as IosAppFields);
+      const entry = describeIosEntry(app);
       if (entry === undefined) return [];
       const clip = entry.clipID === undefined ? [] : [`App Clip ${entry.clipID}`];
       return [`app ${entry.appID}`, ...clip];
@@ -64,7 +58,7 @@ const files: Readonly<Record<string, AssociationFile>> = {
   [findKind(androidApps.show).name]: {
     name: "assetlinks.json",
     list: (app) => {
-      const entry = describeAndroidEntry(app as AndroidAppFields);
+      const entry = describeAndroidEntry(app);
       return (entry?.fingerprints ?? []).map((print) => `${entry?.package_name} ${print}`);
     },
   },

@@ -47,10 +47,10 @@ export function mayNeedApproval({ tool }: Endpoint): boolean {
 }
 
 async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
-  if (endpoint.params === undefined)
-    return present(endpoint, await call.ask(endpoint, given), call);
-  const id = await findTarget(findKind(endpoint), String(given["id"]), call);
-  return present(endpoint, await call.ask(endpoint, { ...given, id }), call);
+  const isOfOne = endpoint.params !== undefined;
+  const id = isOfOne && (await findTarget(findKind(endpoint), String(given["id"]), call));
+  const input = id === false ? given : { ...given, id };
+  return present(endpoint, await call.ask(endpoint, input), call);
 }
 
 async function requireApproval(act: Act, call: Call): Promise<void> {
