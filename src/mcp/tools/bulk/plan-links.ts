@@ -11,6 +11,7 @@ import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
 import { makeBulkTool, refuseDeniedEndpoint, requireJob } from "./bulk-tool.ts";
+import { readSource } from "./row-source.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
@@ -30,6 +31,7 @@ export function createPlanLinks(): Tool {
     like: { what: "Filters", tool: links.index.tool },
     fields: () => ({
       ...listSources(false),
+      rows: z.array(z.custom<object>(isObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
     }),
     // The fields of a link stand in the tools that write one.
@@ -68,6 +70,11 @@ function listSources(isTerse: boolean): Fields {
   };
 }
 
+/** A row is read member by member later: to copy many of them now would hold each of them twice. */
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** The arguments were checked by the schema that names these types. */
 type PlanArguments = {
   readonly undo?: string;
@@ -103,8 +110,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (given.changes !== undefined) {
     throw refuseField("changes", "changes go with filters; a row has its own fields");
   }
-  const { rows, csv } = given;
-  return { operation, source: csv === undefined ? { rows } : { csv } };
+  return { operation, source: await readSource(name, given) };
 }
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;

@@ -1,0 +1,111 @@
+import { LineBusy, throwIfCancelled, WorkCancelled } from "./bulk-errors.ts";
+
+/**
+ * Who may read and compare many links at the same time, and who waits in line for it: each takes
+ * memory that all keys share, so one key must not take all of it, nor all places in the line.
+ */
+
+export type Line = {
+  /** Does the work when its turn has come; in vain where that takes too long. */
+  readonly run: <Result>(
+    keyPrint: string,
+    signal: AbortSignal,
+    work: () => Promise<Result>,
+  ) => Promise<Result>;
+};
+
+type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+type Waiter = {
+  readonly keyPrint: string;
+  readonly begin: () => void;
+  readonly refuse: (failure: Error) => void;
+};
+
+const mostOfKey = 2;
+const mostOfAll = 4;
+const mostWaiting = 20;
+const mostWait_ms = 30_000;
+
+export function createLine(sleep: Sleep): Line {
+  /** How many are at work, by their key. */
+  const working = new Map<string, number>();
+  /** Whoever came first stands first. */
+  const waiting = new Set<Waiter>();
+  const countOf = (keyPrint: string) => working.get(keyPrint) ?? 0;
+
+  return {
+    run: async (keyPrint, signal, work) => {
+      throwIfCancelled(signal);
+      if (mayBegin(keyPrint)) begin(keyPrint);
+      else await waitForTurn(keyPrint, signal);
+      try {
+        return await work();
+      } finally {
+        end(keyPrint);
+      }
+    },
+  };
+
+  /** Nobody is overtaken: of a key that may begin nobody waits. */
+  function mayBegin(keyPrint: string): boolean {
+    const all = [...working.values()].reduce((sum, count) => sum + count, 0);
+    return all < mostOfAll && countOf(keyPrint) < mostOfKey;
+  }
+
+  function begin(keyPrint: string): void {
+    working.set(keyPrint, countOf(keyPrint) + 1);
+  }
+
+  function end(keyPrint: string): void {
+    const left = countOf(keyPrint) - 1;
+    if (left > 0) working.set(keyPrint, left);
+    else working.delete(keyPrint);
+    for (let next = findNext(); next !== undefined; next = findNext()) {
+      begin(next.keyPrint);
+      next.begin();
+    }
+  }
+
+  /** Of the keys that have least at work, whoever waits longest. */
+  function findNext(): Waiter | undefined {
+    const [next] = [...waiting]
+      .filter(({ keyPrint }) => mayBegin(keyPrint))
+      .toSorted((one, other) => countOf(one.keyPrint) - countOf(other.keyPrint));
+    return next;
+  }
+
+  function waitForTurn(keyPrint: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const over = new AbortController();
+      const leave = (settle: () => void) => {
+        // A wait that is over may be told so once more.
+        if (!waiting.delete(waiter)) return;
+        signal.removeEventListener("abort", cancel);
+        over.abort();
+        settle();
+      };
+      const refuse = (failure: Error) => leave(() => reject(failure));
+      const waiter: Waiter = { keyPrint, begin: () => leave(resolve), refuse };
+      const cancel = () => refuse(new WorkCancelled());
+      waiting.add(waiter);
+      signal.addEventListener("abort", cancel);
+      sleep(mostWait_ms, over.signal).then(
+        () => refuse(new LineBusy(mostWait_ms)),
+        // It was broken off, because the wait was over before it.
+        () => undefined,
+      );
+      if (waiting.size > mostWaiting) findSurplus(waiter).refuse(new LineBusy(mostWait_ms));
+    });
+  }
+
+  /** The last of the key that has the most in line: the newcomer, unless another has more. */
+  function findSurplus(newcomer: Waiter): Waiter {
+    const counts = new Map<string, number>();
+    for (const { keyPrint } of waiting) counts.set(keyPrint, (counts.get(keyPrint) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    if (counts.get(newcomer.keyPrint) === most) return newcomer;
+    const crowd = [...waiting].filter(({ keyPrint }) => counts.get(keyPrint) === most);
+    return crowd.at(-1) ?? newcomer;
+  }
+}
