@@ -37,7 +37,7 @@ export function createLine(sleep: Sleep): Line {
   return {
     run: async (keyPrint, signal, work) => {
       throwIfCancelled(signal);
-      if (mayBegin(keyPrint)) begin(keyPrint);
+      if (mayBegin(keyPrint)) note(keyPrint, 1);
       else await waitForTurn(keyPrint, signal);
       try {
         return await work();
@@ -53,16 +53,15 @@ export function createLine(sleep: Sleep): Line {
     return all < mostOfAll && countOf(keyPrint) < mostOfKey;
   }
 
-  function begin(keyPrint: string): void {
-    working.set(keyPrint, countOf(keyPrint) + 1);
+  function note(keyPrint: string, more: 1 | -1): void {
+    const count = countOf(keyPrint) + more;
+    if (count > 0) working.set(keyPrint, count);
+    else working.delete(keyPrint);
   }
 
   function end(keyPrint: string): void {
-    const left = countOf(keyPrint) - 1;
-    if (left > 0) working.set(keyPrint, left);
-    else working.delete(keyPrint);
+    note(keyPrint, -1);
     for (let next = findNext(); next !== undefined; next = findNext()) {
-      begin(next.keyPrint);
       next.begin();
     }
   }
@@ -86,7 +85,11 @@ export function createLine(sleep: Sleep): Line {
         settle();
       };
       const refuse = (failure: Error) => leave(() => reject(failure));
-      const waiter: Waiter = { keyPrint, begin: () => leave(resolve), refuse };
+      const begin = () => {
+        note(keyPrint, 1);
+        leave(resolve);
+      };
+      const waiter: Waiter = { keyPrint, begin, refuse };
       const cancel = () => refuse(new WorkCancelled());
       waiting.add(waiter);
       signal.addEventListener("abort", cancel);
@@ -95,17 +98,17 @@ export function createLine(sleep: Sleep): Line {
         // It was broken off, because the wait was over before it.
         () => undefined,
       );
-      if (waiting.size > mostWaiting) findSurplus(waiter).refuse(new LineBusy(mostWait_ms));
+      if (waiting.size > mostWaiting)
+        findSurplus(waiting, waiter).refuse(new LineBusy(mostWait_ms));
     });
   }
+}
 
-  /** The last of the key that has the most in line: the newcomer, unless another has more. */
-  function findSurplus(newcomer: Waiter): Waiter {
-    const counts = new Map<string, number>();
-    for (const { keyPrint } of waiting) counts.set(keyPrint, (counts.get(keyPrint) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    if (counts.get(newcomer.keyPrint) === most) return newcomer;
-    const crowd = [...waiting].filter(({ keyPrint }) => counts.get(keyPrint) === most);
-    return crowd.at(-1) ?? newcomer;
-  }
+/** The last of the key that has the most in line: the newcomer, unless another has more. */
+function findSurplus(waiting: Iterable<Waiter>, newcomer: Waiter): Waiter {
+  const all = [...waiting];
+  const count = (of: Waiter) => all.filter(({ keyPrint }) => keyPrint === of.keyPrint).length;
+  const most = Math.max(...all.map(count));
+  if (count(newcomer) === most) return newcomer;
+  return all.findLast((waiter) => count(waiter) === most) ?? newcomer;
 }

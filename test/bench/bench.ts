@@ -19,8 +19,8 @@ import { measureVisits } from "./visits.ts";
  * `npm run bench -- [--only PART] [--links 50000] [--seconds 1] [--visits 100000]`: what the built
  * command costs, each part on a data folder of its own: `api` is the service and the link host over
  * HTTP, `templates` hostile templates beside visits, `mcp` the server over stdio, `bulk` many links
- * at once, `crowd` many large plans at once. The numbers to reach are those of the issues. `--against DIR` measures this checkout
- * beside another one that was built, and nothing else.
+ * at once, `crowd` many large plans at once. The numbers to reach are those of the issues.
+ * `--against DIR` measures this checkout beside another one that was built, and nothing else.
  */
 
 const parts = ["api", "templates", "mcp", "bulk", "crowd"] as const;

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
+import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
@@ -99,6 +100,19 @@ const retries: Readonly<Partial<Record<Code, Failure["retry"]>>> = {
 export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
   const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
+}
+
+/** What the operator took away, no plan may do either. */
+export function requireActs(
+  { registrations, ...counts }: PlanSummary,
+  { requireAct }: Pick<Call, "requireAct">,
+): void {
+  if (counts.create > 0) requireAct(links.upsert);
+  if (counts.update > 0) requireAct(links.update);
+  if (counts.delete > 0) requireAct(links.destroy);
+  for (const { kind } of registrations) {
+    requireAct(kind === "ios_app" ? contract.iosApps.create : contract.androidApps.create);
+  }
 }
 
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
