@@ -49,8 +49,7 @@ export function createLine(sleep: Sleep): Line {
 
   /** Nobody is overtaken: of a key that may begin nobody waits. */
   function mayBegin(keyPrint: string): boolean {
-    const all = [...working.values()].reduce((sum, count) => sum + count, 0);
-    return all < mostOfAll && countOf(keyPrint) < mostOfKey;
+    return sum(working.values()) < mostOfAll && countOf(keyPrint) < mostOfKey;
   }
 
   function note(keyPrint: string, more: 1 | -1): void {
@@ -111,4 +110,8 @@ function findSurplus(waiting: Iterable<Waiter>, newcomer: Waiter): Waiter {
   const most = Math.max(...all.map(count));
   if (count(newcomer) === most) return newcomer;
   return all.findLast((waiter) => count(waiter) === most) ?? newcomer;
+}
+
+function sum(counts: Iterable<number>): number {
+  return [...counts].reduce((all, count) => all + count, 0);
 }
