@@ -160,8 +160,8 @@ const pageOrigin = "http://127.0.0.1:8787";
 export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
-  const { mode = "guarded", selection = [], lacks = [], openPage = describePage, ...rest } = options;
-  const { pin, beside, spacing_ms = 0, destinations, ...first } = rest;
+  const { mode = "guarded", openPage = describePage, lacks = [], ...rest } = options;
+  const { pin, beside, selection = [], spacing_ms = 0, destinations, ...first } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
   const { advance, setClock, sleep, untilAsleep } = clock;
