@@ -60,17 +60,9 @@ export function createLine(sleep: Sleep): Line {
 
   function end(keyPrint: string): void {
     note(keyPrint, -1);
-    for (let next = findNext(); next !== undefined; next = findNext()) {
-      next.begin();
-    }
-  }
-
-  /** Of the keys that have least at work, whoever waits longest. */
-  function findNext(): Waiter | undefined {
-    const [next] = [...waiting]
-      .filter(({ keyPrint }) => mayBegin(keyPrint))
-      .toSorted((one, other) => countOf(one.keyPrint) - countOf(other.keyPrint));
-    return next;
+    // Of the keys that have least at work, whoever waits longest.
+    const least = [...waiting].toSorted((a, b) => countOf(a.keyPrint) - countOf(b.keyPrint));
+    for (const next of least) if (mayBegin(next.keyPrint)) next.begin();
   }
 
   function waitForTurn(keyPrint: string, signal: AbortSignal): Promise<void> {
@@ -97,14 +89,14 @@ export function createLine(sleep: Sleep): Line {
         // It was broken off, because the wait was over before it.
         () => undefined,
       );
-      if (waiting.size > mostWaiting)
-        findSurplus(waiting, waiter).refuse(new LineBusy(mostWait_ms));
+      findSurplus(waiting, waiter)?.refuse(new LineBusy(mostWait_ms));
     });
   }
 }
 
 /** The last of the key that has the most in line: the newcomer, unless another has more. */
-function findSurplus(waiting: Iterable<Waiter>, newcomer: Waiter): Waiter {
+function findSurplus(waiting: ReadonlySet<Waiter>, newcomer: Waiter): Waiter | undefined {
+  if (waiting.size <= mostWaiting) return undefined;
   const all = [...waiting];
   const count = (of: Waiter) => all.filter(({ keyPrint }) => keyPrint === of.keyPrint).length;
   const most = Math.max(...all.map(count));

@@ -26,8 +26,7 @@ const old = "https://shop.example/old";
 const other = "https://evil.example/login";
 
 async function plant(count: number): Promise<void> {
-  for (let row = 0; row < count; row += 1)
-    await assistant.plant("link", { path: `p${row}`, url: old });
+  for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
 }
 
 /** What apply_plan asks: in the client's form, or else on the page. */
@@ -44,17 +43,18 @@ async function ask(args: object): Promise<{ text: string; way: "form" | "page" }
 const listPaths = (count: number) =>
   Array.from({ length: count }, (_, row) => ({ path: `p${row}` }));
 
-describe("of updates of which the last lead elsewhere", () => {
-  const plan = async (count: number) => {
-    await plant(count);
-    const rows = listPaths(count).map((row, index) => {
-      return { ...row, url: index < 20 ? `${old}er` : `${other}/${index}` };
-    });
-    return ask({ operation: "update", rows });
-  };
+/** Twenty stay with their host, and the others leave it. */
+async function askUpdates(count: number) {
+  await plant(count);
+  const rows = listPaths(count).map((row, index) => {
+    return { ...row, url: index < 20 ? `${old}er` : `${other}/${index}` };
+  });
+  return ask({ operation: "update", rows });
+}
 
+describe("of updates of which the last lead elsewhere", () => {
   test("the other host stands at the top, before all 45 rows", async () => {
-    const { text, way } = await plan(45);
+    const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
       '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links',
@@ -66,7 +66,7 @@ describe("of updates of which the last lead elsewhere", () => {
   });
 
   test("a form does not ask where it cannot show each of them", async () => {
-    const { text, way } = await plan(61);
+    const { text, way } = await askUpdates(61);
     expect(text).toContain("- and: 1 link more\n");
     expect(way).toBe("page");
   });
