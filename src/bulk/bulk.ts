@@ -4,20 +4,30 @@ import { isStorable } from "../contract/text.ts";
 import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/job-journal.ts";
-import type { Plan, PlanRow, RowPage } from "../state/plans.ts";
+import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
+import type { State } from "../state/state.ts";
 import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
 import { countEach, writePages, type ExportFormat } from "./files/write-links.ts";
+import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { summarizePlan, type PlanSummary } from "./plan/summarize-plan.ts";
 import { selectParts } from "./select/select-links.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 
 export type Bulk = Runner & {
+  /** Waits for its turn first, as an export does; ends when the signal is aborted. */
   readonly plan: (wanted: PlanWanted, owner: Owner, signal?: AbortSignal) => Promise<MadePlan>;
   /** Undefined for another key's plan as for none at all. */
   readonly findPlan: (id: string, owner: Owner) => Promise<Plan | undefined>;
   readonly listRows: (plan: Plan, page: RowPage) => Promise<readonly PlanRow[]>;
+  /** What the whole plan would do; of a job, what is left of it. */
+  readonly summarize: (
+    plan: Plan,
+    owner: Owner,
+    wanted?: { readonly job?: Job | undefined; readonly signal?: AbortSignal },
+  ) => Promise<PlanSummary>;
   readonly findJob: (id: string, owner: Owner) => Promise<Job | undefined>;
   readonly listJobs: (owner: Owner, page: number) => Promise<JobPage>;
   readonly listReceipts: (job: Job, page: ReceiptPage) => Promise<readonly Receipt[]>;
@@ -39,20 +49,28 @@ type ExportWanted = { readonly filters: readonly FilterInput[]; readonly format:
 
 const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
+const rowsTogether = 500;
 
 export function createBulk(options: RunnerOptions): Bulk {
-  const { openState, random } = options;
+  const { openState, random, sleep } = options;
+  const line = createLine(sleep);
   const life = new AbortController();
   /** Until the process ends, or the caller's signal is aborted. */
   const limit = (signal: AbortSignal | undefined) =>
     signal === undefined ? life.signal : AbortSignal.any([life.signal, signal]);
   return {
     ...createRunner(options, life),
-    plan: async (wanted, owner, signal) =>
-      makePlan({ state: await openState(), random, signal: limit(signal) }, wanted, owner),
+    plan: (wanted, owner, given) => {
+      const signal = limit(given);
+      return line.run(owner.key_print, signal, async () =>
+        makePlan({ state: await openState(), random, signal }, wanted, owner),
+      );
+    },
     findPlan: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }, page) => (await openState()).plans.listRows(id, page),
+    summarize: async (plan, { call }, { job, signal } = {}) =>
+      summarizePlan({ call, signal: limit(signal) }, readWrites(await openState(), plan, job)),
     findJob: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
     listJobs: async ({ key_print }, page) => {
@@ -64,19 +82,50 @@ export function createBulk(options: RunnerOptions): Bulk {
       return { jobs: found, meta: { page, limit: jobsPerPage, count, last, ...next } };
     },
     listReceipts: async (job, page) => (await openState()).jobs.listReceipts(job, page),
-    exportLinks: async ({ filters, format }, { key_print, call }, signal) => {
-      let count = 0;
-      const parts = selectParts({ call, signal: limit(signal) }, filters);
-      // A key that may not read links is refused before anything is saved.
-      const counted = await readAhead(countEach(parts, (more) => (count += more)));
-      const type = format === "csv" ? "text/csv" : "application/json";
-      const { exports } = await openState();
-      const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
-      return { ...saved, count };
+    exportLinks: (wanted, owner, given) => {
+      const signal = limit(given);
+      return line.run(owner.key_print, signal, async () =>
+        saveExport(await openState(), wanted, owner, signal),
+      );
     },
     findExport: async (id, page, { key_print }) =>
       (await openState()).exports.findPage(key_print, id, page),
   };
+}
+
+/** The rows that write, some at a time; of a job, those that are not done. */
+async function* readWrites(
+  { plans, jobs }: State,
+  plan: Plan,
+  job: Job | undefined,
+): AsyncGenerator<readonly PlanRow[]> {
+  for (let from = 0; ;) {
+    const rows =
+      job === undefined
+        ? await plans.listRows(plan.id, { actions: writeActions, from, limit: rowsTogether })
+        : (await jobs.listReceipts(job, { from, limit: rowsTogether, only: "open" })).map(
+            ({ planned }) => planned,
+          );
+    yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < rowsTogether) return;
+    from = last.position + 1;
+  }
+}
+
+async function saveExport(
+  { exports }: State,
+  { filters, format }: ExportWanted,
+  { key_print, call }: Owner,
+  signal: AbortSignal,
+): Promise<Exported & { readonly count: number }> {
+  let count = 0;
+  const parts = selectParts({ call, signal }, filters);
+  // A key that may not read links is refused before anything is saved.
+  const counted = await readAhead(countEach(parts, (more) => (count += more)));
+  const type = format === "csv" ? "text/csv" : "application/json";
+  const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
+  return { ...saved, count };
 }
 
 async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {

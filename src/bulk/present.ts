@@ -4,6 +4,7 @@ import type { Receipt } from "../state/job-journal.ts";
 import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
 import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
 import type { Bulk } from "./bulk.ts";
+import { listChanges } from "./plan/list-changes.ts";
 
 /**
  * Plans, jobs and receipts as plain records, for the assistant and for the terminal. How to go on
@@ -65,20 +66,6 @@ export function presentRow(row: PlanRow): JsonObject {
     ...(changes !== undefined && { changes }),
     ...(message !== null && { message }),
   };
-}
-
-type Change = { readonly from: unknown; readonly to: unknown };
-
-/** Field by field, the old value and the new one; of a new link every old value is null. */
-export function listChanges(row: PlanRow): Readonly<Record<string, Change>> | undefined {
-  const { fields, before } = row;
-  if (fields === null) return undefined;
-  const members = Object.entries(fields).flatMap(([field, to]) => {
-    // A link tells of its app by the app's id.
-    const from = before?.[field] ?? before?.[`${field}_id`] ?? null;
-    return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
-  });
-  return Object.fromEntries(members);
 }
 
 /** The number that a person has to type to apply `total` rows of a plan, where these are many. */

@@ -67,6 +67,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         destinations,
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
+        isActAllowed: toolbox.isActAllowed,
         lookUp: createLookUp(deployment, key, report),
         onChange,
       }),

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { measureAgainst } from "./against.ts";
 import { measureBulk } from "./bulk.ts";
+import { measureCrowd } from "./bulk-crowd.ts";
 import { measureCreates } from "./creates.ts";
 import { formatFindings, isExceeded } from "./finding.ts";
 import { prepareGround } from "./ground.ts";
@@ -18,11 +19,11 @@ import { measureVisits } from "./visits.ts";
  * `npm run bench -- [--only PART] [--links 50000] [--seconds 1] [--visits 100000]`: what the built
  * command costs, each part on a data folder of its own: `api` is the service and the link host over
  * HTTP, `templates` hostile templates beside visits, `mcp` the server over stdio, `bulk` many links
- * at once. The numbers to reach are those of the issues. `--against DIR` measures this checkout
- * beside another one that was built, and nothing else.
+ * at once, `crowd` many large plans at once. The numbers to reach are those of the issues.
+ * `--against DIR` measures this checkout beside another one that was built, and nothing else.
  */
 
-const parts = ["api", "templates", "mcp", "bulk"] as const;
+const parts = ["api", "templates", "mcp", "bulk", "crowd"] as const;
 type Part = (typeof parts)[number];
 
 type Flags = {
@@ -44,7 +45,10 @@ async function bench(): Promise<void> {
     ...(isWanted("templates") ? await measureTemplates(say) : []),
     ...(isWanted("mcp") ? await measureMcp(say) : []),
   ];
-  const findings = isWanted("bulk") ? await measureBulk(say) : [];
+  const findings = [
+    ...(isWanted("bulk") ? await measureBulk(say) : []),
+    ...(isWanted("crowd") ? await measureCrowd(say) : []),
+  ];
   const missed =
     rows.filter((row) => isMet(row) === false).length + findings.filter(isExceeded).length;
   say(`\nNode ${process.versions.node}\n`);

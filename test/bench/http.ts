@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { Agent, request as sendRequest } from "node:http";
 import { createInterface } from "node:readline";
 import type { Sample } from "./measure.ts";
+import { readPeak_mb } from "./threads.ts";
 
 /** Servers as processes of their own, and two ways to ask them: one by one, and many at once. */
 
@@ -13,6 +14,8 @@ export type Server = {
   readonly readCpu_us: () => Promise<number>;
   /** What the process holds once everything that it does not need is thrown away. */
   readonly readMemory_mb: () => Promise<number>;
+  /** The most memory that the process has ever held. */
+  readonly readPeak_mb: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -22,6 +25,8 @@ export type Question = {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** A body that is written already. */
+  readonly text?: string;
 };
 
 export type Answer = {
@@ -68,6 +73,7 @@ export async function startServer(words: readonly string[]): Promise<Server> {
     url,
     readCpu_us: () => read("cpu"),
     readMemory_mb: () => read("memory"),
+    readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, "exit");
       child.kill("SIGTERM");
@@ -158,7 +164,8 @@ function stayAwake(): () => void {
 }
 
 /** A question as it goes over the wire. */
-function spell({ method = "GET", path, token, headers, body }: Question) {
+function spell(question: Question) {
+  const { method = "GET", path, token, headers, body, text } = question;
   return {
     method,
     path,
@@ -168,5 +175,6 @@ function spell({ method = "GET", path, token, headers, body }: Question) {
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(text !== undefined && { body: text }),
   };
 }

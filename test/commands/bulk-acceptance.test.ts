@@ -63,7 +63,7 @@ test.concurrent.each(["modern", "v1"] as const)(
       effect: "none",
     });
     expect(asked).toHaveLength(1);
-    expect(asked[0]).toMatch(new RegExp(`^${named} links: .*overwrite ${named}`));
+    expect(asked[0]).toMatch(new RegExp(`^Point ${named} links to `));
 
     const { plan } = await call("plan_links", wanted);
     expect(plan.counts).toMatchObject({ update: named });

@@ -60,7 +60,7 @@ test.concurrent.each(["embedded", "served"] as const)(
       const job = await finish(client, plan_id);
       await expectDone(client, job, wanted, { written: await site.log.take(), planned });
     });
-    expect(asked).toEqual([expect.stringContaining(`${rows} links: create 30, overwrite 30`)]);
+    expect(asked).toEqual([expect.stringContaining(`Create 30 links, change 30 (${rows} in all)`)]);
     site.log.close();
   },
 );

@@ -130,6 +130,8 @@ type Headed = Readonly<Record<string, string>>;
 
 export type AssistantOptions = Connecting & {
   readonly mode?: Mode;
+  /** What the operator chose of the tools. */
+  readonly selection?: readonly string[];
   /** The operator's PIN for approval pages, or what is asked about one. */
   readonly pin?: string | ((pin: string) => Promise<boolean>);
   /** Where a page is to be found, for a test that opens it in a browser. */
@@ -158,8 +160,8 @@ const pageOrigin = "http://127.0.0.1:8787";
 export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
-  const { mode = "guarded", pin, beside, openPage = describePage, lacks = [], ...rest } = options;
-  const { spacing_ms = 0, destinations, ...first } = rest;
+  const { mode = "guarded", openPage = describePage, lacks = [], ...rest } = options;
+  const { pin, beside, selection = [], spacing_ms = 0, destinations, ...first } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
   const { advance, setClock, sleep, untilAsleep } = clock;
@@ -182,7 +184,7 @@ export async function createAssistantWorld(
     return isLacking ? Promise.resolve(notThere) : answer(request, signal);
   };
 
-  const toolbox = createToolbox({ mode, selection: [] });
+  const toolbox = createToolbox({ mode, selection });
   const requireApproval = createRequireApproval({
     mode,
     hasPin: pin !== undefined,
@@ -237,6 +239,7 @@ export async function createAssistantWorld(
       destinations,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
+      isActAllowed: toolbox.isActAllowed,
       lookUp,
       onChange: () => {},
     });

@@ -131,6 +131,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     scopes,
     known,
     isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
+    isActAllowed: toolbox.isActAllowed,
     lookUp: staging.lookUp ?? (() => Promise.resolve(undefined)),
     onChange: () => onChange(),
   });

@@ -4,6 +4,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
+import { throwIfCancelled } from "../bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import {
@@ -52,7 +53,7 @@ export async function makePlan(
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
   const judged = refuseForeign(rows, wanted, checkDestinations);
-  const numbered = numberRows(judged, problems, () => listFindings().problems);
+  const numbered = numberRows(judged, problems, () => listFindings().problems, signal);
   const saved = { key_print, origin, operation, undoes, problems };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, format } = listFindings();
@@ -100,15 +101,19 @@ async function* numberRows(
   rows: AsyncIterable<UnnumberedRow>,
   problems: PlanProblem[],
   listFound: () => readonly PlanProblem[],
+  signal: AbortSignal,
 ): AsyncGenerator<PlanRow> {
   const later: PlanProblem[] = [];
   let position = 0;
   for await (const row of rows) {
+    // What throws here leaves no plan: it stays a draft, and drafts are dropped.
+    throwIfCancelled(signal);
     const isFaulty = row.action === "invalid" && row.row !== null && later.length < mostProblems;
     if (isFaulty) later.push({ row: row.row, message: row.message ?? "" });
     yield { position, ...row };
     position += 1;
   }
+  throwIfCancelled(signal);
   const found = listFound();
   const known = new Set(found.map((problem) => problem.row));
   problems.push(...found, ...later.filter((problem) => !known.has(problem.row)));

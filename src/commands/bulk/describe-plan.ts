@@ -1,7 +1,7 @@
 import { estimateSeconds } from "../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
-import { listChanges } from "../../bulk/present.ts";
+import { listChanges } from "../../bulk/plan/list-changes.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.ts";

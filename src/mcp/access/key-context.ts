@@ -24,6 +24,8 @@ export type KeyContext = DestinationLimits & {
   readonly key_print: string;
   /** As of the last `renew`. */
   readonly known: KnownKey;
+  /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
+  readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
   readonly mayAsk: (endpoint: Endpoint) => boolean;
   /** Probes what is not known of the access yet; once, however often it is called. */
@@ -34,7 +36,7 @@ export type KeyContext = DestinationLimits & {
 
 export type KeyContextOptions = Pick<
   KeyContext,
-  "bulk" | "origin" | "checksConditions" | "known"
+  "bulk" | "origin" | "checksConditions" | "known" | "isActAllowed"
 > & {
   readonly client: Client;
   readonly key: string | undefined;
@@ -49,8 +51,8 @@ export type KeyContextOptions = Pick<
 };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, checksConditions, key, scopes, isOffered, lookUp, onChange } =
-    options;
+  const { client, bulk, origin, checksConditions, key, scopes, lookUp, onChange } = options;
+  const { isOffered, isActAllowed } = options;
   let { known } = options;
   const hasKey = key !== undefined;
   const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
@@ -72,6 +74,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get known() {
       return known;
     },
+    isActAllowed,
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     explore: async () => {
       if (access.hasFacts() || access.readKind() === "none") return;

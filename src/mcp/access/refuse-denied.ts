@@ -1,6 +1,18 @@
+import type { Endpoint } from "../../contract/endpoint.ts";
 import { unauthorized } from "../../contract/problem.ts";
 import { explainEnd, ToolFailure, type Asked } from "../results/tool-failure.ts";
 import type { Reading } from "./key-access.ts";
+
+/** The operator took the act away, so that no other tool may do it either. */
+export function refuseTakenAway({ tool }: Endpoint): ToolFailure {
+  return new ToolFailure({
+    code: "scope_missing",
+    message: `The operator's WAYPOST_TOOLS leave out ${tool}, and this would do the same.`,
+    effect: "none",
+    retry: "never",
+    next: "Tell the user that this server's WAYPOST_TOOLS leave it out; do not try another way.",
+  });
+}
 
 type Denied = Reading & { readonly state: "denied" };
 

@@ -19,9 +19,20 @@ export type Preview = {
   readonly facts: readonly Fact[];
   /** How many rows it is about, where a person must have seen that they are many. */
   readonly count?: number | undefined;
+  /** What the button says that it does: "Change 60 links". */
+  readonly button?: string;
+  /** Rows that the page can list one by one. */
+  readonly rows?: { readonly plan_id: string };
+  /** Something of it can only be read on the page, however short the text is. */
+  readonly isPartial?: boolean;
 };
 
-export type Fact = { readonly name: string; readonly text: string };
+export type Fact = {
+  readonly name: string;
+  readonly text: string;
+  /** It is one of `rows`, so that a page that lists these need not show it twice. */
+  readonly isRow?: boolean;
+};
 
 /** Two calls with the same digest are the same request of the same key. */
 export function digestRequest(request: ApprovalRequest, keyPrint: string): string {
@@ -44,9 +55,9 @@ export function writePreview(preview: Preview): string {
   return [title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
 }
 
-/** Whether a text of it holds every fact. */
+/** Whether a text of it holds every fact, and the facts tell everything. */
 export function fitsText(preview: Preview): boolean {
-  return countFitting(preview) === preview.facts.length;
+  return preview.isPartial !== true && countFitting(preview) === preview.facts.length;
 }
 
 function countFitting({ facts }: Preview): number {

@@ -92,7 +92,7 @@ const tickedForm = z.object({
 const typedCount = z.object({ content: z.object({ count: z.int() }) });
 
 function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
-  const description = "Type the number that the message begins with.";
+  const description = "Type how many links the first line says.";
   return {
     mode: "form",
     message,

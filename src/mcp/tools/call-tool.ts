@@ -4,7 +4,7 @@ import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { refuseDenied } from "../access/refuse-denied.ts";
+import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import { PersonAsked, type Person } from "../approval/person-asked.ts";
@@ -67,6 +67,9 @@ function runTool(
     keyContext,
     signal,
     ask: (endpoint, input, condition) => ask(tool.name, endpoint, input, context, condition),
+    requireAct: (endpoint) => {
+      if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
+    },
     approve,
     approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),
     attachPicture: (picture) => pictures.push(picture),

@@ -59,6 +59,8 @@ export type Call = {
     input: Input<E>,
     condition?: Condition,
   ) => Promise<Output<E>>;
+  /** Throws where the operator lets no tool do what this endpoint does. */
+  readonly requireAct: (endpoint: Endpoint) => void;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** As `approve`, but only where the key has overwritten many things without being asked. */

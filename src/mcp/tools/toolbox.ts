@@ -1,4 +1,5 @@
-import { groups } from "../../contract/resource-kind.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { findKind, groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -17,6 +18,11 @@ export type Toolbox = {
   readonly mode: Mode;
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
+  /**
+   * Whether the operator lets anything do what this endpoint does, whichever tool it is done by.
+   * Only what is taken away by name or group is forbidden: a tool that was named may do its work.
+   */
+  readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** The name of a tool that was most likely meant. */
   readonly suggest: (name: string) => string | undefined;
 };
@@ -42,13 +48,15 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createExplainAccess(() => tools, mode),
   ];
   const all = takeBuiltSchemas(made, mode);
-  const isChosen = readSelection(selection, all);
+  const { isChosen, isTakenAway } = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return {
     mode,
     tools,
     find: (name) => byName.get(name),
+    isActAllowed: (endpoint) =>
+      !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group }),
     suggest: (name) => findNearest(name, byName.keys()),
   };
 }
@@ -85,11 +93,10 @@ function isAllowed({ effect, preparesWriting = false }: Tool, mode: Mode): boole
   return mode !== "read-only" || (effect === "read" && !preparesWriting);
 }
 
+type Named = Pick<Tool, "name" | "group">;
+
 /** `links,shorten_link,-delete_link`: groups and names to show, and names to take away. */
-function readSelection(
-  selection: readonly string[],
-  tools: readonly Tool[],
-): (tool: Tool) => boolean {
+function readSelection(selection: readonly string[], tools: readonly Tool[]) {
   const names = [...groups, ...tools.map((tool) => tool.name)];
   for (const word of selection) {
     const name = word.replace(/^-/, "");
@@ -101,11 +108,13 @@ function readSelection(
   }
   const chosen = selection.filter((word) => !word.startsWith("-"));
   const isExcluded = (name: string) => selection.includes(`-${name}`);
-  return ({ name, group }) => {
-    if (isExcluded(name) || (group !== undefined && isExcluded(group) && !chosen.includes(name))) {
-      return false;
-    }
-    const isChosen = chosen.length === 0 || chosen.includes(name);
-    return isChosen || group === undefined || chosen.includes(group);
+  const isTakenAway = ({ name, group }: Named) =>
+    isExcluded(name) || (group !== undefined && isExcluded(group) && !chosen.includes(name));
+  const isChosen = (tool: Named) => {
+    if (isTakenAway(tool)) return false;
+    const { name, group } = tool;
+    const isNamed = chosen.length === 0 || chosen.includes(name);
+    return isNamed || group === undefined || chosen.includes(group);
   };
+  return { isChosen, isTakenAway };
 }

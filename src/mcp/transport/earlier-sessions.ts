@@ -79,9 +79,10 @@ export function createSessions(createServer: () => Server, { monotonic }: Monoto
     session.usedAt = monotonic();
     session.open += 1;
     const handleRequest = () => session.transport.handleRequest(request, { parsedBody: body });
-    return answerUntilEnd(handleRequest, () => {
+    return answerUntilEnd(handleRequest, (hasLeft) => {
       session.usedAt = monotonic();
       session.open -= 1;
+      if (hasLeft) cancelAll(session, body);
     });
   }
 
@@ -96,6 +97,20 @@ export function createSessions(createServer: () => Server, { monotonic }: Monoto
     const session = sessions.get(id);
     sessions.delete(id);
     await session?.server.close();
+  }
+}
+
+/**
+ * A stream that broke off is never taken up again here, so that nobody would ever read what these
+ * requests are answered with.
+ */
+function cancelAll({ transport }: Session, body: unknown): void {
+  for (const message of [body].flat()) {
+    if (typeof message !== "object" || message === null || !("id" in message)) continue;
+    const { id } = message;
+    if (typeof id !== "string" && typeof id !== "number") continue;
+    const params = { requestId: id };
+    transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
   }
 }
 

@@ -1,27 +1,30 @@
-/** Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. */
+/**
+ * Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. It is told
+ * whether the client has left before the end.
+ */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
-  onEnd: () => void,
+  onEnd: (hasLeft: boolean) => void,
 ): Promise<Response> {
   try {
     return watchEnd(await answer(), onEnd);
   } catch (error) {
-    onEnd();
+    onEnd(false);
     throw error;
   }
 }
 
 /** A response that is no stream of events has ended as soon as it is there. */
-function watchEnd(response: Response, onEnd: () => void): Response {
+function watchEnd(response: Response, onEnd: (hasLeft: boolean) => void): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
-    onEnd();
+    onEnd(false);
     return response;
   }
   const reader = body.getReader();
   let hasEnded = false;
-  const end = () => {
-    if (!hasEnded) onEnd();
+  const end = (hasLeft = false) => {
+    if (!hasEnded) onEnd(hasLeft);
     hasEnded = true;
   };
   const watched = new ReadableStream<Uint8Array>({
@@ -36,7 +39,7 @@ function watchEnd(response: Response, onEnd: () => void): Response {
       end();
     },
     cancel: async (reason) => {
-      end();
+      end(true);
       await reader.cancel(reason);
     },
   });

@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { OtherProject, PlanExpired } from "../../../bulk/bulk-errors.ts";
+import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
+import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
@@ -8,7 +9,7 @@ import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise, type Code } from "../../results/advice-by-code.ts";
-import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, ToolFailure, type Failure } from "../../results/tool-failure.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
@@ -63,6 +64,8 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
   try {
     return await work();
   } catch (error) {
+    if (error instanceof LineBusy) throw refuseBusy(tool, error);
+    if (error instanceof WorkCancelled) throw fail(tool, "cancelled", error.message);
     if (error instanceof ListChanging) throw fail(tool, "overloaded", error.message);
     if (error instanceof PlanExpired) throw fail(tool, "plan_changed", error.message);
     if (error instanceof OtherProject) throw fail(tool, "plan_changed", error.message, otherKey);
@@ -73,20 +76,43 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
 const otherKey =
   "See with the user whether this is the API key that the plan was made with; if so, plan again.";
 
+function refuseBusy(tool: string, { message, retry_after_s }: LineBusy): ToolFailure {
+  const { failure } = fail(tool, "overloaded", message);
+  return new ToolFailure({ ...failure, retry_after_s });
+}
+
 function fail(
   tool: string,
   code: Code,
   message: string,
   next = advise(code, { tool }),
 ): ToolFailure {
-  const retry = code === "overloaded" ? "later" : "never";
+  const retry = retries[code] ?? "never";
   return new ToolFailure({ code, message, effect: "none", retry, next });
 }
+
+const retries: Readonly<Partial<Record<Code, Failure["retry"]>>> = {
+  overloaded: "later",
+  cancelled: "now",
+};
 
 /** A key that is known to lack a right is refused before a plan is made or approved. */
 export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyContext }: Call): void {
   const reading = keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
+}
+
+/** What the operator took away, no plan may do either. */
+export function requireActs(
+  { registrations, ...counts }: PlanSummary,
+  { requireAct }: Pick<Call, "requireAct">,
+): void {
+  if (counts.create > 0) requireAct(links.upsert);
+  if (counts.update > 0) requireAct(links.update);
+  if (counts.delete > 0) requireAct(links.destroy);
+  for (const { kind } of registrations) {
+    requireAct(kind === "ios_app" ? contract.iosApps.create : contract.androidApps.create);
+  }
 }
 
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {

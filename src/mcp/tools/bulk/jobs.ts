@@ -7,7 +7,7 @@ import { describeTask } from "../../results/job-task.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
-import { makeBulkTool, refuseMissing, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 import { refuseForeignRows } from "./refuse-foreign-rows.ts";
 import { jobSchema, showJob, showJobPage } from "./show-job.ts";
@@ -79,20 +79,26 @@ function refuseFaulty(plan: Plan): void {
 }
 
 /**
- * New links need no approval; to overwrite or delete links a person approves, once for the whole
- * plan. To go on with an interrupted job is part of that approval; a cancelled job needs a new one,
- * whatever it does.
+ * New links need no approval. To overwrite or delete links, or to register apps with them, a person
+ * approves, once for the whole plan. To go on with an interrupted job is part of that approval; a
+ * cancelled job needs a new one, whatever it does.
  */
 async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
-  if (job !== undefined && job.state !== "cancelled") return;
-  if (job === undefined && plan.counts.update + plan.counts.delete === 0) return;
+  // What runs or is done already is only looked at.
+  if (job?.state === "running" || job?.state === "done") return;
+  const owner = call.keyContext;
+  const summary = await owner.bulk.summarize(plan, owner, { job, signal: call.signal });
+  requireActs(summary, call);
+  if (job?.state === "interrupted") return;
+  const changes = summary.update + summary.delete + summary.registrations.length;
+  if (job === undefined && changes === 0) return;
   await call.approve({
     tool,
     args: { plan_id: plan.id },
     target: plan.id,
     // An approval from before the job was cancelled does not count for going on with it.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
-    preview: await previewPlan(plan, call.keyContext.bulk, job),
+    preview: previewPlan(plan, summary, job),
   });
 }
 

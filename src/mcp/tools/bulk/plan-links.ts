@@ -5,17 +5,19 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
-import { planOperations } from "../../../state/plans.ts";
-import type { PlanOperation } from "../../../state/plans.ts";
+import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
-import { makeBulkTool, refuseDeniedEndpoint, requireJob } from "./bulk-tool.ts";
+import { makeBulkTool, refuseDeniedEndpoint, requireActs, requireJob } from "./bulk-tool.ts";
+import { readSource } from "./row-source.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
 
 /** What many links would become: read, compared, and told; nothing is written. */
 
-const { links } = contract;
+const { links, iosApps, androidApps } = contract;
+/** All that a plan may do. */
+const acts = [links.upsert, links.update, links.destroy, iosApps.create, androidApps.create];
 const name = "plan_links";
 
 export function createPlanLinks(): Tool {
@@ -30,6 +32,7 @@ export function createPlanLinks(): Tool {
     like: { what: "Filters", tool: links.index.tool },
     fields: () => ({
       ...listSources(false),
+      rows: z.array(z.custom<object>(isObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
     }),
     // The fields of a link stand in the tools that write one.
@@ -43,6 +46,7 @@ export function createPlanLinks(): Tool {
         requireRight: (endpoint) => refuseDeniedEndpoint(name, endpoint, call),
       };
       const { plan, unmapped, format } = await bulk.plan(wanted, owner, call.signal);
+      await refuseTakenAway(plan, call);
       const findings = {
         ...(format !== undefined && { format }),
         ...(unmapped.length > 0 && { unmapped }),
@@ -50,6 +54,13 @@ export function createPlanLinks(): Tool {
       return { plan: await showPlan(plan, bulk, findings) };
     },
   });
+}
+
+/** Only known when the rows were compared; the plan is of no use, and grows old by itself. */
+async function refuseTakenAway(plan: Plan, call: Call): Promise<void> {
+  const { bulk, isActAllowed } = call.keyContext;
+  if (acts.every(isActAllowed)) return;
+  requireActs(await bulk.summarize(plan, call.keyContext, { signal: call.signal }), call);
 }
 
 function listSources(isTerse: boolean): Fields {
@@ -66,6 +77,11 @@ function listSources(isTerse: boolean): Fields {
     changes: object.optional().describe("With filters and update: link fields to set"),
     undo: z.string().optional().describe("Alone: id of the job to undo"),
   };
+}
+
+/** A row is read member by member later: to copy many of them now would hold each of them twice. */
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The arguments were checked by the schema that names these types. */
@@ -95,6 +111,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   }
   // Each link is read again by its id before it is written.
   for (const needed of [links.show, endpoints[operation]]) refuseDeniedEndpoint(name, needed, call);
+  if (operation !== "upsert") call.requireAct(endpoints[operation]);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
     throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
@@ -103,8 +120,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (given.changes !== undefined) {
     throw refuseField("changes", "changes go with filters; a row has its own fields");
   }
-  const { rows, csv } = given;
-  return { operation, source: csv === undefined ? { rows } : { csv } };
+  return { operation, source: await readSource(name, given) };
 }
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;

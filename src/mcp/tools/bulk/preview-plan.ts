@@ -1,64 +1,138 @@
 import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
-import type { Bulk } from "../../../bulk/bulk.ts";
-import { findCountToType, listChanges, listSample } from "../../../bulk/present.ts";
+import { listChanges } from "../../../bulk/plan/list-changes.ts";
+import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
+import { findCountToType } from "../../../bulk/present.ts";
 import { limits } from "../../../contract/limits.ts";
 import type { Job } from "../../../state/jobs.ts";
-import { countPlannedWrites, type Plan, type PlanRow } from "../../../state/plans.ts";
+import type { Plan, PlanRow } from "../../../state/plans.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 
-const shownEach = 10;
+/** Of hosts, fields and apps so many are named. */
+const mostNamed = 20;
 /** Whole: what an address ends with decides where it leads. */
 const mostShown = limits.web_address_characters;
 
-/** What a person approves: the numbers and some of the rows. Of a job, what is left of it. */
-export async function previewPlan(plan: Plan, bulk: Bulk, job?: Job): Promise<Preview> {
-  const { counts, undoes } = plan;
-  const all = countPlannedWrites(counts);
-  const total = job === undefined ? all : job.counts.left + job.counts.unknown;
+/**
+ * What a person approves: first what matters of all rows, then the rows that matter most. A form
+ * may only ask where nothing is left over: each row is shown, or changed like all the others, and
+ * every host that links would lead to is named.
+ */
+export function previewPlan(plan: Plan, summary: PlanSummary, job?: Job): Preview {
+  const total = summary.create + summary.update + summary.delete;
   const count = findCountToType(plan, total);
-  const shown = await listShown(plan, bulk, job);
-  const changes = `create ${counts.create}, overwrite ${counts.update}, delete ${counts.delete}`;
-  const links = `${total} ${total === 1 ? "link" : "links"}`;
-  const more = total - shown.length;
+  const more = total - summary.rows.length;
+  const isShared = summary.shared !== undefined && total === summary.update;
+  const isNamed = summary.hosts.length <= mostNamed && summary.registrations.length <= mostNamed;
+  const isTold = isNamed && (more === 0 || isShared);
   return {
+    title: writeTitle(plan, summary, job),
+    button: describeActs(summary),
+    rows: { plan_id: plan.id },
     ...(count !== undefined && { count }),
-    title:
-      job === undefined
-        ? `${links}: ${undoes === null ? "" : "undo a job; "}${changes}`
-        : `${links} are left of ${all} (${changes}): go on with a cancelled job`,
+    ...(!isTold && { isPartial: true }),
     facts: [
-      ...Object.entries(counts)
-        .filter(([, number]) => number > 0)
-        .map(([name, number]) => ({ name, text: String(number) })),
-      { name: "takes about", text: `${estimatePart(counts, total)} s` },
-      ...shown.map(describeRow),
-      ...(more > 0 ? [{ name: "and", text: `${more} more` }] : []),
+      ...describeHosts(summary),
+      ...describeApps(summary),
+      ...describeLoss(summary),
+      ...describeFields(summary),
+      ...summary.rows.map((row) => describeRow(row, isShared)),
+      ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared) }] : []),
+      ...describeLeftOut(plan),
+      { name: "takes about", text: `${estimatePart(plan.counts, total)} s` },
     ],
   };
 }
 
-async function listShown(
-  plan: Plan,
-  bulk: Bulk,
-  job: Job | undefined,
-): Promise<readonly PlanRow[]> {
-  if (job !== undefined) {
-    const open = await bulk.listReceipts(job, { limit: shownEach, only: "open" });
-    return open.map(({ planned }) => planned);
-  }
-  // What cannot be taken back stands first.
-  const actions = ["update", "delete", "create"] as const;
-  const rows = await Promise.all(actions.map((each) => listSample(plan, bulk, each, shownEach)));
-  return rows.flat();
+/** In the words of somebody who wants it: "Point 60 links to example.com/new". */
+function writeTitle({ undoes }: Plan, summary: PlanSummary, job: Job | undefined): string {
+  const { shared, create } = summary;
+  const [field, ...others] = Object.keys(shared ?? {});
+  const url = shared?.["url"];
+  const isPointing = field === "url" && others.length === 0 && typeof url === "string";
+  const isAlone = create + summary.delete === 0;
+  const told = isPointing && isAlone && url !== "" ? pointTo(url, summary) : describeActs(summary);
+  if (job !== undefined) return `Go on with a cancelled job: ${told}`;
+  return undoes === null ? told : `Undo a job: ${told}`;
+}
+
+function pointTo(url: string, { update }: PlanSummary): string {
+  const address = url.replace(/^https?:\/\//i, "");
+  return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
+}
+
+function describeActs(summary: PlanSummary): string {
+  const acts = (["create", "update", "delete"] as const).filter((act) => summary[act] > 0);
+  const words = { create: "create", update: "change", delete: "delete" };
+  const told = acts.map((act, index) => {
+    const number = summary[act];
+    return `${words[act]} ${index === 0 ? countLinks(number) : number}`;
+  });
+  const total = acts.reduce((sum, act) => sum + summary[act], 0);
+  const text = told.join(", ") || "change nothing";
+  const sum = acts.length > 1 ? ` (${total} in all)` : "";
+  return text.charAt(0).toUpperCase() + text.slice(1) + sum;
+}
+
+function countLinks(count: number): string {
+  return count === 1 ? "1 link" : `${count} links`;
+}
+
+function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fact[] {
+  const named = hosts.slice(0, mostNamed).map((each) => describeHost(each, looked));
+  const others = hosts.slice(mostNamed);
+  const left = others.reduce((sum, { links }) => sum + links, otherHosts);
+  if (left === 0) return named;
+  const some = otherHosts > 0 ? "more than " : "";
+  const fact = {
+    name: "to other hosts",
+    text: `${countLinks(left)}, ${some}${others.length} hosts`,
+  };
+  return [...named, fact];
+}
+
+function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["looked"]): Fact {
+  const place = looked.isWhole ? "links" : "most clicked links";
+  const unseen =
+    looked.links === 0
+      ? "no link of this plan leads there yet"
+      : `not seen in the project's ${looked.links} ${place}`;
+  const news = isNew ? `; NEW: ${unseen}` : "";
+  return { name: `would lead to ${quote(host, mostShown)}`, text: countLinks(links) + news };
+}
+
+function describeApps({ registrations }: PlanSummary): readonly Fact[] {
+  const named = registrations.slice(0, mostNamed).map(({ kind, name, fields }) => {
+    const label = kind === "ios_app" ? "registers the iOS app" : "registers the Android app";
+    const rest = Object.entries(fields).filter(([field]) => fields[field] !== name);
+    const told = rest.map(([field, value]) => `${field}: ${writeValue(value)}`);
+    return { name: `${label} ${quote(name)}`, text: told.join("; ") };
+  });
+  const more = registrations.length - named.length;
+  return more > 0 ? [...named, { name: "registers", text: `${more} more apps` }] : named;
+}
+
+function describeLoss({ delete: count, clicksLost }: PlanSummary): readonly Fact[] {
+  if (count === 0) return [];
+  const clicks = clicksLost === 1 ? "1 click" : `${clicksLost} clicks`;
+  return [{ name: "lost for ever", text: `${countLinks(count)} with ${clicks}` }];
+}
+
+function describeFields({ fields, update }: PlanSummary): readonly Fact[] {
+  return fields.slice(0, mostNamed).map(({ field, links, to }) => {
+    const all = links === update && links > 1 ? `all ${links}` : countLinks(links);
+    const text = to === undefined ? "to different values" : `becomes ${writeValue(to.value)}`;
+    return { name: `${field} changes`, text: `${text} on ${all}` };
+  });
 }
 
 /** The link by its name and path, what hangs on it, and what would be another. */
-function describeRow(row: PlanRow): Fact {
+function describeRow(row: PlanRow, isShared: boolean): Fact {
   const { action, path, link_id, before } = row;
   const changes = Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from)} becomes `;
-    return `${field}: ${old}${writeValue(to)}`;
+    // What all rows get was told above; what each of them has now was not.
+    return isShared ? `${field} is ${writeValue(from)}` : `${field}: ${old}${writeValue(to)}`;
   });
   const name = before?.["name"];
   const told = [
@@ -66,7 +140,22 @@ function describeRow(row: PlanRow): Fact {
     ...(typeof before?.["clicks"] === "number" ? [`${before["clicks"]} clicks`] : []),
     ...changes,
   ];
-  return { name: `${action} ${quote(path ?? link_id ?? "", mostShown)}`, text: told.join("; ") };
+  const act = action === "update" ? "change" : action;
+  const named = `${act} ${quote(path ?? link_id ?? "", mostShown)}`;
+  return { name: named, text: told.join("; "), isRow: true };
+}
+
+function describeMore(more: number, isShared: boolean): string {
+  const links = more === 1 ? "1 link more" : `${more} links more`;
+  return isShared ? `${links}, changed in the same way` : links;
+}
+
+function describeLeftOut({ counts }: Plan): readonly Fact[] {
+  const { unchanged, conflict } = counts;
+  return [
+    ...(unchanged > 0 ? [{ name: "unchanged", text: String(unchanged) }] : []),
+    ...(conflict > 0 ? [{ name: "left out, in conflict", text: String(conflict) }] : []),
+  ];
 }
 
 /** A text as it is, and whatever else as JSON. */

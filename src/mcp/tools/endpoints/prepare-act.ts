@@ -40,7 +40,7 @@ export type Target =
   /** It is about to be made. */
   | { readonly state: "absent" };
 
-type Asking = Pick<Call, "ask" | "keyContext">;
+type Asking = Pick<Call, "ask" | "keyContext" | "requireAct">;
 
 const { links } = contract;
 
@@ -56,6 +56,7 @@ export async function prepareAct(
   const { input, registered } = writesLink
     ? await settleApps(named, call)
     : { input: named, registered: registersApp(endpoint) ? [{ kind, fields: named }] : [] };
+  for (const app of registered) call.requireAct(findRegistration(app.kind));
   const target = await readTarget(endpoint, input, call);
   const changes = findChanges(endpoint, input, target);
   const act = { endpoint, kind, given, input, target, changes, registered };
@@ -104,6 +105,11 @@ async function readAtPath(given: string, { ask }: Asking): Promise<Target> {
   return record === undefined || typeof id !== "string"
     ? { state: "absent" }
     : { state: "known", id, record };
+}
+
+/** The endpoint that registers an app by itself. */
+function findRegistration({ name }: ResourceKind): Endpoint {
+  return name === "ios_app" ? contract.iosApps.create : contract.androidApps.create;
 }
 
 function registersApp(endpoint: Endpoint): boolean {

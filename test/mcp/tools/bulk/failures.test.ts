@@ -130,7 +130,7 @@ describe("a plan that cannot be applied", () => {
     const { id } = await plan({ operation: "delete", rows: [{ path: "a" }] });
     const asked = await fail("apply_plan", { plan_id: id });
     expect(asked).toMatchObject({ code: "approval_required", effect: "none", retry: "later" });
-    expect(asked.approval.preview).toMatch(/^1 link: create 0, overwrite 0, delete 1\n/);
+    expect(asked.approval.preview).toMatch(/^Delete 1 link\n/);
     await assistant.press(asked.approval.url, "decline");
     expect(await fail("apply_plan", { plan_id: id })).toMatchObject({
       ...refused,

@@ -37,7 +37,7 @@ describe("every link whose name contains spring", () => {
     });
     const { error } = await call("apply_plan", { plan_id: plan.id });
     expect(error).toMatchObject({ code: "approval_required" });
-    expect(error.approval.preview).toContain("overwrite 8");
+    expect(error.approval.preview).toMatch(/^Point 8 links to "x\.example\/new"\n/);
     await assistant.press(error.approval.url, "approve");
     const { job } = await call("apply_plan", { plan_id: plan.id });
     expect(job).toMatchObject({ state: "done", counts: { done: 8, left: 0 } });
@@ -153,7 +153,7 @@ describe("a plan of more than fifty links that are there", () => {
         const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
         expect(error).toMatchObject({ code: "approval_declined" });
       }
-      expect(elicited[0]?.message).toMatch(/^51 links: /);
+      expect(elicited[0]?.message).toMatch(/^Change 51 links\n/);
       typed = 51;
       const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
       expect(job).toMatchObject({ state: "done", counts: { done: 51 } });

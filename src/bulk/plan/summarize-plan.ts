@@ -1,0 +1,199 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject } from "../../contract/json.ts";
+import { isBlank } from "../../contract/text.ts";
+import type { PlanRow } from "../../state/plans.ts";
+import type { Asking } from "../owner.ts";
+import { createAppReader } from "./known-apps.ts";
+import { listHosts } from "./destination-hosts.ts";
+import { listChanges } from "./list-changes.ts";
+import { findUnseenHosts, type Looked } from "./seen-hosts.ts";
+
+/**
+ * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
+ * one batch after another, and of what differs from row to row only so much is kept.
+ */
+
+export type PlanSummary = {
+  readonly create: number;
+  readonly update: number;
+  readonly delete: number;
+  /** Where links would lead that lead elsewhere now: new hosts first, then by their links. */
+  readonly hosts: readonly HostCount[];
+  /** Links that lead to still other hosts, which were not counted one by one. */
+  readonly otherHosts: number;
+  /** How many links of the project were looked at for hosts, and whether these were all. */
+  readonly looked: Looked;
+  readonly fields: readonly FieldCount[];
+  /** Links that are changed all alike; undefined where they are not. */
+  readonly shared: Readonly<Record<string, unknown>> | undefined;
+  /** The rows that matter most: links that are there by their clicks, then new ones. */
+  readonly rows: readonly PlanRow[];
+  /** Apps that no link could open before. */
+  readonly registrations: readonly Registration[];
+  /** The clicks of the links that would be deleted. */
+  readonly clicksLost: number;
+};
+
+export type HostCount = { readonly host: string; readonly links: number; readonly isNew: boolean };
+/** `to` stands where all links get the same. */
+export type FieldCount = {
+  readonly field: string;
+  readonly links: number;
+  readonly to?: { readonly value: unknown };
+};
+export type Registration = {
+  readonly kind: "ios_app" | "android_app";
+  readonly name: string;
+  readonly fields: JsonObject;
+};
+
+/** Of hosts and apps so many are told apart. */
+const mostKept = 1000;
+const mostRows = 60;
+const appKinds = [
+  { kind: "ios_app", key: "bundle_id" },
+  { kind: "android_app", key: "package_name" },
+] as const;
+
+export async function summarizePlan(
+  asking: Asking,
+  batches: AsyncIterable<readonly PlanRow[]>,
+): Promise<PlanSummary> {
+  const tally = createTally();
+  for await (const batch of batches) {
+    for (const row of batch) countRow(tally, row);
+    // Rows of a file are there at once, and other work needs the event loop as well.
+    await nextTurn();
+  }
+  const { hosts, before, fields, counts } = tally;
+  const candidates = [...hosts.keys()].filter((host) => !before.has(host));
+  const { unseen, looked } = await findUnseenHosts(asking, candidates);
+  const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
+  const changed = [...fields].map(([field, { links, to }]) => ({
+    field,
+    links,
+    ...(to && { to }),
+  }));
+  const isShared = changed.every(({ links, to }) => links === counts.update && to !== undefined);
+  return {
+    ...counts,
+    hosts: counted.toSorted((one, other) => order(one, other)),
+    otherHosts: tally.otherHosts,
+    looked,
+    fields: changed.toSorted((one, other) => other.links - one.links),
+    shared: isShared && counts.update > 0 ? readShared(changed) : undefined,
+    rows: [...tally.best, ...tally.made].slice(0, mostRows),
+    registrations: await listNewApps(asking, [...tally.apps.values()]),
+    clicksLost: tally.clicksLost,
+  };
+}
+
+type Tally = ReturnType<typeof createTally>;
+
+function createTally() {
+  return {
+    counts: { create: 0, update: 0, delete: 0 },
+    hosts: new Map<string, number>(),
+    otherHosts: 0,
+    /** Hosts that links of the plan lead to already. */
+    before: new Set<string>(),
+    /** Of links that are there; what new ones are given is told by their hosts. */
+    fields: new Map<string, { links: number; to: { readonly value: unknown } | undefined }>(),
+    /** The most clicked first. */
+    best: [] as PlanRow[],
+    made: [] as PlanRow[],
+    apps: new Map<string, Registration>(),
+    clicksLost: 0,
+  };
+}
+
+function countRow(tally: Tally, row: PlanRow): void {
+  const { action, before } = row;
+  if (action !== "create" && action !== "update" && action !== "delete") return;
+  tally.counts[action] += 1;
+  for (const host of listHosts(before ?? {})) keep(tally.before, host);
+  if (action === "delete") tally.clicksLost += readClicks(row);
+  keepRow(tally, row);
+  const changes = listChanges(row) ?? {};
+  const wanted = Object.fromEntries(Object.entries(changes).map(([name, { to }]) => [name, to]));
+  for (const host of listHosts(wanted)) {
+    const known = tally.hosts.get(host);
+    if (known === undefined && tally.hosts.size >= mostKept) tally.otherHosts += 1;
+    else tally.hosts.set(host, (known ?? 0) + 1);
+  }
+  noteApps(tally, row.fields ?? {});
+  if (action !== "update") return;
+  for (const [name, to] of Object.entries(wanted)) countField(tally, name, to);
+}
+
+function keep(kept: Set<string>, item: string): void {
+  if (kept.size < mostKept) kept.add(item);
+}
+
+function keepRow({ best, made }: Tally, row: PlanRow): void {
+  if (row.action === "create") {
+    if (made.length < mostRows) made.push(row);
+    return;
+  }
+  const clicks = readClicks(row);
+  if (best.length === mostRows && clicks <= readClicks(best.at(-1))) return;
+  const place = best.findIndex((other) => readClicks(other) < clicks);
+  best.splice(place < 0 ? best.length : place, 0, row);
+  best.length = Math.min(best.length, mostRows);
+}
+
+function readClicks(row: PlanRow | undefined): number {
+  const clicks = row?.before?.["clicks"];
+  return typeof clicks === "number" ? clicks : 0;
+}
+
+function countField({ fields }: Tally, field: string, value: unknown): void {
+  const known = fields.get(field);
+  if (known === undefined) {
+    fields.set(field, { links: 1, to: { value } });
+    return;
+  }
+  known.links += 1;
+  const isSame = JSON.stringify(known.to?.value) === JSON.stringify(value);
+  if (known.to !== undefined && !isSame) known.to = undefined;
+}
+
+function readShared(changed: readonly FieldCount[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(changed.map(({ field, to }) => [field, to?.value]));
+}
+
+/** By its name alone no app is registered. */
+function noteApps({ apps }: Tally, fields: JsonObject): void {
+  for (const { kind, key } of appKinds) {
+    // The rows were checked by the schema of a link's fields, in which this is an object.
+    const choice = (fields[kind] ?? {}) as JsonObject;
+    const name = choice[key];
+    const isNew = isBlank(choice["id"]) && Object.keys(choice).length > 1;
+    if (typeof name !== "string" || !isNew) continue;
+    const id = `${kind} ${name}`;
+    if (apps.size < mostKept && !apps.has(id)) apps.set(id, { kind, name, fields: choice });
+  }
+}
+
+/** Where the key may not list apps, each of them may be a new one. */
+async function listNewApps(
+  asking: Asking,
+  named: readonly Registration[],
+): Promise<readonly Registration[]> {
+  if (named.length === 0) return named;
+  const read = createAppReader(asking);
+  const ios = named.find(({ kind }) => kind === "ios_app");
+  const android = named.find(({ kind }) => kind === "android_app");
+  const known = await read({
+    ...(ios && { ios_app: ios.fields }),
+    ...(android && { android_app: android.fields }),
+  });
+  return named.filter(({ kind, name }) => {
+    const { idsByName } = (kind === "ios_app" ? known.ios : known.android) ?? {};
+    return idsByName?.has(name) !== true;
+  });
+}
+
+function order(one: HostCount, other: HostCount): number {
+  return Number(other.isNew) - Number(one.isNew) || other.links - one.links;
+}

@@ -1,0 +1,126 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
+import { createLine } from "../../src/bulk/line.ts";
+import { createGate } from "../support/gate.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+/** Who is at work and who waits, step by step, by a clock that the test moves. */
+
+function openLine() {
+  const { sleep, advance } = createTestClock();
+  const line = createLine(sleep);
+  /** Who is at work, in the order in which they began. */
+  const atWork: string[] = [];
+  const ends: string[] = [];
+  const begin = (keyPrint: string, name = keyPrint, signal = new AbortController().signal) => {
+    const gate = createGate();
+    const work = async () => {
+      atWork.push(name);
+      await gate.opened;
+      atWork.splice(atWork.indexOf(name), 1);
+    };
+    const ended = line.run(keyPrint, signal, work).then(
+      () => ends.push(`${name} done`),
+      (error: Error) => ends.push(`${name} ${error.name}`),
+    );
+    return { finish: gate.open, ended };
+  };
+  return { line, begin, advance, atWork, ends };
+}
+
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+}
+
+const listNames = (name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${name}${index}`);
+
+describe("at the same time work", () => {
+  test("two of a key and four of all, and the next begins where one ends", async () => {
+    const { begin, atWork } = openLine();
+    const works = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => begin(name[0] ?? "", name));
+    await settle();
+    expect(atWork).toEqual(["a1", "a2", "b1", "b2"]);
+    works[3]?.finish();
+    await settle();
+    // The first of the others in line is of a key that has two at work.
+    expect(atWork).toEqual(["a1", "a2", "b2", "c1"]);
+    works[0]?.finish();
+    await settle();
+    expect(atWork).toEqual(["a2", "b2", "c1", "a3"]);
+  });
+
+  test("others in place of one that failed", async () => {
+    const { line, begin, atWork } = openLine();
+    const signal = new AbortController().signal;
+    const failed = line.run("a", signal, () => Promise.reject(new Error("It broke.")));
+    await expect(failed).rejects.toThrow("It broke.");
+    begin("a", "a1");
+    begin("a", "a2");
+    await settle();
+    expect(atWork).toEqual(["a1", "a2"]);
+  });
+});
+
+describe("a key that fills the line", () => {
+  test("keeps nobody else from beginning next", async () => {
+    const { begin, atWork } = openLine();
+    const [first] = listNames("a", 12).map((name) => begin("a", name));
+    begin("b", "b1");
+    begin("b", "b2");
+    begin("c");
+    await settle();
+    expect(atWork).toEqual(["a0", "a1", "b1", "b2"]);
+    first?.finish();
+    await settle();
+    expect(atWork).toEqual(["a1", "b1", "b2", "c"]);
+  });
+
+  test("gives its last places to others, and is told so", async () => {
+    const { begin, ends } = openLine();
+    for (const name of listNames("a", 22)) begin("a", name);
+    await settle();
+    expect(ends).toEqual([]);
+    begin("a", "a22");
+    await settle();
+    expect(ends).toEqual(["a22 LineBusy"]);
+    for (const name of listNames("b", 3)) begin("b", name);
+    await settle();
+    expect(ends).toEqual(["a22 LineBusy", "a21 LineBusy"]);
+  });
+});
+
+test("whoever waits for thirty seconds is told when to come again", async () => {
+  const { line, begin, advance, ends } = openLine();
+  const [first] = listNames("a", 2).map((name) => begin("a", name));
+  const waiting = line.run("a", new AbortController().signal, () => Promise.resolve());
+  const refused = waiting.catch((error: unknown) => error);
+  advance(29_999);
+  begin("a", "later");
+  advance(1);
+  expect(await refused).toBeInstanceOf(LineBusy);
+  expect(await refused).toMatchObject({ retry_after_s: 30 });
+  first?.finish();
+  await settle();
+  advance(30_000);
+  await settle();
+  // Its turn came, so that nobody ends its wait any more.
+  expect(ends).toEqual(["a0 done"]);
+});
+
+test("whoever leaves gives its place away, and whoever has left does not begin", async () => {
+  const { line, begin, atWork, ends } = openLine();
+  const [first] = listNames("a", 2).map((name) => begin("a", name));
+  const leaving = new AbortController();
+  begin("a", "leaves", leaving.signal);
+  begin("a", "stays");
+  leaving.abort();
+  await settle();
+  expect(ends).toEqual(["leaves WorkCancelled"]);
+  first?.finish();
+  await settle();
+  expect(atWork).toEqual(["a1", "stays"]);
+  const late = line.run("b", leaving.signal, () => Promise.resolve());
+  await expect(late).rejects.toThrow(WorkCancelled);
+});

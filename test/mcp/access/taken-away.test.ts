@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { sha256 } from "../../contract/sample-link.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+
+/** What the operator takes away with WAYPOST_TOOLS no other tool does either. */
+
+const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
+const open = (...selection: readonly string[]) => createAssistantWorld({ mode: "full", selection });
+
+type On = Pick<AssistantWorld, "callTool">;
+
+async function call(on: On, tool: string, args: Record<string, unknown>) {
+  return (await on.callTool(tool, args)).structured;
+}
+
+function expectTakenAway(answer: { error?: unknown }, act: string): void {
+  expect(answer.error).toMatchObject({
+    code: "scope_missing",
+    message: `The operator's WAYPOST_TOOLS leave out ${act}, and this would do the same.`,
+    effect: "none",
+    retry: "never",
+    next: expect.stringContaining("do not try another way"),
+  });
+}
+
+describe("a deletion that was taken away", () => {
+  test.each([["-delete_link"], ["-links"]])("is in no plan: %s", async (word) => {
+    await using assistant = await open(word);
+    await assistant.plant("link", { path: "a" });
+    const wanted = { operation: "delete", rows: [{ path: "a" }] };
+    expectTakenAway(await call(assistant, "plan_links", wanted), "delete_link");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("is in no plan that was made elsewhere, and in no undo", async () => {
+    await using other = await open();
+    const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
+    const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
+    const wanted = { operation: "delete", rows: [{ path: "a" }] };
+    const { plan } = await call(other, "plan_links", wanted);
+    await using assistant = await createAssistantWorld({
+      mode: "full",
+      selection: ["-delete_link"],
+      beside: other.world,
+    });
+    expectTakenAway(await call(assistant, "apply_plan", { plan_id: plan.id }), "delete_link");
+    expectTakenAway(await call(assistant, "plan_links", { undo: job.id }), "delete_link");
+    const update = { operation: "update", rows: [{ path: "a", name: "A" }] };
+    const { plan: harmless } = await call(assistant, "plan_links", update);
+    expect((await call(assistant, "apply_plan", { plan_id: harmless.id })).job.state).toBe("done");
+  });
+});
+
+describe("an app's registration that was taken away", () => {
+  test.each([["-register_ios_app"], ["-apps"]])("comes with no link: %s", async (word) => {
+    await using assistant = await open(word);
+    await assistant.plant("link", { path: "there" });
+    const rows = [{ path: "a", ios_app }];
+    for (const [tool, args] of [
+      ["create_link", { path: "a", ios_app }],
+      ["upsert_link", { path: "a", ios_app }],
+      ["update_link", { id: "there", ios_app }],
+      ["plan_links", { operation: "upsert", rows }],
+    ] as const) {
+      expectTakenAway(await call(assistant, tool, args), "register_ios_app");
+    }
+    expect(assistant.writes).toEqual([]);
+    // A link may still open what is registered.
+    await assistant.plant("ios_app", ios_app);
+    expect((await call(assistant, "create_link", { path: "b", ios_app })).link.path).toBe("b");
+    const { plan } = await call(assistant, "plan_links", { operation: "upsert", rows });
+    expect(plan.counts).toMatchObject({ create: 1 });
+  });
+
+  test("of one kind leaves the other alone", async () => {
+    await using assistant = await open("-register_ios_app");
+    expect(
+      (await call(assistant, "create_link", { path: "a", android_app })).error,
+    ).toBeUndefined();
+  });
+});
+
+test.each([["bulk"], ["plan_links,apply_plan"]])(
+  "what is named keeps all that it does: %s",
+  async (words) => {
+    await using assistant = await open(...words.split(","));
+    await assistant.plant("link", { path: "a" });
+    const rows = [{ path: "a", ios_app, name: "A" }];
+    const { plan } = await call(assistant, "plan_links", { operation: "upsert", rows });
+    const { job } = await call(assistant, "apply_plan", { plan_id: plan.id });
+    expect(job.state).toBe("done");
+    const wanted = { operation: "delete", rows: [{ path: "a" }] };
+    expect((await call(assistant, "plan_links", wanted)).plan.counts).toMatchObject({ delete: 1 });
+  },
+);

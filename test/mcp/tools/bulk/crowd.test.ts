@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
+
+/** What one key may ask for: how much at once, and how often at the same time. */
+
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+async function plan(
+  args: Record<string, unknown>,
+  on: Pick<AssistantWorld, "callTool"> = assistant,
+) {
+  return (await on.callTool("plan_links", { operation: "upsert", ...args })).structured;
+}
+
+const most = 10_000;
+const makeRows = (count: number) =>
+  Array.from({ length: count }, (_, row) => ({ path: `p${row}` }));
+const writeTable = (count: number, cell = "name") =>
+  ["path,name", ...makeRows(count).map(({ path }) => `${path},${cell}`), ""].join("\n");
+
+describe("of an assistant are taken", () => {
+  test.each([
+    ["rows", { rows: makeRows(most + 1) }],
+    ["csv", { csv: writeTable(most + 1) }],
+    ["rows", { rows: makeRows(4001).map((row) => ({ ...row, name: "é".repeat(500) })) }],
+    ["csv", { csv: writeTable(4001, "é".repeat(500)) }],
+  ])("no more rows or bytes than it says: %s", async (field, source) => {
+    const { error } = await plan(source);
+    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+    expect(error.problems).toEqual([{ field, message: error.message, fix: expect.any(String) }]);
+    expect(error.message).toBe(`${field} has more than 10,000 rows or 4 MB`);
+    expect(error.problems[0].fix).toContain("waypost import");
+    expect(assistant.countAsked()).toBe(0);
+  });
+
+  test("as many rows as that, however many lines they have", async () => {
+    // Of rows with faults no link is looked for.
+    const faulty = '"two\nlines",ftp://a.example';
+    const csv = writeTable(most, faulty).replace("name", "name,url");
+    expect((await plan({ csv })).plan.counts).toMatchObject({ invalid: most });
+  });
+});
+
+describe("plans and exports of one key", () => {
+  test("wait in line, and those behind it are told when to come again", async () => {
+    const neighbour = await assistant.connect({ key: await assistant.world.addKey({}) });
+    let planned = 0;
+    const answers = Array.from({ length: 25 }, async (_, turn) => {
+      const { structured } =
+        turn % 2 === 0
+          ? { structured: await plan({ rows: makeRows(200) }) }
+          : await assistant.callTool("export_links");
+      planned += structured.error === undefined ? 1 : 0;
+      return structured;
+    });
+    expect((await plan({ rows: makeRows(1) }, neighbour)).plan.counts.create).toBe(1);
+    // It did not wait for what the other key has in line.
+    expect(planned).toBeLessThan(22);
+    const refused = (await Promise.all(answers)).flatMap(({ error }) => error ?? []);
+    expect(refused).toHaveLength(3);
+    for (const error of refused) {
+      expect(error).toMatchObject({ code: "overloaded", effect: "none", retry: "later" });
+      expect(error.retry_after_s).toBe(30);
+    }
+    await waitUntil(() => planned === 22);
+  });
+});

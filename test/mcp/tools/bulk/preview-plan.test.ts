@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import { sha256 } from "../../../contract/sample-link.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** What a person is told of a plan before they say yes: above all what nobody may overlook. */
+
+let assistant: AssistantWorld;
+const shown: string[] = [];
+
+openForEach(
+  () =>
+    createAssistantWorld({
+      elicit: (message) => {
+        shown.push(message);
+        return { action: "decline" };
+      },
+    }),
+  async (opened) => {
+    assistant = opened;
+    shown.length = 0;
+  },
+);
+
+const old = "https://shop.example/old";
+const other = "https://evil.example/login";
+
+async function plant(count: number): Promise<void> {
+  for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
+}
+
+/** What apply_plan asks: in the client's form, or else on the page. */
+async function ask(args: object): Promise<{ text: string; way: "form" | "page" }> {
+  const { plan } = (await assistant.callTool("plan_links", { ...args })).structured;
+  const before = shown.length;
+  const { error } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+  // A form that is answered at once was shown to nobody, so that the page is named as well.
+  if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
+  expect(error.code).toBe("approval_required");
+  return { text: error.approval.preview, way: "page" };
+}
+
+const listPaths = (count: number) =>
+  Array.from({ length: count }, (_, row) => ({ path: `p${row}` }));
+
+/** Twenty stay with their host, and the others leave it. */
+async function askUpdates(count: number) {
+  await plant(count);
+  const rows = listPaths(count).map((row, index) => {
+    return { ...row, url: index < 20 ? `${old}er` : `${other}/${index}` };
+  });
+  return ask({ operation: "update", rows });
+}
+
+describe("of updates of which the last lead elsewhere", () => {
+  test("the other host stands at the top, before all 45 rows", async () => {
+    const { text, way } = await askUpdates(45);
+    expect(text.split("\n").slice(0, 4)).toEqual([
+      "Change 45 links",
+      '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links',
+      '- would lead to "shop.example": 20 links',
+      "- url changes: to different values on all 45",
+    ]);
+    for (const { path } of listPaths(45)) expect(text).toContain(`- change "${path}": `);
+    expect(way).toBe("form");
+  });
+
+  test("a form does not ask where it cannot show each of them", async () => {
+    const { text, way } = await askUpdates(61);
+    expect(text).toContain("- and: 1 link more\n");
+    expect(way).toBe("page");
+  });
+});
+
+describe("a change that all links get", () => {
+  test("stands once, in the words of who wants it, and a form may ask", async () => {
+    await plant(70);
+    const rows = listPaths(70).map((row) => ({ ...row, url: other }));
+    const { text, way } = await ask({ operation: "update", rows });
+    const [first, host, field] = text.split("\n");
+    expect(first).toBe('Point 70 links to "evil.example/login"');
+    expect(host).toContain('"evil.example": 70 links; NEW');
+    expect(field).toBe(`- url changes: becomes "${other}" on all 70`);
+    expect(text.match(/evil\.example\/login/g)).toHaveLength(2);
+    expect(text).toContain("10 links more, changed in the same way");
+    expect(way).toBe("form");
+  });
+
+  test("to an address in a script of look-alikes is told by the host that is asked", async () => {
+    await plant(1);
+    const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
+    expect((await ask({ operation: "update", rows })).text).toContain('lead to "xn--');
+  });
+});
+
+describe("a host is new", () => {
+  test("where no link leads to it, whether the plan has that link or not", async () => {
+    await plant(1);
+    await assistant.plant("link", { path: "elsewhere", url: "https://known.example/" });
+    const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
+    const { text } = await ask({ operation: "update", rows });
+    expect(text).toContain('- would lead to "known.example": 1 link\n');
+    expect(text).toContain('- would lead to "evil.example": 1 link; NEW');
+  });
+});
+
+describe("a deletion", () => {
+  test("tells what is lost, the most clicked link first, and leaves no link unnamed", async () => {
+    await plant(61);
+    const { store } = assistant.world;
+    await store.write((db) =>
+      db.updateTable("links").set({ clicks: 7 }).where("path", "=", "p60").execute(),
+    );
+    const { text, way } = await ask({ operation: "delete", rows: listPaths(61) });
+    const [first, loss, row] = text.split("\n");
+    expect(first).toBe("Delete 61 links");
+    expect(loss).toBe("- lost for ever: 61 links with 7 clicks");
+    expect(row).toBe('- delete "p60": 7 clicks');
+    expect(way).toBe("page");
+    expect((await ask({ operation: "delete", rows: listPaths(60) })).way).toBe("form");
+  });
+});
+
+describe("new links", () => {
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+  const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
+
+  test("and changed ones are counted apart", async () => {
+    await plant(2);
+    const rows = [...listPaths(2), { path: "new" }].map((row) => ({ ...row, name: "Spring" }));
+    const { text } = await ask({ operation: "upsert", rows });
+    expect(text.split("\n")[0]).toBe("Create 1 link, change 2 (3 in all)");
+  });
+
+  test("that would register apps are asked for, and each app is named", async () => {
+    const rows = [{ path: "new", ios_app, android_app }];
+    const { text } = await ask({ operation: "upsert", rows });
+    expect(text).toContain('- registers the iOS app "com.example.shop": team_id: "ABCDE12345"');
+    expect(text).toContain('- registers the Android app "com.example.shop": fingerprints: ');
+  });
+
+  test("that open an app which is there are not", async () => {
+    await assistant.plant("ios_app", ios_app);
+    const { plan } = (
+      await assistant.callTool("plan_links", {
+        operation: "upsert",
+        rows: [{ path: "new", ios_app }],
+      })
+    ).structured;
+    const { job } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+    expect(job).toMatchObject({ state: "done", counts: { done: 1 } });
+  });
+});
