@@ -75,6 +75,21 @@ function wouldRegister({ choice, name, known, check }: AppChoice): boolean {
   return known?.idsByName.has(name ?? "") !== true && check().problems.length === 0;
 }
 
+/**
+ * The fields without what would register an app that is registered already: if it were deleted
+ * before the row is done, the row would register it anew, and nobody would have been asked.
+ */
+export function dropRegistrations(fields: LinkFields, { ios, android }: KnownApps): LinkFields {
+  const { ios_app, android_app } = fields;
+  const bundle_id = isBlank(ios_app?.id) ? (ios_app?.bundle_id ?? "") : "";
+  const package_name = isBlank(android_app?.id) ? (android_app?.package_name ?? "") : "";
+  return {
+    ...fields,
+    ...(ios?.idsByName.has(bundle_id) === true && { ios_app: { bundle_id } }),
+    ...(android?.idsByName.has(package_name) === true && { android_app: { package_name } }),
+  };
+}
+
 /** What the API would have against the apps of a row, as one sentence. */
 export function findAppFault(fields: LinkFields, known: KnownApps): string | undefined {
   const faults = listAppChoices(fields, known).map(explainChoice);

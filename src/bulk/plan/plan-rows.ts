@@ -10,6 +10,7 @@ import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import {
   createAppReader,
+  dropRegistrations,
   findAppFault,
   noApps,
   requireRegistrationRights,
@@ -36,8 +37,9 @@ export async function* planRows(
   const earlier: Earlier = { rowsById: new Map(), left: new Set() };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
-    for (const row of batch) {
-      const apps = await readApps(row.fields);
+    for (const given of batch) {
+      const apps = await readApps(given.fields);
+      const row = { ...given, fields: dropRegistrations(given.fields, apps) };
       requireRegistrationRights(planning, row.fields, apps);
       yield planRow(planning, row, { known, apps, earlier });
     }
@@ -56,7 +58,8 @@ export async function* planFilters(
   requireRegistrationRights(planning, changes, apps);
   const fault = findAppFault(changes, apps);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
-  const wanted = { fields: changes, values: checkLink(changes, "update").values };
+  const fields = dropRegistrations(changes, apps);
+  const wanted = { fields, values: checkLink(changes, "update").values };
   for await (const links of selectParts(planning, filters)) {
     for (const link of links) {
       yield isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps);

@@ -230,3 +230,32 @@ test("explain_access tells of each tool when it asks, from the one table", async
   const unasked = (await free.callTool("explain_access")).structured.access.tools;
   expect(unasked.filter(({ asks }: { asks?: string }) => asks !== undefined)).toEqual([]);
 });
+
+describe("a plan that only creates links", () => {
+  const plan = async (rows: readonly object[]) => {
+    const { plan: made } = await call("plan_links", { operation: "upsert", rows });
+    return { plan_id: made.id };
+  };
+
+  test("asks nobody", async () => {
+    const args = await plan([{ path: "a" }, { path: "b", url: there }]);
+    expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
+  });
+
+  test("asks where it registers an app, and tells which", async () => {
+    const args = await plan([{ path: "a", ios_app: iosApp }, { path: "b" }]);
+    expect(await readPreview("apply_plan", args)).toContain(
+      'registers the iOS app "com.example.app"',
+    );
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("registers no app that was deleted after it was made", async () => {
+    await assistant.plant("ios_app", iosApp);
+    const args = await plan([{ path: "a", ios_app: iosApp }]);
+    await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
+    const { job } = await call("apply_plan", args);
+    expect(job.receipts).toMatchObject([{ outcome: "rejected" }]);
+    expect((await call("list_ios_apps", {})).ios_apps).toEqual([]);
+  });
+});
