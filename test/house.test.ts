@@ -63,8 +63,8 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
-    text sql contract contract/rules network client state store service host bulk/files bulk/select bulk
-    mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
+    text sql contract contract/rules network client state store service host bulk/files
+    bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
     commands/bulk`,
   main: "sql contract config commands/terminal commands/bulk commands",
 };

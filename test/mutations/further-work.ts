@@ -109,7 +109,7 @@ export const furtherWork: readonly Mutation[] = [
     file: "src/mcp/transport/response-end.ts",
     what: "an exchange whose client leaves is never over",
     find: `    cancel: async (reason) => {
-      end();
+      end(true);
 `,
     replace: `    cancel: async (reason) => {
 `,

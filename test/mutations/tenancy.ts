@@ -15,10 +15,10 @@ export const tenancy: readonly Mutation[] = [
   },
   {
     id: "C2",
-    file: "src/store/apps.ts",
+    file: "src/store/app-bin.ts",
     what: "deleting an app by its id alone",
-    find: "delete from ${from} where project_id = ${projectId} and id = ${id}",
-    replace: "delete from ${from} where id = ${id}",
+    find: "where project_id = ${projectId} and id = ${id} returning *",
+    replace: "where id = ${id} returning *",
     tests: ["test/service/isolation.test.ts"],
   },
   {

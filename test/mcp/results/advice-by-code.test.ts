@@ -18,6 +18,21 @@ const html: Deployment = async () =>
   new Response("<h1>Sign in</h1>", { status: 200, headers: { "content-type": "text/html" } });
 const silent: Deployment = () => new Promise(() => {});
 const unreachable: Deployment = () => Promise.reject(new NotSent("refused"));
+const noLinks = {
+  links: [],
+  meta: { page: 1, limit: 20, count: 0, last: 1, from: 0, to: 0 },
+};
+
+/** The target is read, and then nothing comes back any more. */
+function breakAfterReading(): Deployment {
+  let isWritten = false;
+  return (request) => {
+    if (request.method !== "GET") isWritten = true;
+    if (isWritten) return request.method === "GET" ? html(request) : broken(request);
+    return answering(200, noLinks)(request);
+  };
+}
+
 const broken: Deployment = () => Promise.reject(new Error("secret /etc/passwd"));
 
 type Case = {
@@ -134,7 +149,12 @@ const cases: readonly Case[] = [
     code: "outcome_unknown",
     tool: "upsert_link",
     args: { path: "a" },
-    staging: { send: (request) => (request.method === "GET" ? html(request) : broken(request)) },
+    staging: {
+      // Each client has a deployment of its own.
+      get send() {
+        return breakAfterReading();
+      },
+    },
     failure: {
       effect: "unknown",
       retry: "later",
