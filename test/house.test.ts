@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, string>> = {
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract mcp/results",
-  "mcp/approval": "text contract state mcp/results",
+  "mcp/approval": "text contract state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
@@ -71,7 +71,7 @@ const rooms: Readonly<Record<string, string>> = {
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
-  text: ["node:crypto"],
+  text: ["diff", "node:crypto", "node:url"],
   contract: ["zod"],
   network: ["node:net"],
   "contract/rules": ["zod"],

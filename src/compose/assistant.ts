@@ -13,7 +13,7 @@ import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { openClient, sleep } from "./open-client.ts";
-import { openPin } from "./pin-file.ts";
+import { checkPin, openPin } from "./pin-file.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
@@ -47,8 +47,9 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
   const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
-  const hasPin = secrets.approval_pin_file !== undefined;
-  const requireApproval = createRequireApproval({ mode, hasPin, openState, openPage, clock });
+  let pin: Promise<string | undefined> | undefined;
+  const readPin = () => (pin ??= openPinIn(secrets.approval_pin_file));
+  const requireApproval = createRequireApproval({ mode, readPin, openState, openPage, clock });
   const approveOverwrite = createApproveOverwrite({ mode, openState });
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
   const clients = createClientMemory(clock);
@@ -73,9 +74,9 @@ export function createAssistant(options: AssistantOptions): Assistant {
       }),
     createServer: (keyContext) => createServer({ toolbox, keyContext, ...asking, version, report }),
     openPages: async (wanted) => {
-      const { approval_pin_file: file } = secrets;
-      const checkPin = file === undefined ? undefined : await openPin(file);
-      return createApprovalPages({ ...wanted, openState, checkPin, report });
+      // A PIN that cannot be read is told at the start, and not when somebody is asked.
+      await readPin();
+      return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
     loadUnfinished: async () => {
       // A client that cannot be told of old jobs can be served all the same.
@@ -87,6 +88,10 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await state.close();
     },
   };
+}
+
+function openPinIn(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? Promise.resolve(undefined) : openPin(file);
 }
 
 /** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */

@@ -15,11 +15,17 @@ const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
 const least = 6;
 
-export async function openPin(path: string): Promise<(pin: string) => Promise<boolean>> {
-  const stored = await readStored(path);
+/** The hash of the file's PIN, from which nobody reads the PIN itself. */
+export async function openPin(path: string): Promise<string> {
+  const text = readPin(path);
+  return isHash(text) ? text : replaceByHash(path, text);
+}
+
+/** Whether this is the PIN that the hash was made of. */
+export async function checkPin(pin: string, stored: string): Promise<boolean> {
   const [, salt = "", expected = ""] = stored.split("$");
-  const wanted = Buffer.from(expected, "base64url");
-  return async (pin) => isSameSecret(await hash(pin, Buffer.from(salt, "base64url")), wanted);
+  const given = await hash(pin, Buffer.from(salt, "base64url"));
+  return isSameSecret(given, Buffer.from(expected, "base64url"));
 }
 
 /** Refuses what `openPin` would refuse, and leaves the file as it is. */
@@ -38,9 +44,7 @@ function isHash(text: string): boolean {
   return /^scrypt\$[\w-]+\$[\w-]+$/.test(text);
 }
 
-async function readStored(path: string): Promise<string> {
-  const text = readPin(path);
-  if (isHash(text)) return text;
+async function replaceByHash(path: string, text: string): Promise<string> {
   const salt = randomBytes(16);
   const hashed = await hash(text, salt);
   const stored = `scrypt$${salt.toString("base64url")}$${hashed.toString("base64url")}`;

@@ -7,13 +7,18 @@ import type { Db, StateTables } from "./tables.ts";
 
 type Row = StateTables["approvals"];
 
-export type Approval = Readonly<Pick<Row, "id" | "status" | "preview" | "expires_at">>;
+export type Approval = Readonly<
+  Pick<Row, "id" | "status" | "preview" | "pin" | "created_at" | "expires_at">
+>;
 
-type Wanted = { readonly digest: string; readonly preview: string };
-type WantedPage = Wanted & {
-  /** The approval that this request has waited for: it is asked no second one. */
-  readonly waited?: string | undefined;
-};
+type Wanted = Pick<Row, "digest" | "preview">;
+type WantedPage = Wanted &
+  Pick<Row, "key_print"> & {
+    /** The hash of the PIN that the page is to ask for. */
+    readonly pin?: string | undefined;
+    /** The approval that this request has waited for: it is asked no second one. */
+    readonly waited?: string | undefined;
+  };
 
 export type Approvals = {
   /** A new approval whose token travels through the client. */
@@ -46,7 +51,7 @@ export function createApprovals(
   const lifetimes = createLifetimes(clock, lasts_ms);
 
   return {
-    openForToken: (wanted) => sql.write((db) => open(db, "sealed", wanted)),
+    openForToken: (wanted) => sql.write((db) => begin(db, "sealed", wanted)),
 
     takeForToken: (id, digest) =>
       sql.write(async (db) => {
@@ -60,8 +65,11 @@ export function createApprovals(
         const ended = current.find(({ id }) => id === waited);
         if (ended?.status === "used") return { said: "used" };
         if (ended?.status === "told") return { said: "declined" };
-        const row = current.find(({ status }) => status !== "used" && status !== "told");
-        if (row === undefined) return { waits: await open(db, "page", wanted) };
+        // A yes that was given without this PIN, in front of another process, is none here.
+        const pin = wanted.pin ?? null;
+        const open = current.filter(({ status }) => status !== "used" && status !== "told");
+        const row = open.find((approval) => approval.pin === pin);
+        if (row === undefined) return { waits: await begin(db, "page", { ...wanted, pin }) };
         if (row.status === "waiting") return { waits: row };
         const said = row.status === "approved" ? "approved" : "declined";
         await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
@@ -77,15 +85,19 @@ export function createApprovals(
       }),
   };
 
-  async function open(db: Db, channel: Row["channel"], wanted: Wanted): Promise<Approval> {
+  async function begin(
+    db: Db,
+    channel: Row["channel"],
+    { key_print = "", pin = null, ...wanted }: Wanted & Partial<Pick<Row, "key_print" | "pin">>,
+  ): Promise<Approval> {
     const ended = lifetimes.takeEnded();
     await db
       .deleteFrom("approvals")
       .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", clock.now())]))
       .execute();
     const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
-    const begun = { id, channel, status: "waiting", pin_tries: 0 } as const;
-    const row = { ...wanted, ...lifetimes.begin(id), ...begun };
+    const first = { id, channel, status: "waiting", pin_tries: 0 } as const;
+    const row = { ...wanted, key_print, pin, ...lifetimes.begin(id), ...first };
     await db.insertInto("approvals").values(row).execute();
     return row;
   }

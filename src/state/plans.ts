@@ -74,7 +74,10 @@ export type Plans = {
 
 export type RowPage = {
   readonly actions?: readonly PlanAction[];
+  /** The rows from this position on. */
   readonly from?: number;
+  /** Of these rows so many are passed over. */
+  readonly offset?: number;
   readonly limit: number;
 };
 
@@ -118,13 +121,14 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
       return row && readPlan(row);
     },
 
-    listRows: async (id, { actions, from = 0, limit }) => {
+    listRows: async (id, { actions, from = 0, offset = 0, limit }) => {
       let query = db
         .selectFrom("plan_rows")
         .selectAll()
         .where("plan_id", "=", id)
         .where("position", ">=", from)
         .orderBy("position")
+        .offset(offset)
         .limit(limit);
       if (actions !== undefined) query = query.where("action", "in", [...actions]);
       return (await query.execute()).map(readRow);

@@ -9,6 +9,7 @@ import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
+import { pinTries } from "./migrations/003-pin-tries.ts";
 import { overwrites } from "./migrations/004-overwrites.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
@@ -32,7 +33,7 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init, bulk, overwrites];
+const migrations = [init, bulk, pinTries, overwrites];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;

@@ -8,16 +8,22 @@ export type StateTables = {
     id: string;
     /** Of the approval request: key, tool, arguments, target and its state. */
     digest: string;
+    /** The key that asked, where a page is to answer it. */
+    key_print: string;
+    /** The hash of the PIN that its page asks for, whichever process shows it; null for none. */
+    pin: string | null;
     channel: "page" | "sealed";
     /** Used once the request went through; told once the assistant knows that it was declined. */
     status: "waiting" | "approved" | "used" | "declined" | "told";
     /** What a person is shown, as JSON. */
     preview: string;
+    /** How many wrong PINs were typed. */
     pin_tries: number;
     created_at: number;
     expires_at: number;
   };
-  pin_tries: { at: number };
+  /** One row for each wrong PIN; SQLite itself numbers the rows. */
+  pin_tries: { rowid: Generated<number>; key_print: string; at: number };
   /** When a key has overwritten something that nobody was asked about. */
   overwrites: { id: Generated<number>; key_print: string; at: number };
   overwrite_grants: { key_print: string; remaining: number; granted_at: number };

@@ -49,28 +49,24 @@ export const approval: readonly Mutation[] = [
     id: "B6",
     file: "src/mcp/approval/page.ts",
     what: "a right PIN works even after the tries are used up",
-    find: `  if (!(await pinTries.take(id))) {
-    return "There were too many wrong PINs: this can only be declined for now.";
-  }
-  if (!(await checkPin(pin))) return "The PIN is wrong.";
+    find: `  const taken = await pinTries.take(id);
+  if (taken === undefined) return "This PIN was not looked at.";
+  if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
+  await taken.giveBack();
 `,
-    replace: `  if (!(await checkPin(pin))) {
-    if (!(await pinTries.take(id))) {
-      return "There were too many wrong PINs: this can only be declined for now.";
-    }
-    return "The PIN is wrong.";
-  }
+    replace: `  if (await checkPin(pin, hash)) return undefined;
+  const taken = await pinTries.take(id);
+  if (taken === undefined) return "This PIN was not looked at.";
+  return "The PIN is wrong.";
 `,
     tests: ["test/mcp/approval/pin.test.ts"],
   },
   {
     id: "B7",
     file: "src/state/pin-tries.ts",
-    what: "no end of tries over all approvals together",
-    find: `        if (count >= triesForAll) return false;
-`,
-    replace: `        if (count < 0) return false;
-`,
+    what: "no end of tries over all approvals of a key together",
+    find: "Math.min(triesForOne - pin_tries, triesForKey - newest.length)",
+    replace: "triesForOne - pin_tries",
     tests: ["test/state/approvals.test.ts"],
   },
   {

@@ -65,9 +65,9 @@ export const furtherRights: readonly Mutation[] = [
   {
     id: "N8",
     file: "src/mcp/approval/page.ts",
-    what: "a right PIN on the page gives the wrong tries not back",
+    what: "a right PIN on the page counts as a wrong one",
     find: `
-  await pinTries.forgive();`,
+  await taken.giveBack();`,
     replace: "",
     tests: ["test/mcp/approval/pin.test.ts"],
   },

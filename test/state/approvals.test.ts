@@ -22,10 +22,12 @@ function advance(milliseconds: number): void {
   at.elapsed += milliseconds;
 }
 
-const act = { digest: "an act", preview: "{}" };
-const another = { digest: "another act", preview: "{}" };
+const act = { digest: "an act", preview: "{}", key_print: "one key" };
+const another = { digest: "another act", preview: "{}", key_print: "one key" };
 
-async function waitFor({ approvals }: State, wanted = act): Promise<string> {
+type Wanted = typeof act & { readonly pin?: string };
+
+async function waitFor({ approvals }: State, wanted: Wanted = act): Promise<string> {
   const asked = await approvals.askPage(wanted);
   if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
   return asked.waits.id;
@@ -211,29 +213,86 @@ test("approvals outlive the process that made them", async () => {
   expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
 });
 
+/** A wrong PIN uses its try up; false where there was none. */
+async function guess({ pinTries }: State, id: string): Promise<boolean> {
+  return (await pinTries.take(id)) !== undefined;
+}
+
+/** Approvals that one key waits for. */
+function waitForSome(key_print: string, count: number): Promise<readonly string[]> {
+  const digests = Array.from({ length: count }, (_, index) => `${key_print} ${index}`);
+  return Promise.all(digests.map((digest) => waitFor(state, { ...act, digest, key_print })));
+}
+
+async function guessOften(id: string, times: number): Promise<void> {
+  for (let tries = 0; tries < times; tries += 1) expect(await guess(state, id)).toBe(true);
+}
+
 describe("the tries of a PIN", () => {
   test("are five for one approval, however they come", async () => {
     const id = await waitFor(state);
+    expect(await state.pinTries.read(id)).toMatchObject({ left: 5 });
     const tries = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? state : other));
-    const taken = await Promise.all(tries.map(({ pinTries }) => pinTries.take(id)));
+    const taken = await Promise.all(tries.map((each) => guess(each, id)));
     expect(taken.filter(Boolean)).toHaveLength(5);
+    expect(await other.pinTries.read(id)).toEqual({ left: 0, blocked_until: undefined });
   });
 
   test("are none for an approval that is not there", async () => {
-    expect(await state.pinTries.take("x")).toBe(false);
+    expect(await guess(state, "x")).toBe(false);
+    expect(await state.pinTries.read("x")).toMatchObject({ left: 0 });
   });
 
-  test("are twenty in an hour for the folder, until one was right", async () => {
-    const ids = await Promise.all(
-      ["a", "b", "c", "d", "e"].map((digest) => waitFor(state, { ...act, digest })),
-    );
-    for (const id of ids.slice(0, 4)) {
-      for (let tries = 0; tries < 5; tries += 1) expect(await state.pinTries.take(id)).toBe(true);
+  test("are twenty in an hour for a key, and another key's stay as they are", async () => {
+    const ids = await waitForSome("one key", 5);
+    const [free = ""] = await waitForSome("another key", 1);
+    for (const id of ids.slice(0, 4)) await guessOften(id, 5);
+    const last = ids[4] ?? "";
+    expect(await guess(other, last)).toBe(false);
+    const blocked_until = at.now + 60 * minute;
+    expect(await other.pinTries.read(last)).toEqual({ left: 0, blocked_until });
+    expect(await other.pinTries.read(free)).toEqual({ left: 5, blocked_until: undefined });
+    expect(await guess(other, free)).toBe(true);
+  });
+
+  test("come back one by one, an hour after each", async () => {
+    const ids = await waitForSome("one key", 4);
+    for (const id of ids) {
+      await guessOften(id, 5);
+      advance(minute);
     }
-    expect(await other.pinTries.take(ids[4] ?? "")).toBe(false);
-    await state.pinTries.forgive();
-    expect(await other.pinTries.take(ids[4] ?? "")).toBe(true);
-    // Each approval keeps its own count.
-    expect(await other.pinTries.take(ids[0] ?? "")).toBe(false);
+    advance(56 * minute);
+    const [late = "", later = ""] = await waitForSome("one key", 2);
+    await guessOften(late, 5);
+    expect(await guess(other, later)).toBe(false);
+  });
+
+  test("that were right are given back, and forgive no wrong one", async () => {
+    const [first = "", second = ""] = await waitForSome("one key", 2);
+    await guessOften(first, 4);
+    const right = await state.pinTries.take(first);
+    expect(await other.pinTries.read(first)).toMatchObject({ left: 0 });
+    await right?.giveBack();
+    expect(await other.pinTries.read(first)).toMatchObject({ left: 1 });
+    await guessOften(second, 5);
+    const [third = "", fourth = "", fifth = ""] = await waitForSome("one key", 5).then((ids) =>
+      ids.slice(2),
+    );
+    await guessOften(third, 5);
+    await guessOften(fourth, 5);
+    expect(await other.pinTries.read(fifth)).toMatchObject({ left: 1, blocked_until: undefined });
+  });
+});
+
+describe("a page that asks for a PIN", () => {
+  test("is another one than the page that asks for none, or for another PIN", async () => {
+    const bare = await waitFor(state);
+    const locked = await waitFor(other, { ...act, pin: "a hash" });
+    const rekeyed = await waitFor(other, { ...act, pin: "another hash" });
+    expect(new Set([bare, locked, rekeyed]).size).toBe(3);
+    expect(await waitFor(state, { ...act, pin: "a hash" })).toBe(locked);
+    // What was approved of without the PIN lets nothing through where there is one.
+    await state.approvals.decidePage(bare, "approved");
+    expect(await waitFor(other, { ...act, pin: "a hash" })).toBe(locked);
   });
 });

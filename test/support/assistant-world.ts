@@ -13,7 +13,7 @@ import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { createClient } from "../../src/client/client.ts";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import { openPin } from "../../src/compose/pin-file.ts";
+import { checkPin, openPin } from "../../src/compose/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
@@ -63,6 +63,7 @@ export type AssistantWorld = {
   readonly fetchPage: (request: Request) => Promise<Response>;
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
+  readonly clock: TestClock;
   readonly advance: TestClock["advance"];
   readonly setClock: TestClock["setClock"];
   readonly untilAsleep: TestClock["untilAsleep"];
@@ -184,10 +185,12 @@ export async function createAssistantWorld(
     return isLacking ? Promise.resolve(notThere) : answer(request, signal);
   };
 
+  const hash =
+    typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin && "not looked at";
   const toolbox = createToolbox({ mode, selection });
   const requireApproval = createRequireApproval({
     mode,
-    hasPin: pin !== undefined,
+    readPin: () => Promise.resolve(hash),
     openState: openTheState,
     openPage,
     clock,
@@ -199,8 +202,9 @@ export async function createAssistantWorld(
   const pages = createApprovalPages({
     openState: openTheState,
     hostnames: ["127.0.0.1", "localhost"],
-    checkPin: typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin,
+    checkPin: typeof pin === "function" ? pin : checkPin,
     onDecided: () => {},
+    clock,
     report,
   });
 
@@ -295,6 +299,7 @@ export async function createAssistantWorld(
     },
     visit,
     fetchPage,
+    clock,
     press: async (url, decision, pin) => {
       const token = readToken((await visit(url)).html);
       return visit(url, { token, decision, ...(pin !== undefined && { pin }) });

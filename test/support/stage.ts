@@ -139,7 +139,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     changes += 1;
   });
   const requireApproval = createRequireApproval({
-    hasPin: false,
+    readPin: () => Promise.resolve(undefined),
     mode,
     openState: noState,
     openPage: () => Promise.reject<string>(new Error("there are no pages here")),

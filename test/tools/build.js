@@ -24,6 +24,7 @@ await bundle({
     deferred({
       "node:http": ["createServer"],
       "@hono/node-server": ["getRequestListener"],
+      diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { digestOf } from "../../text/digest.ts";
+import { quote } from "../../text/show-hidden.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
 export type ApprovalRequest = {
@@ -12,27 +13,67 @@ export type ApprovalRequest = {
   readonly preview: Preview;
 };
 
+/** What a person is shown: on the page, in a client's form and as `error.preview` alike. */
 export type Preview = {
   /** One sentence: what will happen, to what. */
   readonly title: string;
+  /** What the page's button says: the act in two words. */
+  readonly button?: string | undefined;
+  /** Whether something is lost by it. */
+  readonly destroys?: boolean | undefined;
   /** What changes, what the target is, and what else is touched. */
   readonly facts: readonly Fact[];
   /** How many rows it is about, where a person must have seen that they are many. */
   readonly count?: number | undefined;
-  /** What the button says that it does: "Change 60 links". */
-  readonly button?: string;
-  /** Rows that the page can list one by one. */
-  readonly rows?: { readonly plan_id: string };
+  /** Where the target was changed within the hour: the person may know it as it was before. */
+  readonly recent?: RecentChange | undefined;
+  /** The plan that is applied: the page shows every row of it that is still to be done. */
+  readonly rows?: PlanRows | undefined;
   /** Something of it can only be read on the page, however short the text is. */
-  readonly isPartial?: boolean;
+  readonly isPartial?: boolean | undefined;
+  readonly frames?: Frames | undefined;
 };
 
+type PlanRows = {
+  readonly plan_id: string;
+  /** The names of apps that rows tell of by their UUID, in quotes. */
+  readonly names?: Readonly<Record<string, string>> | undefined;
+};
+
+type RecentChange = {
+  readonly at: number;
+  /** Who changed it: "this key". */
+  readonly by: string;
+  /** What it was, in quotes where it is a stranger's text. */
+  readonly was: string;
+};
+
+/** Pages as they look, for the approval page alone; or why they are not shown. */
+export type Frames =
+  | { readonly pages: readonly { readonly name: string; readonly html: string }[] }
+  | { readonly left_out: string };
+
+/** Texts of strangers are in quotes; only lines are quoted where they are shown. */
 export type Fact = {
   readonly name: string;
-  readonly text: string;
-  /** It is one of `rows`, so that a page that lists these need not show it twice. */
-  readonly isRow?: boolean;
-};
+  /** What else there is to know of it: a host as machines ask for it. */
+  readonly note?: string | undefined;
+  /** What may deceive about it. */
+  readonly warnings?: readonly string[] | undefined;
+  /** It is one of the plan's rows, which a page that lists these need not show twice. */
+  readonly isRow?: boolean | undefined;
+} & (
+  | { readonly kind?: undefined; readonly text: string }
+  /** The old value, where it is known, and the new one. */
+  | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
+  /** Where visitors go, as it is sent. */
+  | { readonly kind: "address"; readonly address: string }
+  /** Lines that a text or a file gains and loses. */
+  | { readonly kind: "lines"; readonly lines: readonly Line[] }
+  | { readonly kind: "list"; readonly items: readonly string[] }
+);
+
+export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
 /** Two calls with the same digest are the same request of the same key. */
 export function digestRequest(request: ApprovalRequest, keyPrint: string): string {
@@ -47,25 +88,59 @@ const mostNamed = 20;
 
 /** The preview as a text; facts that it has no room for are named at its end. */
 export function writePreview(preview: Preview): string {
-  const { title, facts } = preview;
-  const count = countFitting(preview);
+  const facts = listFacts(preview);
+  const count = countFitting(facts);
   const omitted = facts.slice(count).map(({ name }) => name);
   const named = [...omitted.slice(0, mostNamed), ...(omitted.length > mostNamed ? ["…"] : [])];
   const rest = omitted.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
-  return [title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
+  return [preview.title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
 }
 
 /** Whether a text of it holds every fact, and the facts tell everything. */
 export function fitsText(preview: Preview): boolean {
-  return preview.isPartial !== true && countFitting(preview) === preview.facts.length;
+  const facts = listFacts(preview);
+  return preview.isPartial !== true && countFitting(facts) === facts.length;
 }
 
-function countFitting({ facts }: Preview): number {
+/** With the change that was made a short time ago, by the clock: a text is read later. */
+function listFacts({ facts, recent }: Preview): readonly Fact[] {
+  if (recent === undefined) return facts;
+  const { at, by, was } = recent;
+  return [
+    { name: "changed", text: `${new Date(at).toISOString()} by ${by}: was ${was}` },
+    ...facts,
+  ];
+}
+
+function countFitting(facts: readonly Fact[]): number {
   let room = mostCharacters;
   const index = facts.findIndex((fact) => (room -= writeFact(fact).length) < 0);
   return index < 0 ? facts.length : index;
 }
 
-function writeFact({ name, text }: Fact): string {
-  return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}`;
+function writeFact(fact: Fact): string {
+  const text = writeFactText(fact);
+  const note = fact.note === undefined ? "" : ` (${fact.note})`;
+  const warnings = (fact.warnings ?? []).map((warning) => ` (beware: ${warning})`).join("");
+  return `- ${fact.name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
+}
+
+export function writeFactText(fact: Fact): string {
+  switch (fact.kind) {
+    case "change":
+      return `${fact.from === undefined ? "" : `${fact.from} `}becomes ${fact.to}`;
+    case "address":
+      return fact.address;
+    case "lines":
+      return fact.lines.map(writeLine).join("\n");
+    case "list":
+      return fact.items.join("\n");
+    case undefined:
+      return fact.text;
+  }
+}
+
+/** In quotes, so that nothing in it reads like a sentence of Waypost. */
+export function writeLine({ kind, text }: Line): string {
+  return `${kind === "added" ? "+" : "−"} ${quote(text, text.length)}`;
 }

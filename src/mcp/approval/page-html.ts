@@ -1,18 +1,33 @@
 import { createHash } from "node:crypto";
 import { escapeText } from "../../text/escape-html.ts";
-import type { Fact, Preview } from "./approval-request.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { Preview } from "./approval-request.ts";
+import { renderFacts } from "./page-facts.ts";
+import { renderFrames } from "./page-frames.ts";
+import { renderPlanPage, type PlanPage } from "./page-rows.ts";
 import { style } from "./page-style.ts";
+import type { Asker } from "./person-asked.ts";
+import { writeAgo, writeSpan } from "./write-span.ts";
 
 /** The text of the approval page. It has no script, loads nothing and is shown in no frame. */
 
 export type Question = {
   readonly preview: Preview;
+  readonly asker: Asker;
   readonly token: string;
   /** What was wrong with the last attempt. */
   readonly fault: string | undefined;
-  readonly asksPin: boolean;
+  /** Undefined where no PIN is asked for. */
+  readonly pin: PinField | undefined;
+  /** Why it can only be declined. */
+  readonly blocked: string | undefined;
+  readonly plan: PlanPage | undefined;
+  readonly now: number;
+  readonly created_at: number;
   readonly expires_at: number;
 };
+
+type PinField = { readonly left: number };
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
@@ -23,6 +38,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
     `style-src 'sha256-${styleHash}'`,
     // The empty icon of the page itself, so that no browser asks for another one.
     "img-src data:",
+    // How a page template looks, which is served beside this page and has a policy of its own.
+    "frame-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -36,50 +53,87 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 export function renderQuestion(question: Question): string {
-  const { preview, token, fault, asksPin, expires_at } = question;
-  const until = `${new Date(expires_at).toISOString().slice(11, 16)} UTC`;
+  const { preview, fault, blocked, plan } = question;
+  const facts = preview.facts.filter(({ isRow }) => isRow !== true || plan === undefined);
   return renderPage(
     "Approve?",
-    `<p class="lead">Your assistant asks for your approval</p>
+    `<p class="lead">${escapeText(writeLead(question.asker))}</p>
 <h1>${escapeText(preview.title)}</h1>
-<dl>${preview.facts.map(renderFact).join("")}</dl>
-${fault === undefined ? "" : `<p class="fault" role="alert">${escapeText(fault)}</p>`}
-<form method="post">
-<input type="hidden" name="token" value="${escapeText(token)}">
-${preview.count === undefined ? "" : countField(preview.count)}
-${asksPin ? pinField : ""}
-<div class="buttons">
-<button name="decision" value="approve">Approve</button>
-<button name="decision" value="decline" formnovalidate>Decline</button>
-</div>
-</form>
-<p class="small">Approving lets exactly this happen, once. Answer it until ${until}.</p>`,
+<p class="small">${escapeText(writeOrigin(question))}</p>
+${renderRecent(question)}
+${renderFacts(facts)}
+${preview.frames === undefined ? "" : renderFrames(preview.frames)}
+${plan === undefined ? "" : renderPlanPage(plan)}
+${fault === undefined && blocked === undefined ? "" : renderFault([fault, blocked])}
+${renderForm(question)}`,
   );
 }
 
-export function renderNotice(title: string, text: string): string {
-  return renderPage(title, `<h1>${escapeText(title)}</h1>\n<p>${escapeText(text)}</p>`);
+/** Says how it ended or what is wrong, and of which act. */
+export function renderNotice(title: string, text: string, act?: string): string {
+  const subject = act === undefined ? "" : `<p class="act">${escapeText(act)}</p>\n`;
+  return renderPage(title, `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`);
 }
 
-function countField(count: number): string {
+function writeLead({ client }: Asker): string {
+  const name = client === undefined ? "" : ` ${quote(client, 40)}`;
+  return `Your assistant${name} asks for your approval`;
+}
+
+/** Whose links these are, by which key, and since when a person is waited for. */
+function writeOrigin({ asker, now, created_at }: Question): string {
+  const { place, key } = asker;
+  return [
+    ...(place === undefined ? [] : [`For ${place}`]),
+    ...(key === undefined ? [] : [`API key ${key}`]),
+    `${place === undefined && key === undefined ? "Asked" : "asked"} ${writeAgo(now - created_at)}`,
+  ].join(" · ");
+}
+
+function renderRecent({ preview: { recent }, now }: Question): string {
+  if (recent === undefined) return "";
+  const { at, by, was } = recent;
+  const text = ` ${writeAgo(now - at)} by ${by}: was ${was}`;
+  return `<p class="warning"><strong>Changed</strong>${escapeText(text)}</p>`;
+}
+
+function renderFault(texts: readonly (string | undefined)[]): string {
+  const told = texts.filter((text) => text !== undefined).join(" ");
+  return `<p class="fault" role="alert">${escapeText(told)}</p>`;
+}
+
+function renderForm({ preview, token, pin, blocked, now, expires_at }: Question): string {
+  const { button = "Approve", destroys = false, count } = preview;
+  const look = destroys ? ' class="grave"' : "";
+  const approve = `<button name="decision" value="approve"${look}>${escapeText(button)}</button>`;
+  const fields = [
+    ...(count === undefined ? [] : [renderCountField(count)]),
+    ...(pin === undefined ? [] : [renderPinField(pin)]),
+  ];
+  return `<form method="post">
+<input type="hidden" name="token" value="${escapeText(token)}">
+${blocked === undefined ? fields.join("\n") : ""}
+<div class="buttons">
+${blocked === undefined ? approve : ""}
+<button name="decision" value="decline" formnovalidate>Decline</button>
+</div>
+</form>
+<p class="small">${blocked === undefined ? "This lets exactly what is shown happen, once. " : ""}\
+Answer within ${writeSpan(expires_at - now)}; without an answer nothing happens.</p>`;
+}
+
+function renderCountField(count: number): string {
   return `<label>Type ${count}, the number of links
 <input name="count" inputmode="numeric" autocomplete="off" required>
 </label>`;
 }
 
-const pinField = `<label>PIN
-<input type="password" name="pin" autocomplete="off" required>
-</label>`;
-
-function renderFact({ name, text }: Fact): string {
-  // A name that a person has given to a link is quoted, and stays as it is.
-  const label = name.includes('"') ? name : writeLabel(name);
-  return `<div><dt>${escapeText(label)}</dt><dd>${escapeText(text)}</dd></div>`;
-}
-
-function writeLabel(name: string): string {
-  const words = name.replaceAll("_", " ").replace(/\b(id|url)\b/g, (word) => word.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
+function renderPinField({ left }: PinField): string {
+  const tries = left === 1 ? "One try is left" : `${left} tries are left`;
+  return `<label>PIN
+<input type="password" name="pin" autocomplete="off" required aria-describedby="tries">
+</label>
+<p class="small hint" id="tries">The PIN that the operator of this server set. ${tries}.</p>`;
 }
 
 function renderPage(title: string, body: string): string {
@@ -96,7 +150,7 @@ function renderPage(title: string, body: string): string {
 <body>
 <header>Waypost</header>
 <main>
-${body}
+${body.replace(/\n{2,}/g, "\n")}
 </main>
 </body>
 </html>

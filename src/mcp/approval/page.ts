@@ -3,11 +3,17 @@ import {
   hostHeaderValidationResponse,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
+import type { Clock } from "../../contract/clock.ts";
 import type { Approval } from "../../state/approvals.ts";
+import type { TriesLeft } from "../../state/pin-tries.ts";
 import type { State } from "../../state/state.ts";
 import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
+import { answerFrame } from "./page-frames.ts";
 import { pageHeaders, renderNotice, renderQuestion } from "./page-html.ts";
+import { readPageNumber, readPlanPage } from "./page-rows.ts";
+import type { Asker } from "./person-asked.ts";
+import { writeSpan } from "./write-span.ts";
 
 /** The page on which a person approves or declines, whatever their assistant can show. */
 export type ApprovalPages = {
@@ -17,11 +23,15 @@ export type ApprovalPages = {
 export type PageOptions = {
   readonly openState: () => Promise<State>;
   readonly hostnames: readonly string[];
-  /** Undefined where the operator has set no PIN. */
-  readonly checkPin: ((pin: string) => Promise<boolean>) | undefined;
+  /** Whether a PIN is the one with this hash, which an approval has from whoever asked for it. */
+  readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
   readonly onDecided: (id: string) => void;
+  readonly clock: Pick<Clock, "now">;
   readonly report: (error: unknown) => string;
 };
+
+/** What an approval keeps of its request, as JSON: what is shown, and who asked. */
+export type StoredPreview = Preview & { readonly asker?: Asker };
 
 export const approvalPath = "/approve/";
 
@@ -36,7 +46,7 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
         return await answer(request, options);
       } catch (error) {
         const reference = options.report(error);
-        return show(500, renderNotice("Something went wrong", `Reference ${reference}.`));
+        return show(500, renderNotice("Something went wrong", describeFault(reference)));
       }
     },
   };
@@ -52,49 +62,80 @@ function isFromElsewhere(request: Request, hostnames: readonly string[]): boolea
 
 /** To read the page uses nothing up, and neither does an attempt that is refused. */
 async function answer(request: Request, options: PageOptions): Promise<Response> {
-  const { pathname } = new URL(request.url);
+  const { pathname, searchParams } = new URL(request.url);
   if (!pathname.startsWith(approvalPath)) return show(404, over);
   const { approvals } = await options.openState();
   const approval = await approvals.findPage(pathname.slice(approvalPath.length));
   if (approval === undefined) return show(404, over);
-  if (approval.status !== "waiting") return show(200, ends[approval.status]);
-  if (request.method === "POST") return decide(approval, request, options);
-  return ask(approval, options);
+  if (approval.status !== "waiting") return show(200, renderEnd(approval));
+  if (searchParams.has("frame")) {
+    return answerFrame(readStored(approval), searchParams) ?? show(404, over);
+  }
+  const visit = { approval, page: readPageNumber(searchParams), options };
+  return request.method === "POST" ? decide(visit, request) : ask(visit);
 }
 
-async function ask(approval: Approval, options: PageOptions, fault?: string): Promise<Response> {
-  const page = renderQuestion({
-    // It was written from a Preview (require-approval.ts).
-    preview: JSON.parse(approval.preview) as Preview,
+/** One request for a page that waits: for which approval, and which page of a plan's rows. */
+type Visit = {
+  readonly approval: Approval;
+  readonly page: number;
+  readonly options: PageOptions;
+};
+
+async function ask({ approval, page, options }: Visit, fault?: string): Promise<Response> {
+  const { asker = {}, ...preview } = readStored(approval);
+  const state = await options.openState();
+  const now = options.clock.now();
+  const plan = preview.rows && (await readPlanPage(state, preview.rows, page));
+  const tries = approval.pin === null ? undefined : await state.pinTries.read(approval.id);
+  const html = renderQuestion({
+    preview,
+    asker,
     token: await signPage(approval, options),
     fault,
-    asksPin: options.checkPin !== undefined,
+    pin: tries,
+    blocked:
+      preview.rows !== undefined && plan === undefined
+        ? "The plan is no longer there: this can only be declined."
+        : describeBlock(tries, now),
+    plan,
+    now,
+    created_at: approval.created_at,
     expires_at: approval.expires_at,
   });
-  return show(fault === undefined ? 200 : 403, page);
+  return show(fault === undefined ? 200 : 403, html);
 }
 
-async function decide(
-  approval: Approval,
-  request: Request,
-  options: PageOptions,
-): Promise<Response> {
+/** Why no PIN is taken any more, and until when. */
+function describeBlock(tries: TriesLeft | undefined, now: number): string | undefined {
+  if (tries === undefined || tries.left > 0) return undefined;
+  const { blocked_until } = tries;
+  if (blocked_until === undefined) {
+    return "There were too many wrong PINs: this can only be declined. Then ask for it again.";
+  }
+  const span = writeSpan(blocked_until - now);
+  return `There were too many wrong PINs for this API key: its approvals can only be declined \
+for now. A PIN can be tried again in ${span}.`;
+}
+
+async function decide(visit: Visit, request: Request): Promise<Response> {
+  const { approval, options } = visit;
   const form = await readForm(request);
   const isFromPage = isSameSecret(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
-    return ask(approval, options, "That did not come from this page. Press one of its buttons.");
+    return ask(visit, "That did not come from this page. Press one of its buttons.");
   }
   // The PIN and the number are only asked for a yes.
   const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
-  if (fault !== undefined) return ask(approval, options, fault);
+  if (fault !== undefined) return ask(visit, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
   if (await approvals.decidePage(approval.id, said)) options.onDecided(approval.id);
   // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
-  return show(200, ends[decided.status]);
+  return show(200, renderEnd(decided));
 }
 
 async function findYesFault(
@@ -102,28 +143,37 @@ async function findYesFault(
   form: URLSearchParams,
   options: PageOptions,
 ): Promise<string | undefined> {
-  const { count } = JSON.parse(approval.preview) as Preview;
+  const { count, rows } = readStored(approval);
+  if (rows !== undefined) {
+    const { plans } = await options.openState();
+    // Nobody has seen what it would do.
+    if ((await plans.find(rows.plan_id)) === undefined) return "The plan is no longer there.";
+  }
   if (count !== undefined && form.get("count")?.trim() !== String(count)) {
     return `Type the number of links, ${count}, to approve.`;
   }
   return findPinFault(approval, form.get("pin") ?? "", options);
 }
 
-/** Why this PIN is refused; undefined where it is right, or where none is set. */
+/** Why this PIN is refused; undefined where it is right, or where none is asked for. */
 async function findPinFault(
-  { id }: Approval,
+  { id, pin: hash }: Approval,
   pin: string,
   { openState, checkPin }: PageOptions,
 ): Promise<string | undefined> {
-  if (checkPin === undefined) return undefined;
+  if (hash === null) return undefined;
   if (pin.trim() === "") return "Type the PIN to approve.";
   const { pinTries } = await openState();
-  if (!(await pinTries.take(id))) {
-    return "There were too many wrong PINs: this can only be declined for now.";
-  }
-  if (!(await checkPin(pin))) return "The PIN is wrong.";
-  await pinTries.forgive();
+  const taken = await pinTries.take(id);
+  if (taken === undefined) return "This PIN was not looked at.";
+  if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
+  await taken.giveBack();
   return undefined;
+}
+
+function readStored({ preview }: Approval): StoredPreview {
+  // It was written as one (require-approval.ts), by this version or by the one before.
+  return JSON.parse(preview) as StoredPreview;
 }
 
 /** Only this page's own form has this token. */
@@ -134,6 +184,10 @@ async function signPage({ id }: Approval, { openState }: PageOptions): Promise<s
     .digest("base64url");
 }
 
+function describeFault(reference: string): string {
+  return `Nothing was decided. Open the address again. Reference ${reference}.`;
+}
+
 const elsewhere = renderNotice(
   "Not from here",
   "Open the address exactly as your assistant gave it to you.",
@@ -142,21 +196,32 @@ const over = renderNotice(
   "This approval is over",
   "It has expired, or it never was. If you still want this, ask your assistant again.",
 );
-const declined = renderNotice(
-  "Declined",
-  "Your assistant will not do this. You can close this page.",
-);
 
-/** What the page shows once the approval has ended, by how it ended. */
-const ends: Readonly<Record<Exclude<Approval["status"], "waiting">, string>> = {
-  approved: renderNotice(
+type End = Exclude<Approval["status"], "waiting">;
+
+/** What the page shows once the approval has ended, by how it ended, and what happens next. */
+const ends: Readonly<Record<End, readonly [title: string, text: string]>> = {
+  approved: [
     "Approved",
-    "Go back to your assistant and tell it to go on. You can close this page.",
-  ),
-  used: renderNotice("Approved", "Your assistant has gone on, and cannot do it once more."),
-  declined,
-  told: declined,
+    "Your assistant may do this now, once. If it does not go on by itself, tell it to go on. " +
+      "You can close this page.",
+  ],
+  used: [
+    "Approved",
+    "Your assistant has gone on, and cannot do it once more. You can close this page.",
+  ],
+  declined: [
+    "Declined",
+    "Nothing will happen: your assistant will not do this. You can close this page.",
+  ],
+  told: ["Declined", "Nothing has happened, and your assistant knows it. You can close this page."],
 };
+
+function renderEnd(approval: Approval): string {
+  // It is asked for those alone that no longer wait.
+  const [title, text] = ends[approval.status as End];
+  return renderNotice(title, text, readStored(approval).title);
+}
 
 /** Without fields where the body is no form, or is too long for the page's own. */
 async function readForm(request: Request): Promise<URLSearchParams> {

@@ -10,6 +10,16 @@ export type Person = {
   readonly waited: string | undefined;
   /** The approval token that the assistant itself passes on, in two-step mode. */
   readonly token: string | undefined;
+  /** What the client calls itself. */
+  readonly client?: string | undefined;
+  /** Where the links of the key's project live, or else the deployment. */
+  readonly place?: string | undefined;
+};
+
+/** Who asks a person, as the person is told. */
+export type Asker = Partial<Pick<Person, "client" | "place">> & {
+  /** The beginning of the key's print: it tells keys apart, and is none. */
+  readonly key?: string;
 };
 
 export type Answer = {

@@ -4,7 +4,7 @@ import { digestRequest, fitsText, writePreview, type ApprovalRequest } from "./a
 import { issueToken, readToken, useToken, type ApprovalToken } from "./approval-token.ts";
 import type { Mode } from "./mode.ts";
 import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
-import { createRequirePage, type PageOptions } from "./require-page.ts";
+import { createRequirePage, type Asking, type PageOptions } from "./require-page.ts";
 
 /** Throws until a person has approved of the request (design.md, "Approval"). */
 export type RequireApproval = (
@@ -16,28 +16,31 @@ export type RequireApproval = (
 type ApprovalOptions = PageOptions & {
   readonly mode: Mode;
   /**
-   * Whether the page asks for a PIN. Then the page alone counts: a form's yes may come from a
-   * client that the assistant itself has started.
+   * The hash of the PIN that the page asks for. Then the page alone counts: a form's yes may come
+   * from a client that the assistant itself has started.
    */
-  readonly hasPin: boolean;
+  readonly readPin: () => Promise<string | undefined>;
   readonly clock: Clock;
 };
 
 export function createRequireApproval(options: ApprovalOptions): RequireApproval {
-  const { mode, hasPin, openState, clock } = options;
+  const { mode, readPin, openState, clock } = options;
   const requirePage = createRequirePage(options);
   return async (request, keyPrint, person) => {
     if (mode === "full") return;
     const digest = digestRequest(request, keyPrint);
     if (mode === "two-step") return requireToken(request, digest, person.token);
     const { answer } = person;
+    const pin = await readPin();
+    const asking = { request, digest, keyPrint, person, pin };
+    const hasPin = pin !== undefined;
     // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
     const counts = answer?.said !== "opened" && !(hasPin && answer?.said === "yes");
-    if (answer !== undefined && counts) return requireYes(request, digest, person, answer);
+    if (answer !== undefined && counts) return requireYes(asking, answer);
     // What a form has no room for is read on the page.
     const isForm = person.canAnswer && !hasPin && fitsText(request.preview);
     if (isForm) throw await askClient(request, digest);
-    return requirePage(request, digest, person);
+    return requirePage(asking);
   };
 
   /** The same call with the token goes through. */
@@ -53,12 +56,8 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
   }
 
   /** The client's question came back: its token is used up, whatever the answer to it is. */
-  async function requireYes(
-    request: ApprovalRequest,
-    digest: string,
-    person: Person,
-    answer: Answer,
-  ): Promise<void> {
+  async function requireYes(asking: Asking, answer: Answer): Promise<void> {
+    const { request, digest, person } = asking;
     const token = await readToken(answer.token, openState);
     if (token === undefined) {
       throw refuseDeclined(request, "The answer does not belong to a question of ours.");
@@ -66,7 +65,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     const isFirst = await useToken(token, openState);
     // The user can still be given the page's address, whatever their client is able to show.
     if (answer.said === "nothing") {
-      return requirePage(request, digest, { ...person, canOpen: false });
+      return requirePage({ ...asking, person: { ...person, canOpen: false } });
     }
     if (answer.said !== "yes") throw refuseDeclined(request, "The user did not approve.");
     const { count } = request.preview;

@@ -3,7 +3,8 @@ import type { State } from "../../state/state.ts";
 import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
 import type { ApprovalRequest } from "./approval-request.ts";
 import { readToken, sealToken } from "./approval-token.ts";
-import { PersonAsked, type Person } from "./person-asked.ts";
+import type { StoredPreview } from "./page.ts";
+import { PersonAsked, type Asker, type Person } from "./person-asked.ts";
 
 export type PageOptions = {
   /** Opened by the first approval: most sessions destroy nothing. */
@@ -12,14 +13,30 @@ export type PageOptions = {
   readonly openPage: (id: string) => Promise<string>;
 };
 
-type RequirePage = (request: ApprovalRequest, digest: string, person: Person) => Promise<void>;
+/** One question to a person. */
+export type Asking = {
+  readonly request: ApprovalRequest;
+  readonly digest: string;
+  readonly keyPrint: string;
+  readonly person: Person;
+  /** The hash of the PIN that the page is to ask for. */
+  readonly pin: string | undefined;
+};
+
+/** Enough to tell a few keys apart. */
+const shownPrint = 8;
 
 /** Throws until a person has approved of the request on its page, and for one call alone. */
-export function createRequirePage({ openState, openPage }: PageOptions): RequirePage {
-  return async (request, digest, person) => {
+export function createRequirePage({
+  openState,
+  openPage,
+}: PageOptions): (asking: Asking) => Promise<void> {
+  return async ({ request, digest, keyPrint, person, pin }) => {
     const { approvals } = await openState();
-    const preview = JSON.stringify(request.preview);
-    const asked = await approvals.askPage({ digest, preview, waited: person.waited });
+    const { client, place, waited } = person;
+    const asker: Asker = { client, place, key: keyPrint.slice(0, shownPrint) };
+    const preview = JSON.stringify({ ...request.preview, asker } satisfies StoredPreview);
+    const asked = await approvals.askPage({ digest, preview, key_print: keyPrint, pin, waited });
     if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);
     if (asked.said === "declined") {
       throw refuseDeclined(request, "The user declined this on the approval page.");

@@ -1,6 +1,7 @@
 import {
   CLIENT_INFO_META_KEY,
   type ClientCapabilities,
+  type Implementation,
   type InputRequiredResult,
   type Server,
   type ServerContext,
@@ -34,12 +35,15 @@ type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "
 const mostQuestions = 3;
 /** Most clients, and what is between them and us, give a call up after a minute. */
 const patience_ms = 50_000;
+/** More of a client's name would tell a person nothing. */
+const mostNamed = 80;
 
 export function openDialogue(server: Server, context: ServerContext, asking: Asking): Dialogue {
   const { awaitDecision, clients, clock, capabilities, tellWaiting } = asking;
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
-  const client = digestOf([asking.keyContext.key_print, readClientInfo(server, context)]);
+  const info = readClientInfo(server, context);
+  const client = digestOf([asking.keyContext.key_print, info]);
   const begun = clock.monotonic();
   const shows = !clients.hidesQuestions(client);
   const brought = readReply(context);
@@ -49,6 +53,7 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     canOpen: shows && capabilities.elicitation?.url !== undefined,
     answer: brought && hear(brought),
     waited: undefined,
+    client: nameClient(info),
   };
 
   return {
@@ -94,10 +99,16 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
 }
 
 /** Without sessions there is nothing else to know a client again by. */
-function readClientInfo(server: Server, { mcpReq }: ServerContext): unknown {
+function readClientInfo(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
   // The SDK has validated the envelope, whose members its types do not name.
-  const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+  const envelope = mcpReq.envelope as Readonly<Record<string, Implementation>> | undefined;
   return envelope === undefined ? server.getClientVersion() : envelope[CLIENT_INFO_META_KEY];
+}
+
+/** As it calls itself: a stranger's text, which is quoted wherever it is shown. */
+function nameClient(info: Implementation | undefined): string | undefined {
+  const name = info?.title ?? info?.name;
+  return name === undefined || name.trim() === "" ? undefined : name.slice(0, mostNamed);
 }
 
 /** Where the client can show no form, there is no person to ask. */

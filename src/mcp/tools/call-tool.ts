@@ -60,7 +60,11 @@ function runTool(
 ): Promise<JsonObject> {
   const { keyContext, requireApproval, approveOverwrite, signal, showsViews = false } = context;
   const token = args["approval"];
-  const person = { ...context.person, token: typeof token === "string" ? token : undefined };
+  const person = {
+    ...context.person,
+    token: typeof token === "string" ? token : undefined,
+    place: describePlace(keyContext),
+  };
   const approve = (request: ApprovalRequest) =>
     requireApproval(request, keyContext.key_print, person);
   return tool.run(args, {
@@ -79,6 +83,13 @@ function runTool(
     takesTasks: context.answerWithTask !== undefined,
     answerWithTask: (task) => context.answerWithTask?.(task),
   });
+}
+
+/** Where the links of a key live, as far as that is known, or else the deployment. */
+function describePlace({ known, origin }: KeyContext): string | undefined {
+  const { host } = new URL(known.linkHost ?? origin);
+  // The service in this process has a name that stands for no place.
+  return host.endsWith(".invalid") ? undefined : host;
 }
 
 async function ask<E extends Endpoint>(

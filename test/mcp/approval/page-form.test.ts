@@ -78,7 +78,11 @@ describe("a page that waits", () => {
     for (const line of preview.split("\n")) {
       expect(text).toContain(line.replace(/^- [^:]*: /, ""));
     }
-    expect(html).toContain("until 12:05 UTC");
+    expect(html).toContain("Answer within 5 minutes");
+    assistant.advance(61_000);
+    const later = (await assistant.visit(url)).html;
+    expect(later).toContain("Answer within 3 minutes");
+    expect(later).toContain("asked 1 minute ago");
   });
 
   test("spends nothing by being opened, however often and by whatever method", async () => {
@@ -204,8 +208,9 @@ test("the caller is told once that it was decided, and not before", async () => 
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
     hostnames: ["127.0.0.1"],
-    checkPin: (pin) => Promise.resolve(pin === "271828"),
+    checkPin: () => Promise.resolve(true),
     onDecided: (id) => decided.push(id),
+    clock: { now: () => Date.UTC(2026, 0, 15, 12) },
     report: String,
   });
   const token = readToken((await assistant.visit(url)).html);
@@ -214,11 +219,11 @@ test("the caller is told once that it was decided, and not before", async () => 
     const headers = { host: "127.0.0.1" };
     return (await fetch(new Request(url, { method: "POST", headers, body }))).status;
   };
-  expect(await press({ decision: "approve", pin: "314159" })).toBe(403);
+  expect(await press({ decision: "maybe" })).toBe(403);
   expect(await press({ decision: "decline", token: "x" })).toBe(403);
   expect(decided).toEqual([]);
   expect(await press({ decision: "decline" })).toBe(200);
-  expect(await press({ decision: "approve", pin: "271828" })).toBe(200);
+  expect(await press({ decision: "approve" })).toBe(200);
   expect(decided).toEqual([url.split("/").at(-1)]);
 });
 
@@ -226,8 +231,9 @@ test("a fault is told by its reference and nothing else", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
     hostnames: ["127.0.0.1"],
-    checkPin: undefined,
+    checkPin: () => Promise.resolve(true),
     onDecided: () => {},
+    clock: { now: () => 0 },
     report: () => "abc123",
   });
   const response = await fetch(new Request(url, { headers: { host: "127.0.0.1" } }));

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openPin } from "../../../src/compose/pin-file.ts";
+import { checkPin, openPin } from "../../../src/compose/pin-file.ts";
 import { UsageFault } from "../../../src/config.ts";
 import {
   createAssistantWorld,
@@ -35,11 +35,12 @@ describe("the PIN's file", () => {
 
     const second = await openPin(path);
     expect(await readFile(path, "utf8")).toBe(stored);
-    for (const checkPin of [first, second]) {
-      expect(await checkPin("correct horse")).toBe(true);
-      expect(await checkPin("correct horsf")).toBe(false);
-      expect(await checkPin("")).toBe(false);
-      expect(await checkPin(stored.trim())).toBe(false);
+    for (const hash of [first, second]) {
+      expect(hash).toBe(stored.trim());
+      expect(await checkPin("correct horse", hash)).toBe(true);
+      expect(await checkPin("correct horsf", hash)).toBe(false);
+      expect(await checkPin("", hash)).toBe(false);
+      expect(await checkPin(hash, hash)).toBe(false);
     }
   });
 
@@ -54,10 +55,10 @@ describe("the PIN's file", () => {
 
   test("is compared as a person types it: blanks around it and accents either way", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
-    const checkPin = await openPin(path);
-    expect(await checkPin("passe\u0301 123")).toBe(true);
-    expect(await checkPin(" pass\u00e9 123\t")).toBe(true);
-    expect(await checkPin("pass\u00e9123")).toBe(false);
+    const hash = await openPin(path);
+    expect(await checkPin("passe\u0301 123", hash)).toBe(true);
+    expect(await checkPin(" pass\u00e9 123\t", hash)).toBe(true);
+    expect(await checkPin("pass\u00e9123", hash)).toBe(false);
   });
 
   test.each([
@@ -105,7 +106,7 @@ describe("a page that asks for a PIN", () => {
   test("lets an act through for the right one", async () => {
     const url = await ask("a");
     const { html } = await assistant.visit(url);
-    expect(html).toMatch(/<input type="password" name="pin" autocomplete="off" required>/);
+    expect(html).toMatch(/<input type="password" name="pin" autocomplete="off" required /);
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     expect((await call("a")).deleted).toBeDefined();
   });
@@ -132,12 +133,17 @@ describe("a page that asks for a PIN", () => {
 
   test("gives the right one no sixth try", async () => {
     const url = await ask("a");
-    for (let guess = 0; guess < 5; guess += 1) {
-      const page = await assistant.press(url, "approve", `00000${guess}`);
+    expect((await assistant.visit(url)).html).toContain("5 tries are left");
+    const lefts = ["4 tries are left", "3 tries are left", "2 tries are left", "One try is left"];
+    for (const left of [...lefts, "this can only be declined"]) {
+      const page = await assistant.press(url, "approve", "000000");
       expect(page.html).toContain("The PIN is wrong.");
+      expect(page.html).toContain(left);
     }
     const page = await assistant.press(url, "approve", pin);
     expect(page.html).toContain("There were too many wrong PINs");
+    expect(page.html).not.toContain('name="pin"');
+    expect(page.html).not.toContain('name="decision" value="approve"');
     expect(looked).toHaveLength(5);
     expect(await ask("a")).toBe(url);
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
@@ -168,13 +174,33 @@ describe("a page that asks for a PIN", () => {
     expect((await call("e")).deleted).toBeDefined();
   });
 
-  test("forgets wrong ones when a right one came", async () => {
+  test("counts wrong ones alone, and forgives none of them for a right one", async () => {
     for (const path of ["a", "b", "c", "d"]) {
       const url = await ask(path);
       for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
       expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     }
-    expect((await assistant.press(await ask("e"), "approve", pin)).html).toContain("<h1>Approved");
+    const url = await ask("e");
+    for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
+    const page = await assistant.press(url, "approve", pin);
+    expect(page.html).toContain("There were too many wrong PINs for this API key");
+    expect(page.html).toContain("tried again in 60 minutes");
+    expect(looked).toHaveLength(24);
+    expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
+  });
+
+  test("leaves another key's pages as they are when one key has guessed too often", async () => {
+    for (const path of ["a", "b", "c", "d"]) {
+      const url = await ask(path);
+      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
+    }
+    expect((await assistant.visit(await ask("e"))).html).toContain("can only be declined");
+
+    const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
+    const callOther = async () => (await callTool("delete_link", { id: "e" })).structured;
+    const { url } = (await callOther()).error.approval;
+    expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
+    expect((await callOther()).deleted).toBeDefined();
   });
 
   test("takes a press without its number for no try at all", async () => {
@@ -216,6 +242,39 @@ test("the PIN in its file is the one that the page asks for", async () => {
   expect((await call()).error.code).toBe("approval_required");
   await assistant.press(url, "approve", "correct horse");
   expect((await call()).deleted).toBeDefined();
+});
+
+describe("a page whose approval has a PIN", () => {
+  test("asks for it in every process that shows it, and all of them count together", async () => {
+    await using assistant = await createAssistantWorld({ pin: "correct horse" });
+    await assistant.plant("link", { path: "a" });
+    const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
+    const { url } = (await call()).error.approval;
+    // Another process of the same folder, whose operator has set no PIN for it.
+    await using bare = await createAssistantWorld({ beside: assistant.world });
+
+    expect((await bare.press(url, "approve")).html).toContain("Type the PIN");
+    expect((await bare.press(url, "approve", "wrong horse")).html).toContain("4 tries are left");
+    expect((await assistant.press(url, "approve", "other horse")).html).toContain(
+      "3 tries are left",
+    );
+    expect((await bare.press(url, "approve", "correct horse")).html).toContain("<h1>Approved");
+    expect((await call()).deleted).toBeDefined();
+  });
+
+  test("is not let through by a yes to the same act's page that asked for none", async () => {
+    await using assistant = await createAssistantWorld({ pin: "correct horse" });
+    await assistant.plant("link", { path: "a" });
+    await using bare = await createAssistantWorld({ beside: assistant.world });
+    const remove = ["delete_link", { id: "a" }] as const;
+    const asked = (await bare.callTool(...remove)).structured;
+    expect((await assistant.visit(asked.error.approval.url)).html).not.toContain('name="pin"');
+    await bare.press(asked.error.approval.url, "approve");
+
+    const { error } = (await assistant.callTool(...remove)).structured;
+    expect(error.approval.url).not.toBe(asked.error.approval.url);
+    expect(assistant.writes).toEqual([]);
+  });
 });
 
 test.each(["modern", "legacy", "v1"] as const)(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
+import { writeFactText } from "../../../src/mcp/approval/approval-request.ts";
 import { describeReturn } from "../../../src/mcp/tools/endpoints/describe-return.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -147,7 +148,7 @@ describe("what is shown", () => {
         '- path: "spring sale/ü"',
         '- url: "https://example.com/spring"',
         "- clicks: 1234",
-        `- id: ${id}`,
+        "- visitors: are told that there is no such link",
         linkComesBack,
       ].join("\n"),
     );
@@ -209,7 +210,7 @@ describe("what is shown", () => {
   ])("of %s on a deployment that keeps no bin: that nothing brings it back", (_, show, text) => {
     const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
     const { ending, fact } = describeReturn(findKind(show), { ...known, linkInReferrer: false });
-    expect([ending, fact.text]).toEqual([" for ever", text]);
+    expect([ending, writeFactText(fact)]).toEqual([" for ever", text]);
   });
 
   test("of a stranger's text: inert, in quotes, on one line", async () => {
@@ -225,11 +226,12 @@ describe("what is shown", () => {
     expect(facts.every((line) => line.startsWith("- "))).toBe(true);
   });
 
-  test("of a very long name: its beginning, beside the id", async () => {
+  test("of a very long name: its beginning, beside the path", async () => {
     const { id } = await assistant.plant("link", { path: "spring", name: "x".repeat(500) });
     const preview = await readPreview("delete_link", { id });
     expect(preview?.split("\n")[0]).toBe(`Delete the link "${"x".repeat(80)}…"`);
-    expect(preview).toContain(`- id: ${id}`);
+    expect(preview).toContain('- path: "spring"');
+    expect(preview).not.toContain(id);
   });
 });
 
@@ -244,7 +246,8 @@ describe("a key that may act but not look", () => {
       [
         `Delete the link "${id}"`,
         "- details: this API key may act on it, but not read it",
-        `- id: ${id}`,
+        `- id: "${id}"`,
+        "- visitors: are told that there is no such link",
         linkComesBack,
       ].join("\n"),
     );

@@ -28,6 +28,7 @@ export function previewPlan(plan: Plan, summary: PlanSummary, job?: Job): Previe
   return {
     title: writeTitle(plan, summary, job),
     button: describeActs(summary),
+    destroys: summary.delete > 0,
     rows: { plan_id: plan.id },
     ...(count !== undefined && { count }),
     ...(!isTold && { isPartial: true }),

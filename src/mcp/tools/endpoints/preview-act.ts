@@ -16,7 +16,14 @@ export async function previewAct(
   if (target.state === "absent" && first?.kind === kind) return previewRegistration(first);
   const brought = registered.map(previewRegistration);
   if (target.state === "absent") {
-    return addApps({ title: `Create a ${kind.label}`, facts: describeTexts(changes) }, brought);
+    return addApps(
+      {
+        title: `Create a ${kind.label}`,
+        button: `Create ${kind.label}`,
+        facts: describeTexts(changes),
+      },
+      brought,
+    );
   }
   const record = target.state === "known" ? target.record : {};
   const subject = { kind, id: target.id, record };

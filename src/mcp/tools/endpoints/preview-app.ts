@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { describeAndroidEntry, describeIosEntry } from "../../../visit/association-entries.ts";
-import type { Fact, Preview } from "../../approval/approval-request.ts";
+import type { Fact, Line, Preview } from "../../approval/approval-request.ts";
 import { mostCharacters } from "./preview-change.ts";
 
 /** What a person reads of an app before the domain vouches for it, or for another one. */
@@ -15,6 +15,7 @@ export function previewRegistration({ kind, fields }: NewApp): Preview {
   const name = fields[kind.key ?? ""];
   return {
     title: `Register the ${kind.label} ${quote(typeof name === "string" ? name : "")}`,
+    button: `Register ${kind.label}`,
     facts: [...describeFields(fields), ...describeAssociation(kind, undefined, fields)],
   };
 }
@@ -29,15 +30,15 @@ export function describeAssociation(
   if (file === undefined) return [];
   const old = before === undefined ? [] : file.list(before);
   const fresh = after === undefined ? [] : file.list(after);
-  const lines = [
-    ...old
-      .filter((line) => !fresh.includes(line))
-      .map((line) => `− ${quote(line, mostCharacters)}`),
-    ...fresh
-      .filter((line) => !old.includes(line))
-      .map((line) => `+ ${quote(line, mostCharacters)}`),
+  const lines: readonly Line[] = [
+    ...listMissing(old, fresh).map((text) => ({ kind: "removed", text }) as const),
+    ...listMissing(fresh, old).map((text) => ({ kind: "added", text }) as const),
   ];
-  return lines.length === 0 ? [] : [{ name: file.name, text: lines.join("\n") }];
+  return lines.length === 0 ? [] : [{ name: file.name, kind: "lines", lines }];
+}
+
+function listMissing(lines: readonly string[], others: readonly string[]): readonly string[] {
+  return lines.filter((line) => !others.includes(line));
 }
 
 type AssociationFile = {

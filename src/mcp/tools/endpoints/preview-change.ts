@@ -1,13 +1,15 @@
-import { uuidPattern } from "../../../contract/fields.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
+import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import { describeReturn } from "./describe-return.ts";
+import { listVisits } from "./list-visits.ts";
+import { readLinkApps, type LinkApps } from "./read-link-apps.ts";
 
 /** What a person reads before they approve: the target, and what else is touched. */
 
@@ -27,9 +29,17 @@ export const mostCharacters = 2100;
 export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
   const { kind } = subject;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
+  const visits = { name: "visitors", text: "are told that there is no such link" };
   return {
     title: `Delete the ${kind.label} ${nameSubject(subject)}${ending}`,
-    facts: [...describe(subject, call), ...(await listTouched(subject, call)), fact],
+    button: `Delete ${kind.label}`,
+    destroys: true,
+    facts: [
+      ...describe(subject, call),
+      ...(kind.name === "link" ? [visits] : []),
+      ...(await listTouched(subject, call)),
+      fact,
+    ],
   };
 }
 
@@ -38,35 +48,107 @@ export async function previewChange(
   changes: JsonObject,
   call: Asking,
 ): Promise<Preview> {
-  const { kind, record } = subject;
-  const changed = Object.entries(changes).map(([name, value]) => {
-    const before = Object.hasOwn(record, name) ? `${show(record[name])} ` : "";
-    return { name, text: `${before}becomes ${show(value)}` };
-  });
+  const { kind } = subject;
+  const isLink = kind.name === "link";
+  const apps = isLink ? await readLinkApps(subject.record, changes, call) : undefined;
+  const changed = Object.entries(changes).map(([name, value]) =>
+    describeChange(subject, name, value, apps),
+  );
   const rest = describe(subject, call).filter(({ name }) => !Object.hasOwn(changes, name));
   return {
-    title: `Change the ${kind.label} ${nameSubject(subject)}`,
-    facts: [...changed, ...rest, ...(await listTouched(subject, call))],
+    ...writeHeadline(subject, changes),
+    facts: [
+      ...changed,
+      ...rest,
+      ...(isLink ? listNewAddress(changes, call) : []),
+      ...(apps === undefined ? [] : listVisits({ ...subject, changes, apps }, call)),
+      ...(await listTouched(subject, call)),
+    ],
   };
+}
+
+/** In the words of whoever asked for it, where one thing alone changes. */
+function writeHeadline(subject: Subject, changes: JsonObject): Pick<Preview, "title" | "button"> {
+  const { kind } = subject;
+  const named = `the ${kind.label} ${nameSubject(subject)}`;
+  const [[field, value] = [], ...more] = Object.entries(changes);
+  const isAlone = more.length === 0 && isFilled(value);
+  if (isAlone && field === "url") {
+    return { title: `Point ${named} to ${quote(value)}`, button: `Change ${kind.label}` };
+  }
+  if (isAlone && field === "path") {
+    return { title: `Move ${named} to the path ${quote(value)}`, button: `Move ${kind.label}` };
+  }
+  return { title: `Change ${named}`, button: `Change ${kind.label}` };
+}
+
+function describeChange(
+  { record }: Subject,
+  name: string,
+  value: unknown,
+  apps: LinkApps | undefined,
+): Fact {
+  const app = name === "ios_app" || name === "android_app" ? apps?.[name] : undefined;
+  if (app !== undefined) return { name, kind: "change", ...app.change };
+  const address = typeof value === "string" ? showAddress(value) : undefined;
+  return {
+    name,
+    kind: "change",
+    ...(Object.hasOwn(record, name) && { from: show(record[name]) }),
+    to: show(value),
+    ...(address !== undefined && describeHost(address)),
+  };
+}
+
+/** The host as machines read it, and what may deceive about it. */
+function describeHost({
+  ascii,
+  warnings,
+}: NonNullable<ReturnType<typeof showAddress>>): Pick<Fact, "note" | "warnings"> {
+  if (ascii === undefined) return {};
+  return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
 function nameSubject({ kind, id, record }: Subject): string {
   return quote(kind.names.map((field) => record[field]).find(isFilled) ?? id);
 }
 
-function describe({ kind, id, record }: Subject, { keyContext }: Asking): readonly Fact[] {
-  const last = { name: "id", text: showId(id) };
-  if (Object.keys(record).length === 0) {
-    return [{ name: "details", text: "this API key may act on it, but not read it" }, last];
-  }
+function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] {
   const shown = kind.name === "link" ? ["path", "url", "clicks"] : kind.names;
   const filled = shown.filter((name) => !isBlank(record[name]));
-  const facts = filled.map((name) => ({ name, text: show(record[name]) }));
-  const { linkHost } = keyContext.known;
+  const facts = filled.map((name): Fact => {
+    const value = record[name];
+    const address = typeof value === "string" ? showAddress(value) : undefined;
+    return { name, text: show(value), ...(address !== undefined && describeHost(address)) };
+  });
   const path = record["path"];
-  const isAddressed = kind.name === "link" && linkHost !== undefined && isFilled(path);
-  const address = isAddressed ? [{ name: "address", text: writeAddress(linkHost, path) }] : [];
-  return [...address, ...facts, last];
+  const address = kind.name === "link" && isFilled(path) ? describeAddress(path, call) : [];
+  if (facts.length > 0) return [...address, ...facts];
+  const details = "this API key may act on it, but not read it";
+  // Without a name, its id is all that tells it from others.
+  return [
+    { name: "details", text: details },
+    { name: "id", text: quote(id) },
+  ];
+}
+
+function describeAddress(
+  path: string,
+  { keyContext }: Pick<Call, "keyContext">,
+  name = "address",
+): readonly Fact[] {
+  const { linkHost } = keyContext.known;
+  if (linkHost === undefined) return [];
+  const address = writeAddress(linkHost, path);
+  const shown = showAddress(address);
+  return [{ name, kind: "address", address, ...(shown && describeHost(shown)) }];
+}
+
+/** What is known of the old address leads nowhere from then on. */
+function listNewAddress({ path }: JsonObject, call: Asking): readonly Fact[] {
+  if (!isFilled(path)) return [];
+  const old = { name: "old address", text: "visitors are told that there is no such link" };
+  return [...describeAddress(path, call, "new address"), old];
 }
 
 /** What else changes with this target. */
@@ -110,13 +192,12 @@ function isFilled(value: unknown): value is string {
   return typeof value === "string" && !isBlank(value);
 }
 
-/** A deployment elsewhere may call anything an id. */
-function showId(id: string): string {
-  return uuidPattern.test(id) ? id : quote(id);
-}
-
+/** A text in quotes, a list or an object by its members, and whatever else as it is written. */
 function show(value: unknown): string {
   if (typeof value === "string") return quote(value, mostCharacters);
   if (Array.isArray(value)) return value.length === 0 ? "nothing" : value.map(show).join(", ");
-  return isBlank(value) ? "nothing" : JSON.stringify(value);
+  if (isBlank(value)) return "nothing";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${name} ${show(member)}`);
+  return members.join(", ");
 }

@@ -1,6 +1,6 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { Fact } from "../../approval/approval-request.ts";
+import { writeFactText } from "../../approval/approval-request.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { describeChanges } from "./preview-publication.ts";
@@ -37,10 +37,13 @@ export async function attachTemplateView(
   call.attachView({ pages: { ios: html, android, desktop }, changes });
 }
 
-async function compareWithLive(given: JsonObject, call: Call): Promise<readonly Fact[]> {
+type ShownChange = { readonly name: string; readonly text: string };
+
+async function compareWithLive(given: JsonObject, call: Call): Promise<readonly ShownChange[]> {
   const text = pickText(given);
   const { live, draft } = await readState(call);
-  return describeChanges(live, { ...draft, ...text });
+  const changes = describeChanges(live, { ...draft, ...text });
+  return changes.map((fact) => ({ name: fact.name, text: writeFactText(fact) }));
 }
 
 /** Undefined for what does not come in time, or fails: the page can be shown without it. */

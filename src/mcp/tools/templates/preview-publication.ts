@@ -1,9 +1,10 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { parseTime } from "../../../contract/parse-time.ts";
 import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
-import type { Fact, Preview } from "../../approval/approval-request.ts";
-import { readIfAllowed } from "../../results/tool-failure.ts";
+import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
+import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import { pickText, type Asking, type TemplateState, type TemplateText } from "./template-state.ts";
 
 /** What a person reads before the page of all links changes, or the draft is replaced. */
@@ -11,16 +12,21 @@ import { pickText, type Asking, type TemplateState, type TemplateText } from "./
 const { pageTemplate, links } = contract;
 /** Where more places change than a person compares, the new text is shown as a whole. */
 const mostPlaces = 100;
+/** An approval keeps what it shows, so that this is bounded. */
+const mostFrameCharacters = 200_000;
 
 export async function previewPublication(
   given: JsonObject,
   { live, draft }: TemplateState,
   call: Asking,
 ): Promise<Preview> {
-  const changes = describeChanges(live, { ...draft, ...pickText(given) });
+  const after = { ...draft, ...pickText(given) };
+  const changes = describeChanges(live, after);
   return {
     title: "Show this page on all links of the project",
+    button: "Publish page",
     facts: [await countLinks(call), { name: "live now", text: describeLive(live) }, ...changes],
+    frames: await drawFrames({ "Live now": live, "As it will be": after }, call),
   };
 }
 
@@ -30,35 +36,49 @@ export async function previewUnpublication(
 ): Promise<Preview> {
   return {
     title: "Take the project's page down: all links show their default page",
+    button: "Take page down",
+    destroys: true,
     facts: [await countLinks(call), { name: "live now", text: describeLive(live) }],
+    frames: await drawFrames({ "Live now": live }, call),
   };
 }
 
 export function previewSaving(given: JsonObject, { draft }: TemplateState): Preview {
   const changes = describeChanges(draft, { ...draft, ...pickText(given) });
-  return { title: "Replace the draft of the links' page", facts: changes };
+  return { title: "Replace the draft of the links' page", button: "Save draft", facts: changes };
 }
 
 export async function previewRestoration(
   id: string,
   { draft }: TemplateState,
-  { ask }: Asking,
+  call: Asking,
 ): Promise<Preview> {
+  const { ask } = call;
   const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
   return {
     title: "Replace the draft of the page with an older version",
+    button: "Replace draft",
+    destroys: true,
     facts: [
       { name: "version", text: version === undefined ? quote(id) : describeLive(version) },
       { name: "links", text: "none changes: nothing is published" },
       ...describeChanges(draft, version ?? {}),
     ],
+    frames: await drawFrames({ "The draft now": draft, "As it will be": version }, call),
   };
 }
 
 function describeLive(live: TemplateState["live"]): string {
   if (live === undefined) return "this API key may not read it";
   if (live === null) return "nothing: links show their default page";
-  return `version ${quote(live.id)} of ${quote(live.published_at)}`;
+  const at = parseTime(live.published_at);
+  // A deployment elsewhere may call anything a time.
+  const time = at === null ? quote(live.published_at) : writeTime(at);
+  return `the version that was published on ${time}`;
+}
+
+function writeTime(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " at ")} UTC`;
 }
 
 /** The lines that go and come, of both texts; where nothing is live, all of them come. */
@@ -81,24 +101,50 @@ export function describeChanges(
   });
 }
 
-/** Neighbours of one kind are one place. */
+/** What stands together is one place: lines that go, and those that come for them. */
 function groupLines(changes: readonly Change[]): readonly (readonly Change[])[] {
   const places: Change[][] = [];
   for (const change of changes) {
     const last = places.at(-1)?.at(-1);
-    const isNext = last?.kind === change.kind && last.line + 1 === change.line;
+    const step = change.line - (last?.line ?? 0);
+    const isNext = last !== undefined && (step === 1 || (step === 0 && last.kind !== change.kind));
     if (isNext) places.at(-1)?.push(change);
     else places.push([change]);
   }
   return places;
 }
 
-/** Every line is in quotes, so that nothing in it reads like a sentence of Waypost. */
+/** The lines that go stand before those that come. */
 function describePlace(field: string, place: readonly Change[]): Fact {
-  const lines = place.map(({ kind, text }) => {
-    return `${kind === "added" ? "+" : "−"} ${quote(text, text.length)}`;
+  const lines = (["removed", "added"] as const).flatMap((kind) =>
+    place.flatMap((line) => (line.kind === kind ? [{ kind, text: line.text }] : [])),
+  );
+  return { name: `${field}, line ${place[0]?.line}`, kind: "lines", lines };
+}
+
+/** How the page looks with each of these texts; what there is none of, or is not known, is not. */
+async function drawFrames(
+  texts: Readonly<Record<string, Partial<TemplateText> | null | undefined>>,
+  { ask, keyContext }: Asking,
+): Promise<Frames> {
+  if (!keyContext.mayAsk(pageTemplate.preview)) {
+    return { left_out: "This API key may not ask for previews of the page." };
+  }
+  const drawn = Object.entries(texts).flatMap(([name, text]) => {
+    const { body, css } = text ?? {};
+    return body === undefined || css === undefined ? [] : [{ name, text: { body, css } }];
   });
-  return { name: `${field}, line ${place[0]?.line}`, text: lines.join("\n") };
+  try {
+    const pages = await Promise.all(
+      drawn.map(async ({ name, text }) => ({ name, html: await ask(pageTemplate.preview, text) })),
+    );
+    if (pages.length === 0) return { left_out: "This API key may not read the page." };
+    const isLong = pages.some(({ html }) => html.length > mostFrameCharacters);
+    return isLong ? { left_out: "The page is too long to be shown here." } : { pages };
+  } catch (error) {
+    if (!(error instanceof ToolFailure)) throw error;
+    return { left_out: "This deployment could not show the page." };
+  }
 }
 
 async function countLinks({ ask }: Asking): Promise<Fact> {

@@ -1,0 +1,103 @@
+import { compareWords, type Part } from "../../text/compare-words.ts";
+import { escapeText } from "../../text/escape-html.ts";
+import { showAddress } from "../../text/show-address.ts";
+import { writeLine, type Fact, type Line } from "./approval-request.ts";
+
+/** What a person reads on the approval page before they decide, fact by fact. */
+
+export function renderFacts(facts: readonly Fact[]): string {
+  return `<dl>${facts.map(renderFact).join("\n")}</dl>`;
+}
+
+function renderFact(fact: Fact): string {
+  // A name that a person has given to a link is quoted, and stays as it is.
+  const label = fact.name.includes('"') ? fact.name : writeLabel(fact.name);
+  const note = fact.note === undefined ? "" : `<div class="also">${escapeText(fact.note)}</div>`;
+  const body = renderValue(fact) + note + renderWarnings(fact.warnings ?? []);
+  return `<div><dt>${escapeText(label)}</dt><dd>${body}</dd></div>`;
+}
+
+export function writeLabel(name: string): string {
+  const words = name
+    .replaceAll("_", " ")
+    .replace(/\b(id|url|css)\b/g, (word) => word.toUpperCase())
+    .replace(/\bios\b/g, "iOS")
+    .replace(/\bandroid\b/g, "Android");
+  return words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function renderValue(fact: Fact): string {
+  switch (fact.kind) {
+    case "change":
+      return renderChange(fact.from, fact.to);
+    case "address":
+      return renderAddress(fact.address);
+    case "lines":
+      return renderLines(fact.lines);
+    case "list":
+      return `<ul>${fact.items.map((item) => `<li>${escapeText(item)}</li>`).join("")}</ul>`;
+    case undefined:
+      return escapeText(fact.text);
+  }
+}
+
+/** The old value above the new one, and in both what differs; a value that is not known is not. */
+export function renderChange(from: string | undefined, to: string): string {
+  const { before, after } = compareWords(from ?? "", to);
+  const old = from === undefined ? "" : renderSide("old", "Old", "del", before);
+  return old + renderSide("new", "New", "ins", after);
+}
+
+function renderSide(
+  side: "old" | "new",
+  label: string,
+  mark: "del" | "ins",
+  parts: readonly Part[],
+): string {
+  return `<div class="${side}"><span class="side">${label}</span> ${markParts(parts, mark)}</div>`;
+}
+
+function markParts(parts: readonly Part[], mark: "del" | "ins"): string {
+  const texts = parts.map(({ text, isChanged }) => {
+    return isChanged ? `<${mark}>${escapeText(text)}</${mark}>` : escapeText(text);
+  });
+  return `<span class="value">${texts.join("")}</span>`;
+}
+
+/** As visitors type it, and as their browser asks for it where that is another text. */
+function renderAddress(address: string): string {
+  const shown = showAddress(address);
+  const typed = shown?.typed ?? address;
+  const sent = typed === address ? "" : `<div class="also">sent as ${escapeText(address)}</div>`;
+  return `<span class="value">${escapeText(typed)}</span>${sent}`;
+}
+
+export function renderWarnings(warnings: readonly string[]): string {
+  return warnings
+    .map((warning) => `<p class="warning"><strong>Beware:</strong> ${escapeText(warning)}.</p>`)
+    .join("");
+}
+
+/** Where as many lines come as go, each is compared with the one in its place. */
+function renderLines(lines: readonly Line[]): string {
+  const removed = lines.filter(({ kind }) => kind === "removed");
+  const added = lines.filter(({ kind }) => kind === "added");
+  const isPaired = removed.length === added.length;
+  const rendered = lines.map((line) => {
+    const [own, others] = line.kind === "removed" ? [removed, added] : [added, removed];
+    const other = isPaired ? others[own.indexOf(line)] : undefined;
+    return renderLine(line, other);
+  });
+  return `<div class="lines">${rendered.join("")}</div>`;
+}
+
+function renderLine(line: Line, other: Line | undefined): string {
+  const isAdded = line.kind === "added";
+  const mark = isAdded ? "ins" : "del";
+  // The sign is no part of what is compared, and says what the colour says.
+  const [own, another] = [line, other].map((each) => each && writeLine(each).slice(2));
+  const text = own ?? "";
+  const compared = another === undefined ? undefined : compareWords(another, text);
+  const parts = compared?.after ?? [{ text, isChanged: false }];
+  return `<div class="${line.kind}">${isAdded ? "+" : "−"} ${markParts(parts, mark)}</div>`;
+}

@@ -1,0 +1,61 @@
+import { escapeText } from "../../text/escape-html.ts";
+import type { Frames, Preview } from "./approval-request.ts";
+
+/**
+ * How a page template looks before and after, in frames beside the approval page. The HTML is a
+ * stranger's: each frame has an address and a policy of its own, no origin, no script, no form, and
+ * nothing that it loads.
+ */
+
+const widths = [
+  ["phone", "On a phone"],
+  ["desktop", "On a desktop"],
+] as const;
+
+const frameHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": [
+    "sandbox",
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    "img-src data:",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+  ].join("; "),
+  "x-frame-options": "SAMEORIGIN",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+};
+
+export function renderFrames(frames: Frames): string {
+  const body =
+    "left_out" in frames
+      ? `<p>${escapeText(frames.left_out)}</p>`
+      : `${widths.map(([width, label]) => renderWidth(frames.pages, width, label)).join("\n")}
+<p class="small">As on an iPhone, without pictures and scripts; nothing on it can be pressed.</p>`;
+  const head = `<h2 id="look">How the page looks</h2>`;
+  return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
+}
+
+type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];
+
+function renderWidth(pages: Pages, width: string, label: string): string {
+  const figures = pages.map(({ name }, index) => {
+    const title = escapeText(`${name}, ${label}`);
+    return `<figure>
+<figcaption>${escapeText(name)}</figcaption>
+<div><iframe src="?frame=${index}" title="${title}" sandbox></iframe></div>
+</figure>`;
+  });
+  return `<h3>${label}</h3>\n<div class="frames ${width}">\n${figures.join("\n")}\n</div>`;
+}
+
+/** The page that a frame's address asks for. */
+export function answerFrame({ frames }: Preview, params: URLSearchParams): Response | undefined {
+  if (frames === undefined || "left_out" in frames) return undefined;
+  const index = params.get("frame") ?? "";
+  const page = /^\d$/.test(index) ? frames.pages[Number(index)] : undefined;
+  return page && new Response(page.html, { headers: frameHeaders });
+}

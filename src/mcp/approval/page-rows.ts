@@ -1,0 +1,142 @@
+import { listChanges } from "../../bulk/plan/list-changes.ts";
+import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
+import type { State } from "../../state/state.ts";
+import { escapeText } from "../../text/escape-html.ts";
+import { showAddress } from "../../text/show-address.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { Preview } from "./approval-request.ts";
+import { renderChange, renderWarnings, writeLabel } from "./page-facts.ts";
+
+/** Every row of a plan on its approval page: so many at a time, and all of them reachable. */
+
+export type PlanPage = {
+  readonly rows: readonly PlanRow[];
+  /** The names of apps, by their UUID. */
+  readonly names: Names;
+  /** Counted from 1. */
+  readonly page: number;
+  readonly total: number;
+};
+
+type Names = Readonly<Record<string, string>>;
+
+const rowsPerPage = 100;
+/** Longer than any address or path that the API takes: each is shown whole. */
+const mostCharacters = 2100;
+
+/** The rows that are still to be done; undefined for a plan that is no longer there. */
+export async function readPlanPage(
+  { plans, jobs }: Pick<State, "plans" | "jobs">,
+  { plan_id, names = {} }: NonNullable<Preview["rows"]>,
+  wanted: number,
+): Promise<PlanPage | undefined> {
+  const plan = await plans.find(plan_id);
+  if (plan === undefined) return undefined;
+  const job = await jobs.findOfPlan(plan_id);
+  const total =
+    job === undefined ? countPlannedWrites(plan.counts) : job.counts.left + job.counts.unknown;
+  const page = Math.min(wanted, countPages(total));
+  const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
+  if (job === undefined) {
+    const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
+    return { rows, names, page, total };
+  }
+  const open = await jobs.listReceipts(job, { only: "open", ...part });
+  return { rows: open.map(({ planned }) => planned), names, page, total };
+}
+
+/** The page that an address asks for; the first one where it asks for none. */
+export function readPageNumber(params: URLSearchParams): number {
+  const text = params.get("page") ?? "";
+  return /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
+}
+
+function countPages(total: number): number {
+  return Math.max(1, Math.ceil(total / rowsPerPage));
+}
+
+export function renderPlanPage({ rows, names, page, total }: PlanPage): string {
+  const first = (page - 1) * rowsPerPage + 1;
+  const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
+  return `<section aria-labelledby="rows">
+<h2 id="rows">Links ${range}</h2>
+<ol class="rows" start="${first}">
+${rows.map((row) => renderRow(row, names)).join("\n")}
+</ol>
+${renderWays(page, countPages(total))}
+</section>`;
+}
+
+/** Links, which work without a script; to follow them answers nothing. */
+function renderWays(page: number, last: number): string {
+  if (last === 1) return "";
+  const ways = [
+    ...(page > 2 ? [renderWay(1, "First")] : []),
+    ...(page > 1 ? [renderWay(page - 1, "Previous")] : []),
+    `<span>Page ${page} of ${last}</span>`,
+    ...(page < last ? [renderWay(page + 1, "Next")] : []),
+    ...(page < last - 1 ? [renderWay(last, "Last")] : []),
+  ];
+  return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
+}
+
+function renderWay(page: number, text: string): string {
+  return `<a href="?page=${page}">${text}</a>`;
+}
+
+const acts: Readonly<Record<PlanRow["action"], string>> = {
+  create: "Create",
+  update: "Change",
+  delete: "Delete",
+  unchanged: "Keep",
+  conflict: "Skip",
+  invalid: "Skip",
+};
+
+/** The link by its path and name, what hangs on it, and what would be another. */
+function renderRow(row: PlanRow, names: Names): string {
+  const { action, path, link_id, before } = row;
+  const name = before?.["name"];
+  const clicks = before?.["clicks"];
+  const told = [
+    ...(typeof name === "string" && name !== "" ? [`named ${quote(name)}`] : []),
+    ...(typeof clicks === "number" ? [`${clicks} ${clicks === 1 ? "click" : "clicks"}`] : []),
+  ];
+  const changes = Object.entries(listChanges(row) ?? {}).flatMap(([field, { from, to }]) => {
+    // A new link stands there by its path already.
+    if (before === null && field === "path" && to === path) return [];
+    const old = before === null ? undefined : writeValue(from, names);
+    return [renderField(field, old, to, names)];
+  });
+  return `<li><p><strong class="${action}">${acts[action]}</strong>
+<span class="value">${show(path ?? link_id ?? "")}</span>
+${told.length === 0 ? "" : `<span class="also">${escapeText(told.join(", "))}</span>`}</p>
+${changes.length === 0 ? "" : `<dl>${changes.join("")}</dl>`}</li>`;
+}
+
+function renderField(field: string, old: string | undefined, to: unknown, names: Names): string {
+  const { warnings = [] } = typeof to === "string" ? (showAddress(to) ?? {}) : {};
+  const value = renderChange(old, writeValue(to, names)) + renderWarnings(warnings);
+  return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
+}
+
+function show(text: string): string {
+  return escapeText(quote(text, mostCharacters));
+}
+
+/** A text in quotes, a list or an app by its members, and whatever else as it is written. */
+function writeValue(value: unknown, names: Names): string {
+  if (value === null || value === undefined || value === "") return "nothing";
+  if (typeof value === "string") {
+    return Object.hasOwn(names, value) ? String(names[value]) : quote(value, mostCharacters);
+  }
+  if (Array.isArray(value)) return value.map((item) => writeValue(item, names)).join(", ");
+  if (typeof value !== "object") return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, member]) => {
+      // An app is told of by its name alone, where that is known.
+      const isNamed = name === "id" && typeof member === "string" && Object.hasOwn(names, member);
+      return `${isNamed ? "" : `${writeLabel(name)}: `}${writeValue(member, names)}`;
+    })
+    .join(", ");
+}

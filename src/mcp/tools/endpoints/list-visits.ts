@@ -1,0 +1,72 @@
+import type { JsonObject } from "../../../contract/json.ts";
+import { writeAddress } from "../../../contract/rules/link-address.ts";
+import { isBlank } from "../../../contract/text.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import type { VisitedLink } from "../../../visit/decide-visit.ts";
+import { explainVisits } from "../../../visit/explain-visits.ts";
+import type { Fact } from "../../approval/approval-request.ts";
+import type { Call } from "../tool.ts";
+import type { LinkApps } from "./read-link-apps.ts";
+
+/** What visitors will meet once a link has changed: a line for each system. */
+
+type Changed = {
+  readonly record: JsonObject;
+  readonly changes: JsonObject;
+  readonly apps: LinkApps;
+};
+
+/** As long as any address that the API takes: each is shown whole. */
+const mostCharacters = 2100;
+
+export function listVisits(
+  { record, changes, apps }: Changed,
+  { keyContext }: Pick<Call, "keyContext">,
+): readonly Fact[] {
+  // Of a link that the key may not read, nobody knows what else it leads to.
+  if (Object.keys(record).length === 0) return [];
+  const { linkHost, hasSecondHost, linkInReferrer } = keyContext.known;
+  const { ios_app: _, android_app: __, ...fields } = changes;
+  // The deployment answered the record, and takes the fields or refuses them.
+  const link = {
+    ...record,
+    ...fields,
+    ios_app_id: apps.ios_app?.after_id ?? null,
+    android_app_id: apps.android_app?.after_id ?? null,
+  } as VisitedLink;
+  const visited = { ios_app: apps.ios_app?.after, android_app: apps.android_app?.after };
+  const isAddressed = linkHost !== undefined && !isBlank(link.path);
+  const { visits } = explainVisits(link, visited, {
+    link_in_referrer: linkInReferrer,
+    second_host: hasSecondHost,
+    address: isAddressed ? writeAddress(linkHost, link.path ?? "") : undefined,
+  });
+  const items = [
+    `iPhone: ${describeMobile(visits.ios)}`,
+    `Android: ${describeMobile(visits.android)}`,
+    `Desktop: ${describeOutcome(visits.desktop)}`,
+  ];
+  return [{ name: "visitors will meet", kind: "list", items }];
+}
+
+type Visits = ReturnType<typeof explainVisits>["visits"];
+type Outcome = Visits["desktop"];
+
+function describeMobile({ with_app, without_app }: Visits["ios"]): string {
+  const rest = describeOutcome(without_app);
+  return with_app.action === "open_app" ? `the app opens; without it ${rest}` : rest;
+}
+
+function describeOutcome({ action, to }: Outcome): string {
+  const place = to === undefined ? undefined : quote(to, mostCharacters);
+  switch (action) {
+    case "redirect":
+      return `goes to ${place}`;
+    case "preview_page":
+      return place === undefined ? "the link's page" : `the link's page, and on to ${place}`;
+    case "open_app":
+      return "the app opens";
+    case "default_page":
+      return "the project's default page, which leads nowhere";
+  }
+}

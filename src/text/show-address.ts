@@ -1,0 +1,81 @@
+import { domainToUnicode } from "node:url";
+import { showHidden } from "./show-hidden.ts";
+
+/** A web address as a person types it, and what may deceive them about it. */
+
+export type ShownAddress = {
+  /** The host in its own letters, and the path as it reads. */
+  readonly typed: string;
+  /** The host as machines ask for it (`xn--…`), where that is written otherwise. */
+  readonly ascii: string | undefined;
+  readonly warnings: readonly string[];
+};
+
+/** Longer names are none of the internet's, and slow to be read as one. */
+const mostHost = 255;
+
+/** Undefined for a text that is no http or https address. */
+export function showAddress(text: string): ShownAddress | undefined {
+  const url = /^https?:\/\/[^\\/?#]/i.test(text) ? readHost(text) : undefined;
+  if (url === undefined) return undefined;
+  const { protocol, hostname, port, pathname, search, hash } = url;
+  const host = domainToUnicode(hostname) || hostname;
+  const place = `${host}${port === "" ? "" : `:${port}`}`;
+  const path = decode(pathname + search + hash);
+  return {
+    typed: showHidden(`${protocol}//${place}${path === "/" ? "" : path}`),
+    ascii: host === hostname ? undefined : hostname,
+    warnings: host.split(".").flatMap(findDeception),
+  };
+}
+
+function readHost(text: string): URL | undefined {
+  try {
+    const url = new URL(text);
+    return url.hostname.length > mostHost ? undefined : url;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What would read as another address once it is decoded stays as it is. */
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+const scripts = [
+  ["Latin", /\p{Script=Latin}/u],
+  ["Cyrillic", /\p{Script=Cyrillic}/u],
+  ["Greek", /\p{Script=Greek}/u],
+  ["Armenian", /\p{Script=Armenian}/u],
+  ["Cherokee", /\p{Script=Cherokee}/u],
+  ["Hebrew", /\p{Script=Hebrew}/u],
+  ["Arabic", /\p{Script=Arabic}/u],
+  ["Georgian", /\p{Script=Georgian}/u],
+  ["Thai", /\p{Script=Thai}/u],
+  ["Devanagari", /\p{Script=Devanagari}/u],
+  // Japanese, Korean and Chinese names mix these, and Latin letters with them.
+  ["Han", /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u],
+] as const;
+
+const east = "Han";
+/** Cyrillic and Greek letters that look like Latin ones; a word of these alone is no accident. */
+const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
+
+/** Whether a part of a host's name could be taken for another one. */
+function findDeception(label: string): readonly string[] {
+  const found = scripts.filter(([, pattern]) => pattern.test(label)).map(([name]) => name);
+  const shown = JSON.stringify(showHidden(label));
+  const isUsual = found.length === 2 && found[0] === "Latin" && found[1] === east;
+  if (found.length > 1 && !isUsual) {
+    const all = `${found.slice(0, -1).join(", ")} and ${found.at(-1)}`;
+    return [`${shown} in the host mixes ${all} letters, which can look alike`];
+  }
+  const [script] = found;
+  if (script === undefined || script === "Latin" || !lookalikes.test(label)) return [];
+  return [`${shown} in the host is ${script}, and looks like Latin letters`];
+}

@@ -1,0 +1,269 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Browser } from "playwright-core";
+import { contract } from "../../../src/contract/index.ts";
+import { findKind } from "../../../src/contract/resource-kind.ts";
+import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
+import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
+import { approvalPath } from "../../../src/mcp/approval/page.ts";
+import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { launchBrowser, openTab } from "../../support/browser.ts";
+
+/** What the approval page shows of an act: who asks, what changes, and how a page looks. */
+
+let assistant: AssistantWorld;
+let listener: PageServer;
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
+  listener = createPageServer(assistant.fetchPage);
+});
+
+afterEach(async () => {
+  expect(assistant.reported).toEqual([]);
+  listener.close();
+  await assistant[Symbol.asyncDispose]();
+});
+
+async function show(preview: unknown): Promise<string> {
+  const json = JSON.stringify(preview);
+  const wanted = { digest: json, preview: json, key_print: "a key" };
+  const asked = await assistant.state.approvals.askPage(wanted);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
+  return (await assistant.visit(`http://127.0.0.1:8787/approve/${asked.waits.id}`)).html;
+}
+
+describe("who asks", () => {
+  test.each(["modern", "legacy", "v1"] as const)("is told by a %s client's name", async (era) => {
+    await assistant.plant("link", { path: "spring" });
+    const { callTool } = await assistant.connect({ era });
+    const { error } = (await callTool("delete_link", { id: "spring" })).structured;
+    const { html } = await assistant.visit(error.approval.url);
+    expect(html).toContain("Your assistant &quot;waypost-tests&quot; asks for your approval");
+    expect(html).toMatch(/For default\.localhost:8787 · API key [\w-]{8} · asked just now/);
+    expect(html).not.toContain(assistant.world.key);
+  });
+
+  test("is quoted, and cut where it is long", async () => {
+    const client = `<b>Bank</b> approved" ${"x".repeat(70)}`;
+    const html = await show({ title: "Delete it", facts: [], asker: { client } });
+    expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
+    expect(html).not.toContain("x".repeat(60));
+  });
+});
+
+describe("an approval of the version before", () => {
+  test("is shown, though it says less", async () => {
+    const html = await show({
+      title: "Delete the link",
+      facts: [{ name: "clicks", text: "5" }],
+      count: 60,
+    });
+    expect(html).toContain("<dt>Clicks</dt><dd>5</dd>");
+    expect(html).toContain(">Approve</button>");
+    expect(html).toContain("Type 60, the number of links");
+    expect(html).toContain("Your assistant asks for your approval");
+  });
+});
+
+describe("what changes", () => {
+  const preview: Preview = {
+    title: "Change it",
+    recent: { at: Date.UTC(2026, 0, 15, 11, 59, 40), by: "this key", was: '"https://a.example"' },
+    facts: [
+      { name: "url", kind: "change", from: '"https://a.example/x"', to: '"https://a.example/y"' },
+      { name: "ios_app", kind: "change", to: "nothing" },
+      {
+        name: "file",
+        kind: "lines",
+        lines: [
+          { kind: "removed", text: "one two <three>" },
+          { kind: "added", text: "one two <four>" },
+        ],
+      },
+      { name: "visitors", kind: "list", items: ["iPhone: the <app>", "Desktop: nothing"] },
+    ],
+  };
+
+  test("is marked word by word", async () => {
+    const html = await show(preview);
+    expect(html).toContain("a.example/<del>x</del>&quot;");
+    expect(html).toContain("a.example/<ins>y</ins>&quot;");
+    expect(html).toContain("one two &lt;<del>three</del>&gt;");
+    expect(html).toContain("one two &lt;<ins>four</ins>&gt;");
+    expect(html).toContain("<li>iPhone: the &lt;app&gt;</li>");
+    expect(html).toContain("<dt>iOS app</dt>");
+    expect(html).toContain("</strong> 20 seconds ago by this key: was &quot;https://a.example");
+  });
+
+  test("is told in a text as well", () => {
+    expect(writePreview(preview).split("\n")).toEqual([
+      "Change it",
+      '- changed: 2026-01-15T11:59:40.000Z by this key: was "https://a.example"',
+      '- url: "https://a.example/x" becomes "https://a.example/y"',
+      "- ios_app: becomes nothing",
+      "- file: ",
+      '− "one two <three>"',
+      '+ "one two <four>"',
+      "- visitors: ",
+      "iPhone: the <app>",
+      "Desktop: nothing",
+    ]);
+  });
+});
+
+describe("of a link that changes", () => {
+  const kind = findKind(contract.links.show);
+  const known = {
+    facts: undefined,
+    linkHost: "https://go.example.com",
+    hasSecondHost: false,
+    linkInReferrer: false,
+  };
+  const apps = [
+    { id: "0190a000-0000-7000-8000-000000000001", name: "Example", bundle_id: "com.example.app" },
+    { id: "0190a000-0000-7000-8000-000000000002", name: "Other", bundle_id: "com.other.app" },
+  ];
+  const [app, other] = apps;
+  const record = {
+    id: "0190a000-0000-7000-8000-000000000009",
+    name: "Spring",
+    path: "spring",
+    url: "https://example.com/old",
+    clicks: 7,
+    ios_app_id: app?.id,
+    android_app_id: null,
+  };
+
+  function ask(_: unknown, { id }: { readonly id: string }): Promise<unknown> {
+    return Promise.resolve(apps.find((each) => each.id === id));
+  }
+
+  function write(changes: Readonly<Record<string, unknown>>): Promise<Preview> {
+    // Of a call it takes only what asks the deployment, and where links live.
+    const call = { ask, keyContext: { known } } as unknown as Parameters<typeof previewChange>[2];
+    return previewChange({ kind, id: record.id, record }, changes, call);
+  }
+
+  test("the headline and the button are in the user's words", async () => {
+    expect(await write({ url: "https://example.com/new" })).toMatchObject({
+      title: 'Point the link "Spring" to "https://example.com/new"',
+      button: "Change link",
+    });
+    expect(await write({ path: "summer" })).toMatchObject({
+      title: 'Move the link "Spring" to the path "summer"',
+      button: "Move link",
+    });
+    expect(await write({ path: "summer", url: "https://example.com/new" })).toMatchObject({
+      title: 'Change the link "Spring"',
+    });
+  });
+
+  test("apps are told by name, and never by a UUID", async () => {
+    const text = writePreview(await write({ ios_app: { id: other?.id } }));
+    expect(text).toContain(
+      '- ios_app: "Example" ("com.example.app") becomes "Other" ("com.other.app")',
+    );
+    expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
+    expect(text).not.toContain("{");
+    const none = writePreview(await write({ ios_app: null }));
+    expect(none).toContain('- ios_app: "Example" ("com.example.app") becomes nothing');
+    const fresh = writePreview(await write({ ios_app: { bundle_id: "com.new.app" } }));
+    expect(fresh).toContain('becomes "com.new.app"');
+  });
+
+  test("what visitors will meet is told for each system", async () => {
+    const text = writePreview(await write({ url: "https://example.com/new", ios_app: null }));
+    expect(text).toContain('iPhone: goes to "https://example.com/new"');
+    expect(text).toContain('Desktop: goes to "https://example.com/new"');
+    const kept = writePreview(await write({ url: "https://example.com/new" }));
+    expect(kept).toContain('iPhone: the link\'s page, and on to "https://example.com/new"');
+  });
+
+  test("a host that reads like another is warned of", async () => {
+    const text = writePreview(await write({ url: "https://\u0430pple.com/" }));
+    expect(text).toContain('(host "xn--pple-43d.com") (beware: "\u0430pple" in the host mixes');
+  });
+
+  test("the old address is told to lead nowhere", async () => {
+    const text = writePreview(await write({ path: "summer" }));
+    expect(text).toContain("- address: https://go.example.com/spring");
+    expect(text).toContain("- new address: https://go.example.com/summer");
+    expect(text).toContain("- old address: visitors are told that there is no such link");
+  });
+});
+
+function writeBody(title: string): string {
+  return `<h1>${title}</h1>\n{% store_buttons %}\n`;
+}
+
+/** The page on which the publication waits. */
+async function publish(text: Readonly<Record<string, string>>): Promise<string> {
+  const { error } = (await assistant.callTool("publish_template", text)).structured;
+  return error.approval.url;
+}
+
+describe("a page template", () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  test("is shown before and after, in frames that load nothing and run nothing", async () => {
+    await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
+    await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
+    const picture = '<img src="https://evil.example/x.png" alt="">';
+    const url = await publish({ body: writeBody("After") + picture, css: "h1 { color: teal }" });
+    const page = await openTab(browser, { viewport: { width: 1280, height: 3000 } });
+    const hosts = new Set<string>();
+    // What is refused by the policy never leaves the browser, and is no request at all.
+    page.on("requestfinished", (request) => hosts.add(new URL(request.url()).host));
+    await page.goto(url);
+    await page.waitForLoadState();
+    const titles = ["Live now", "As it will be"];
+    const frames = page.locator("iframe");
+    expect(await frames.count()).toBe(4);
+    for (const [index, title] of [...titles, ...titles].entries()) {
+      expect(await frames.nth(index).getAttribute("title")).toContain(title);
+      expect(await frames.nth(index).getAttribute("sandbox")).toBe("");
+      const heading = frames.nth(index).contentFrame().locator("h1");
+      expect(await heading.innerText()).toBe(title === "Live now" ? "Before" : "After");
+    }
+    expect([...hosts]).toEqual([new URL(url).host]);
+    await page.close();
+  });
+
+  test("has frames of their own policy, which no other page may hold", async () => {
+    const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
+    const { headers, html, status } = await assistant.visit(`${url}?frame=0`);
+    expect([status, html]).toEqual([200, expect.stringContaining("After")]);
+    const policy = headers.get("content-security-policy");
+    expect(policy).toMatch(
+      /^sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:;/,
+    );
+    expect(policy).toContain("frame-ancestors 'self'");
+    expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
+    for (const frame of ["1", "-1", "x", "__proto__", ""]) {
+      expect((await assistant.visit(`${url}?frame=${frame}`)).status).toBe(404);
+    }
+    const elsewhere = { host: "evil.example" };
+    expect((await assistant.visit(`${url}?frame=0`, undefined, elsewhere)).status).toBe(403);
+    await assistant.press(url, "decline");
+    expect((await assistant.visit(`${url}?frame=0`)).html).not.toContain("After");
+  });
+
+  test("is left out with a sentence where the key may not ask for it", async () => {
+    const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
+    const { callTool } = await assistant.connect({ key });
+    const text = { body: "<h1>After</h1>{% store_buttons %}", css: "" };
+    const { error } = (await callTool("publish_template", text)).structured;
+    const { html } = await assistant.visit(error.approval.url);
+    expect(html).not.toContain("<iframe");
+    expect(html).toMatch(/This API key may not|This deployment could not show the page/);
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+} from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** A plan's approval page shows each of its rows, a hundred at a time. */
+
+const count = 230;
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+type Row = Readonly<Record<string, unknown>>;
+
+async function plan(rows: readonly Row[], operation = "upsert"): Promise<string> {
+  const { structured } = await assistant.callTool("plan_links", { operation, rows });
+  return structured.plan.id;
+}
+
+async function makeLinks(name: string): Promise<void> {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    path: `row/${index}`,
+    name,
+    url: `https://old.example/${index}`,
+  }));
+  await assistant.callTool("apply_plan", { plan_id: await plan(rows) });
+}
+
+/** Of 230 links most lead within their host afterwards, and the last ones elsewhere. */
+async function planChange(): Promise<string> {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const host = index < 200 ? "old.example" : "elsewhere.example";
+    return { path: `row/${index}`, url: `https://${host}/new/${index}` };
+  });
+  return plan(rows);
+}
+
+async function open(plan_id: string, names = {}): Promise<string> {
+  const preview: Preview = {
+    title: `Change ${count} links`,
+    button: `Change ${count} links`,
+    facts: [],
+    rows: { plan_id, names },
+  };
+  const json = JSON.stringify(preview);
+  const wanted = { digest: plan_id, preview: json, key_print: "a key" };
+  const asked = await assistant.state.approvals.askPage(wanted);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
+  return `http://127.0.0.1:8787/approve/${asked.waits.id}`;
+}
+
+/** Follows the page's own links from the first page to the last. */
+async function readAll(url: string): Promise<readonly string[]> {
+  const pages: string[] = [];
+  for (let next: string | undefined = ""; next !== undefined;) {
+    const { html, status } = await assistant.visit(url + next);
+    expect(status).toBe(200);
+    pages.push(html);
+    next = /<a href="(\?page=\d+)">Next<\/a>/.exec(html)?.[1];
+  }
+  return pages;
+}
+
+function listPaths(html: string): readonly string[] {
+  return [...html.matchAll(/&quot;(row\/\d+)&quot;/g)].map(([, path]) => path ?? "");
+}
+
+describe("every row of a plan", () => {
+  test("is reached by the page's links, in its order, with the form on each page", async () => {
+    await makeLinks("Spring");
+    const url = await open(await planChange());
+    const pages = await readAll(url);
+    expect(pages.map((html) => listPaths(html).length)).toEqual([100, 100, 30]);
+    const all = Array.from({ length: count }, (_, index) => `row/${index}`);
+    expect(pages.flatMap(listPaths)).toEqual(all);
+    for (const html of pages) {
+      expect(html).toContain('name="decision" value="approve"');
+      expect(html).toContain(`Change ${count} links`);
+    }
+    expect(pages[2]).toContain("elsewhere");
+    expect(pages[2]).toContain("Page 3 of 3");
+  });
+
+  test("has its name, its clicks and what changes, with strangers' markup as text", async () => {
+    await makeLinks('<b onclick="x">');
+    const html = (await assistant.visit(await open(await planChange()))).html;
+    expect(html).not.toContain("<b onclick");
+    expect(html).toContain("named &quot;&lt;b onclick=\\&quot;x\\&quot;&gt;&quot;, 0 clicks");
+    expect(html).toContain("old.example/<ins>new/</ins>0&quot;");
+    expect(html).not.toMatch(/Name<\/dt>/);
+  });
+
+  test("that would deceive is warned of", async () => {
+    const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
+    expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
+  });
+
+  test("tells of an app by its name, where that is known", async () => {
+    const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
+    await assistant.plant("link", { path: "row/1", ios_app: { id: app.id } });
+    const plan_id = await plan([{ path: "row/1", ios_app: null }]);
+    const url = await open(plan_id, { [app.id]: '"Example" ("com.a")' });
+    const { html } = await assistant.visit(url);
+    expect(html).toContain("&quot;Example&quot; (&quot;com.a&quot;)");
+    expect(html).not.toContain(app.id);
+  });
+
+  test("is read for nothing, and the approval is given from any page", async () => {
+    await makeLinks("Spring");
+    const url = await open(await planChange());
+    await readAll(url);
+    const last = await assistant.visit(`${url}?page=3`);
+    const form = { token: readToken(last.html), decision: "maybe" };
+    const refused = await assistant.visit(`${url}?page=3`, form);
+    expect([refused.status, listPaths(refused.html).length]).toEqual([403, 30]);
+    const done = await assistant.visit(`${url}?page=2`, { ...form, decision: "approve" });
+    expect(done.html).toContain("<h1>Approved");
+  });
+
+  test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
+    "is shown from the first on for a page %o that is none",
+    async (page) => {
+      const url = await open(await plan([{ path: "row/0" }]));
+      const { html, status } = await assistant.visit(`${url}?page=${page}`);
+      expect([status, listPaths(html)]).toEqual([200, ["row/0"]]);
+    },
+  );
+
+  test("that is still open is shown of a cancelled job, and no other", async () => {
+    await makeLinks("Spring");
+    const plan_id = await planChange();
+    const found = await assistant.state.plans.find(plan_id);
+    if (found === undefined) throw new Error("the plan is not there");
+    const job = await assistant.state.jobs.open(found);
+    const run = { id: job.id, runner: "a runner" };
+    await assistant.state.jobs.take(run);
+    for (const position of [0, 1]) {
+      await assistant.state.jobs.noteSent(run, position);
+      await assistant.state.jobs.noteEnd(run, position, { status: "done" });
+    }
+    const pages = await readAll(await open(plan_id));
+    expect(pages.flatMap(listPaths)[0]).toBe("row/2");
+    expect(pages.flatMap(listPaths)).toHaveLength(count - 2);
+    expect(pages[0]).toContain(`Links 1 to 100 of ${count - 2}`);
+  });
+});
+
+test("a plan that is gone can only be declined", async () => {
+  const url = await open("plan_gone");
+  const { html } = await assistant.visit(url);
+  expect(html).toContain("this can only be declined");
+  const forced = await assistant.visit(url, { token: readToken(html), decision: "approve" });
+  expect([forced.status, forced.html]).toEqual([403, expect.not.stringContaining("<h1>Approved")]);
+  expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
+});

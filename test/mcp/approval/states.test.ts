@@ -1,0 +1,296 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
+import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
+import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { launchBrowser, openTab } from "../../support/browser.ts";
+
+/**
+ * Every state of the approval page before axe, on a phone and on a desk, light and dark. With
+ * SCREENSHOTS=FOLDER each of them is a picture there, to be looked at.
+ */
+
+const { SCREENSHOTS: shots } = process.env;
+const pin = "271828";
+const sizes = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
+/** Taller ones are more than the browser draws at once. */
+const mostHeight = 8000;
+const looks = (["phone", "desktop"] as const).flatMap((size) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ size, colorScheme })),
+);
+
+let browser: Browser;
+let assistant: AssistantWorld;
+let listener: PageServer;
+let isBroken: boolean;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+beforeEach(async () => {
+  isBroken = false;
+  assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
+  const pages = createApprovalPages({
+    openState: () =>
+      isBroken ? Promise.reject(new Error("out of order")) : Promise.resolve(assistant.state),
+    hostnames: ["127.0.0.1"],
+    checkPin: (given) => Promise.resolve(given === pin),
+    onDecided: () => {},
+    clock: assistant.clock,
+    report: () => "a1b2c3",
+  });
+  listener = createPageServer(pages.fetch);
+});
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+  listener.close();
+  await assistant[Symbol.asyncDispose]();
+});
+
+const asker = { client: "Claude Code", place: "default.localhost:8787", key: "Xk3fa9c1" };
+const removal: Preview = {
+  title: 'Delete the link "Spring" for ever',
+  button: "Delete link",
+  destroys: true,
+  facts: [
+    { name: "address", kind: "address", address: "http://default.localhost:8787/spring" },
+    { name: "url", text: '"https://example.com/spring"' },
+    { name: "clicks", text: "1234" },
+  ],
+};
+
+/** Every kind of fact, and long ones. */
+const change: Preview = {
+  title: 'Point the link "Spring sale" to "https://\u0430pple.com/new"',
+  button: "Change link",
+  recent: { at: Date.UTC(2026, 0, 15, 12) - 20_000, by: "this key", was: '"https://example.com"' },
+  facts: [
+    {
+      name: "url",
+      kind: "change",
+      from: '"https://example.com/spring/sale?utm_source=mail&utm_medium=spring"',
+      to: '"https://\u0430pple.com/spring/sale?utm_source=mail&utm_medium=summer"',
+      note: 'host "xn--pple-43d.com"',
+      warnings: ['"\u0430pple" in the host mixes Latin and Cyrillic letters'],
+    },
+    {
+      name: "android_fallback_url",
+      text: '"https://müller.example"',
+      note: 'host "xn--mller-kva.example"',
+    },
+    { name: "ios_app", kind: "change", from: '"Example" ("com.example.app")', to: "nothing" },
+    { name: "name", kind: "change", to: '"Summer"' },
+    { name: "address", kind: "address", address: "http://default.localhost:8787/a%20b/%C3%BC" },
+    {
+      name: "association file",
+      kind: "lines",
+      lines: [
+        { kind: "removed", text: '"appID": "ABCDE12345.com.example.app",' },
+        { kind: "added", text: '"appID": "NEWTEAM123.com.example.app",' },
+      ],
+    },
+    {
+      name: "visitors will meet",
+      kind: "list",
+      items: ["iPhone: the app opens", `Desktop: goes to "https://example.com/${"x".repeat(90)}"`],
+    },
+    { name: '"a link of mine"', text: "1 click" },
+  ],
+};
+
+type Asked = { readonly pin?: string; readonly key_print?: string };
+
+async function ask(preview: Preview, { key_print = "a key", ...rest }: Asked = {}) {
+  const json = JSON.stringify({ ...preview, asker });
+  const wanted = { digest: `${Math.random()}`, preview: json, key_print, ...rest };
+  const asked = await assistant.state.approvals.askPage(wanted);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
+  const { id } = asked.waits;
+  return { id, digest: wanted.digest, url: await listener.open(approvalPath, id) };
+}
+
+async function open(url: string): Promise<Page> {
+  const page = await openTab(browser, { viewport: sizes.desktop });
+  await page.goto(url);
+  return page;
+}
+
+async function press(page: Page, value: "approve" | "decline"): Promise<Page> {
+  const loaded = page.waitForEvent("load");
+  await page.locator(`button[value=${value}]`).click();
+  await loaded;
+  return page;
+}
+
+async function openLocked(wrong: number): Promise<Page> {
+  const page = await open((await ask(removal, { pin: "a hash" })).url);
+  for (let times = 0; times < wrong; times += 1) {
+    await page.locator("[name=pin]").fill("000000");
+    await press(page, "approve");
+  }
+  return page;
+}
+
+async function openDecided(status: "approved" | "used" | "declined" | "told"): Promise<Page> {
+  const { id, url, digest } = await ask(removal);
+  const isYes = status === "approved" || status === "used";
+  await assistant.state.approvals.decidePage(id, isYes ? "approved" : "declined");
+  const request = { digest, preview: "{}", key_print: "" };
+  const isTold = status === "used" || status === "told";
+  if (isTold) await assistant.state.approvals.askPage(request);
+  return open(url);
+}
+
+/** A plan of 105 links, which all get another address: axe is slow on a page of a hundred. */
+async function planMany(): Promise<Preview> {
+  const rows = Array.from({ length: 105 }, (_, row) => ({
+    path: `spring/${row}`,
+    name: row % 2 === 0 ? `Spring ${row}` : null,
+    url: `https://example.com/old/${row}`,
+  }));
+  const bulk = { operation: "upsert", rows };
+  const made = (await assistant.callTool("plan_links", bulk)).structured.plan;
+  await assistant.callTool("apply_plan", { plan_id: made.id });
+  const changed = rows.map(({ path }) => ({ path, url: `https://example.org/new/${path}` }));
+  const again = { operation: "upsert", rows: changed };
+  const { plan } = (await assistant.callTool("plan_links", again)).structured;
+  return {
+    title: "Point 105 links to example.org",
+    button: "Change 105 links",
+    count: 105,
+    facts: [{ name: "hosts", kind: "list", items: ["example.org: 105 links, new here"] }],
+    rows: { plan_id: plan.id },
+  };
+}
+
+function writeBody(title: string): string {
+  return `<h1>${title}</h1>\n<p>All shoes</p>\n{% store_buttons %}\n`;
+}
+
+async function publish(): Promise<Page> {
+  const css = "h1 { color: teal; font-size: 48px }";
+  const call = async (text: object) =>
+    (await assistant.callTool("publish_template", { ...text })).structured;
+  const first = await call({ body: writeBody("Spring"), css });
+  await assistant.state.approvals.decidePage(readId(first.error.approval.url), "approved");
+  await call({ body: writeBody("Spring"), css });
+  const next = await call({ body: writeBody("Summer sale"), css });
+  return open(next.error.approval.url);
+}
+
+function readId(url: string): string {
+  return url.split("/").at(-1) ?? "";
+}
+
+const states: Readonly<Record<string, () => Promise<Page>>> = {
+  waiting: async () => open((await ask(removal)).url),
+  "waiting with a change": async () => open((await ask(change)).url),
+  fault: async () => {
+    const page = await open((await ask(removal)).url);
+    await page.evaluate("document.querySelector('[name=token]').value = 'x'");
+    return press(page, "approve");
+  },
+  "PIN asked": () => openLocked(0),
+  "PIN wrong": () => openLocked(2),
+  "PIN used up": () => openLocked(5),
+  "PIN blocked": async () => {
+    for (let page = 0; page < 4; page += 1) {
+      const { id } = await ask(removal, { pin: "a hash" });
+      for (let guess = 0; guess < 5; guess += 1) await assistant.state.pinTries.take(id);
+    }
+    return openLocked(0);
+  },
+  "a plan's rows": async () => open(`${(await ask(await planMany())).url}?page=2`),
+  "a plan that is gone": async () =>
+    open((await ask({ ...removal, rows: { plan_id: "plan_gone" } })).url),
+  "a page template": publish,
+  "a page template that is too long": async () => {
+    const left_out = "The page is too long to be shown here.";
+    return open((await ask({ ...removal, frames: { left_out } })).url);
+  },
+  approved: () => openDecided("approved"),
+  used: () => openDecided("used"),
+  declined: () => openDecided("declined"),
+  told: () => openDecided("told"),
+  over: () => listener.open(approvalPath, "over").then(open),
+  "from elsewhere": async () =>
+    open((await ask(removal)).url.replace("127.0.0.1", "rebound.localhost")),
+  error: async () => {
+    const { url } = await ask(removal);
+    isBroken = true;
+    return open(url);
+  },
+};
+
+/** What each of them says, so that it is the one that is meant. */
+const said: Readonly<Record<string, string>> = {
+  waiting: "Answer within 5 minutes",
+  "waiting with a change": "Changed 20 seconds ago by this key",
+  fault: "Press one of its buttons",
+  "PIN asked": "5 tries are left",
+  "PIN wrong": "3 tries are left",
+  "PIN used up": "too many wrong PINs",
+  "PIN blocked": "tried again in 60 minutes",
+  "a plan's rows": "Links 101 to 105 of 105",
+  "a plan that is gone": "no longer there",
+  "a page template that is too long": "too long to be shown",
+  approved: "tell it to go on",
+  used: "has gone on",
+  declined: "Nothing will happen",
+  told: "your assistant knows it",
+  over: "It has expired",
+  "from elsewhere": "Open the address exactly",
+  error: "Reference a1b2c3",
+  "a page template": "How the page looks",
+};
+
+test.each(Object.entries(states))("%s has nothing that axe finds", async (name, make) => {
+  const page = await make();
+  expect(await page.getByRole("main").innerText()).toContain(said[name]);
+  await page.evaluate(axe.source);
+  for (const { size, colorScheme } of looks) {
+    await page.setViewportSize(sizes[size]);
+    await page.emulateMedia({ colorScheme });
+    await saveShot(page, `${name} ${size} ${colorScheme}`);
+    const found = await page.evaluate<Found>("axe.run(document, { iframes: false })");
+    expect(describeFound(found), `${size}, ${colorScheme}`).toEqual([]);
+    const [wide, seen] = await page.evaluate<[number, number]>(
+      "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+    );
+    expect(wide, size).toBe(seen);
+  }
+  expect(assistant.reported).toEqual([]);
+});
+
+type Found = {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+};
+
+function describeFound({ violations }: Found): readonly string[] {
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+async function saveShot(page: Page, name: string): Promise<void> {
+  if (shots === undefined) return;
+  await mkdir(shots, { recursive: true });
+  const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);
+  const { width } = page.viewportSize() ?? sizes.desktop;
+  // A frame that nobody could see is not painted.
+  const height = await page.evaluate<number>("document.documentElement.scrollHeight");
+  await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
+  await page.waitForTimeout(300);
+  await page.screenshot({ path, fullPage: true });
+}

@@ -1,0 +1,37 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { compareWords, type Part } from "../../src/text/compare-words.ts";
+
+function join(parts: readonly Part[]): string {
+  return parts.map(({ text }) => text).join("");
+}
+
+function pickChanged(parts: readonly Part[]): readonly string[] {
+  return parts.filter(({ isChanged }) => isChanged).map(({ text }) => text);
+}
+
+test("marks the words that became others, in both texts", () => {
+  const { before, after } = compareWords(
+    "https://example.com/spring?utm=mail",
+    "https://example.org/spring?utm=mail&x=1",
+  );
+  expect(pickChanged(before)).toEqual(["com"]);
+  expect(pickChanged(after)).toEqual(["org", "&x=1"]);
+});
+
+test("leaves both texts as they are, whatever they are", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (one, other) => {
+      const { before, after } = compareWords(one, other);
+      expect([join(before), join(after)]).toEqual([one, other]);
+    }),
+  );
+});
+
+test("marks nothing where the texts have little or nothing in common", () => {
+  const { before, after } = compareWords("a quick brown fox", "something else entirely here");
+  expect([...pickChanged(before), ...pickChanged(after)]).toEqual([]);
+  const long = Array.from({ length: 2000 }, (_, index) => `word${index}`).join(" ");
+  const others = long.replaceAll("word", "other");
+  expect(pickChanged(compareWords(long, others).after)).toEqual([]);
+});

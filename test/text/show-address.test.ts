@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { showAddress } from "../../src/text/show-address.ts";
+
+describe("an address is shown as a person types it", () => {
+  test.each([
+    ["https://example.com/", "https://example.com", undefined],
+    [
+      "http://default.localhost:8787/a%20b/%C3%BC",
+      "http://default.localhost:8787/a b/ü",
+      undefined,
+    ],
+    ["https://xn--mller-kva.example/x", "https://müller.example/x", "xn--mller-kva.example"],
+    ["https://müller.example/x?q=1#y", "https://müller.example/x?q=1#y", "xn--mller-kva.example"],
+    ["https://example.com/a%2Fb%", "https://example.com/a%2Fb%", undefined],
+    ["https://example.com/%E2%80%AEfdp", "https://example.com/\\u{202e}fdp", undefined],
+  ])("%s", (address, typed, ascii) => {
+    expect(showAddress(address)).toEqual({ typed, ascii, warnings: [] });
+  });
+
+  test.each([
+    "",
+    "example.com",
+    "mailto:a@b.example",
+    "https://",
+    "https://a b/",
+    "ftp://a.example",
+  ])("and %o is none", (text) => {
+    expect(showAddress(text)).toBeUndefined();
+  });
+});
+
+describe("a host is warned of", () => {
+  test.each([
+    ["https://\u0430pple.com", "mixes Latin and Cyrillic letters"],
+    ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
+    ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
+    ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic, and looks like Latin letters"],
+  ])("that reads like another: %s", (address, warning) => {
+    expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
+  });
+
+  test.each([
+    "https://example.com",
+    "https://münchen.example",
+    "https://президент.example",
+    "https://日本語テスト.example",
+    "https://日本jp.example",
+    "https://ελλάδα.example",
+  ])("and %s is not", (address) => {
+    expect(showAddress(address)?.warnings).toEqual([]);
+  });
+});
