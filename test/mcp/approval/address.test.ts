@@ -83,7 +83,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     const approval = /\w[\w-]{26}$/.exec(pages[0] ?? "")?.[0];
     // The revision of 2026 knows neither the id nor the notice: there the result is the notice.
     const named = era === "modern" ? undefined : approval;
-    expect(asked).toEqual(['Delete the link "Spring" for ever', `/approve/${approval}`, named]);
+    expect(asked).toEqual(['Delete the link "Spring"', `/approve/${approval}`, named]);
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 

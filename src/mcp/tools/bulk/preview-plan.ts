@@ -18,7 +18,11 @@ const mostShown = limits.web_address_characters;
  * may only ask where nothing is left over: each row is shown, or changed like all the others, and
  * every host that links would lead to is named.
  */
-export function previewPlan(plan: Plan, summary: PlanSummary, job?: Job): Preview {
+export function previewPlan(
+  plan: Plan,
+  summary: PlanSummary,
+  { job, binDays }: { readonly job: Job | undefined; readonly binDays: number | undefined },
+): Preview {
   const total = summary.create + summary.update + summary.delete;
   const count = findCountToType(plan, total);
   const more = total - summary.rows.length;
@@ -35,7 +39,7 @@ export function previewPlan(plan: Plan, summary: PlanSummary, job?: Job): Previe
     facts: [
       ...describeHosts(summary),
       ...describeApps(summary),
-      ...describeLoss(summary),
+      ...describeLoss(summary, binDays),
       ...describeFields(summary),
       ...summary.rows.map((row) => describeRow(row, isShared)),
       ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared) }] : []),
@@ -113,10 +117,15 @@ function describeApps({ registrations }: PlanSummary): readonly Fact[] {
   return more > 0 ? [...named, { name: "registers", text: `${more} more apps` }] : named;
 }
 
-function describeLoss({ delete: count, clicksLost }: PlanSummary): readonly Fact[] {
+function describeLoss(
+  { delete: count, clicksLost }: PlanSummary,
+  binDays: number | undefined,
+): readonly Fact[] {
   if (count === 0) return [];
   const clicks = clicksLost === 1 ? "1 click" : `${clicksLost} clicks`;
-  return [{ name: "lost for ever", text: `${countLinks(count)} with ${clicks}` }];
+  const text = `${countLinks(count)} with ${clicks}`;
+  if (binDays === undefined) return [{ name: "lost for ever", text }];
+  return [{ name: `kept for ${binDays} days, then lost`, text }];
 }
 
 function describeFields({ fields, update }: PlanSummary): readonly Fact[] {

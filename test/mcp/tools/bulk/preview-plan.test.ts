@@ -114,7 +114,7 @@ describe("a deletion", () => {
     const { text, way } = await ask({ operation: "delete", rows: listPaths(61) });
     const [first, loss, row] = text.split("\n");
     expect(first).toBe("Delete 61 links");
-    expect(loss).toBe("- lost for ever: 61 links with 7 clicks");
+    expect(loss).toBe("- kept for 30 days, then lost: 61 links with 7 clicks");
     expect(row).toBe('- delete "p60": 7 clicks');
     expect(way).toBe("page");
     expect((await ask({ operation: "delete", rows: listPaths(60) })).way).toBe("form");
