@@ -33,7 +33,7 @@ export async function presentPlan(plan: Plan, bulk: Bulk) {
   };
 }
 
-export function listSample(
+function listSample(
   plan: Plan,
   bulk: Bulk,
   action: PlanAction,

@@ -36,12 +36,12 @@ export type PlanSummary = {
 
 export type HostCount = { readonly host: string; readonly links: number; readonly isNew: boolean };
 /** `to` stands where all links get the same. */
-export type FieldCount = {
+type FieldCount = {
   readonly field: string;
   readonly links: number;
   readonly to?: { readonly value: unknown };
 };
-export type Registration = {
+type Registration = {
   readonly kind: "ios_app" | "android_app";
   readonly name: string;
   readonly fields: JsonObject;

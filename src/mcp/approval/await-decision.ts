@@ -2,7 +2,7 @@ import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
 /** What became of a page while a call waited; it may still be open when the time is up. */
-export type Ended = "decided" | "over" | "open";
+type Ended = "decided" | "over" | "open";
 
 /** Resolves when a person has answered an approval's page, in whichever process shows it. */
 export type AwaitDecision = (

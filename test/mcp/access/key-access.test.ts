@@ -48,7 +48,8 @@ const bulk: readonly (readonly [tool: string, needed: readonly (readonly string[
 ];
 
 /** When a tool asks a person has a test of its own. */
-function withoutAsking({ asks: _, ...rest }: Readonly<Record<string, unknown>>) {
+function withoutAsking({ asks, ...rest }: Readonly<Record<string, unknown>>) {
+  expect([undefined, "string"]).toContain(asks === undefined ? asks : typeof asks);
   return rest;
 }
 

@@ -231,12 +231,12 @@ test("explain_access tells of each tool when it asks, from the one table", async
   expect(unasked.filter(({ asks }: { asks?: string }) => asks !== undefined)).toEqual([]);
 });
 
-describe("a plan that only creates links", () => {
-  const plan = async (rows: readonly object[]) => {
-    const { plan: made } = await call("plan_links", { operation: "upsert", rows });
-    return { plan_id: made.id };
-  };
+const plan = async (rows: readonly object[]) => {
+  const { plan: made } = await call("plan_links", { operation: "upsert", rows });
+  return { plan_id: made.id };
+};
 
+describe("a plan that only creates links", () => {
   test("asks nobody", async () => {
     const args = await plan([{ path: "a" }, { path: "b", url: there }]);
     expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
