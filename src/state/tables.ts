@@ -85,5 +85,31 @@ export type StateTables = {
     made: string | null;
     message: string | null;
   };
+  changes: {
+    /** In the order in which they were begun, whatever the clock said. */
+    number: Generated<number>;
+    id: string;
+    at: number;
+    /** The project; of a deployment that tells no project, its address. */
+    realm: string;
+    key_print: string;
+    /** The client's name, as it says itself. */
+    client: string | null;
+    tool: string;
+    kind: string;
+    target_id: string | null;
+    target_key: string | null;
+    name: string | null;
+    state: "begun" | "done";
+    /** As JSON. */
+    effects: string;
+    /** What cannot be put back. */
+    note: string | null;
+    undoes: string | null;
+    undone_by: string | null;
+    /** Of the effects, in characters. */
+    size: number;
+  };
+  successors: { realm: string; id: string; successor_id: string; at: number };
   secrets: { name: string; value: string };
 };

@@ -1,0 +1,242 @@
+import type { Selectable } from "kysely";
+import type { ClockAndRandom } from "../contract/clock.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Sql } from "../sql/sql.ts";
+import { createPrefixedId } from "./create-id.ts";
+import { dropOldChanges } from "./history-bounds.ts";
+import type { Db, StateTables } from "./tables.ts";
+
+/** What was written, by whom, and what was there before: so that it can be put back. */
+
+type Row = Selectable<StateTables["changes"]>;
+
+/** One thing that a change did. An undo goes through them from the last to the first. */
+export type Effect = {
+  readonly kind: string;
+  /** Null where it is not known, for the end of the call is not. */
+  readonly id: string | null;
+  /**
+   * The fields that changed, as they were; null where there was nothing, and left out where that
+   * is not known. Of what was deleted it is the whole record.
+   */
+  readonly before?: JsonObject | null;
+  /** The fields as they became, of what was made all of them; null for what was deleted. */
+  readonly after: JsonObject | null;
+};
+
+export type Target = {
+  readonly kind: string;
+  readonly target_id: string | null;
+  /** By what else it is told from others: a path, a bundle id. */
+  readonly target_key: string | null;
+  readonly name: string | null;
+};
+
+export type Change = Target &
+  Readonly<Omit<Row, "number" | "effects" | "size" | "state">> & {
+    /** Begun is what was sent, or about to be, and whose end was never seen. */
+    readonly state: "begun" | "done";
+    readonly effects: readonly Effect[];
+  };
+
+/** Who writes: their key, what they call themselves, and the project that they write in. */
+export type Writer = Readonly<Pick<Row, "realm" | "key_print" | "client">>;
+
+type Begun = Writer &
+  Target & {
+    readonly tool: string;
+    readonly effects: readonly Effect[];
+    readonly note?: string | undefined;
+    /** The change that this one undoes. */
+    readonly undoes?: string | undefined;
+  };
+
+/** Whose changes are read: a project's, or only those of one key in it. */
+export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
+
+type Listing = {
+  /** An id, or a path or the like that the target had at the time. */
+  readonly target?: string | undefined;
+  readonly from: number;
+  readonly limit: number;
+};
+
+export type History = {
+  /** Written before the request leaves; a row that stays so has an unknown end. */
+  readonly begin: (begun: Begun) => Promise<Change>;
+  /** Notes what became of it. */
+  readonly note: (id: string, ended: Partial<Ended>) => Promise<void>;
+  /** Of what was refused there is nothing to tell. */
+  readonly drop: (id: string) => Promise<void>;
+  readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
+  readonly list: (readers: Readers, listing: Listing) => Promise<readonly Change[]>;
+  readonly count: (readers: Readers, target?: string) => Promise<number>;
+  /** The newest that is not undone, and undoes nothing itself. */
+  readonly findLast: (readers: Readers) => Promise<Change | undefined>;
+  /** An undo that was begun, and not done to its end. */
+  readonly findOpenUndo: (readers: Readers, undoes: string) => Promise<Change | undefined>;
+  /** The newest change of a target since that time. */
+  readonly findRecent: (
+    realm: string,
+    target: string,
+    since: number,
+  ) => Promise<Change | undefined>;
+  /** Whatever had the first id has the second one by now: it was deleted, and made anew. */
+  readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
+  readonly findSuccessor: (realm: string, id: string) => Promise<string>;
+};
+
+export type Ended = Target & Pick<Change, "state" | "effects">;
+
+export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
+  const { db, write } = sql;
+  const { clock } = given;
+  const listOne = async (query: ReturnType<typeof selectOf>) => {
+    const row = await query.limit(1).executeTakeFirst();
+    return row && readChange(row);
+  };
+
+  return {
+    begin: async (begun) => {
+      await dropOldChanges(sql, begun, clock.now());
+      return write((inner) => insertChange(inner, begun, "begun", given));
+    },
+    note: async (id, { effects, ...ended }) => {
+      const text = effects && JSON.stringify(effects);
+      await write(async (inner) => {
+        const changed = {
+          ...ended,
+          ...(text !== undefined && { effects: text, size: text.length }),
+        };
+        await inner.updateTable("changes").set(changed).where("id", "=", id).execute();
+        if (ended.state === "done") await markUndone(inner, id);
+      });
+    },
+    drop: async (id) => {
+      await write((inner) => inner.deleteFrom("changes").where("id", "=", id).execute());
+    },
+    find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
+    list: async (readers, { target, from, limit }) => {
+      const query = selectOf(db, readers, target).orderBy("number", "desc");
+      return (await query.offset(from).limit(limit).execute()).map(readChange);
+    },
+    count: async (readers, target) => {
+      const query = selectOf(db, readers, target).clearSelect();
+      const counted = query.select((row) => row.fn.countAll<number>().as("count"));
+      return (await counted.executeTakeFirstOrThrow()).count;
+    },
+    findLast: (readers) =>
+      listOne(
+        selectOf(db, readers)
+          .where("undone_by", "is", null)
+          .where("undoes", "is", null)
+          .orderBy("number", "desc"),
+      ),
+    findOpenUndo: (readers, undoes) =>
+      listOne(
+        selectOf(db, readers)
+          .where("undoes", "=", undoes)
+          .where("state", "=", "begun")
+          .orderBy("number", "desc"),
+      ),
+    findRecent: (realm, target, since) =>
+      listOne(
+        selectOf(db, { realm })
+          .where("target_id", "=", target)
+          .where("at", ">=", since)
+          .orderBy("at", "desc"),
+      ),
+    noteSuccessor: async (realm, id, successor_id) => {
+      const row = { realm, id, successor_id, at: clock.now() };
+      await write((inner) =>
+        inner
+          .insertInto("successors")
+          .values(row)
+          .onConflict((conflict) => conflict.columns(["realm", "id"]).doUpdateSet(row))
+          .execute(),
+      );
+    },
+    findSuccessor: (realm, id) => findSuccessor(db, realm, id),
+  };
+}
+
+/** A job is one change, which is written together with the job itself. */
+export async function insertChange(
+  db: Db,
+  begun: Begun,
+  state: Change["state"],
+  { clock, random }: ClockAndRandom,
+): Promise<Change> {
+  const { effects, note = null, undoes = null, ...rest } = begun;
+  const text = JSON.stringify(effects);
+  const id = createPrefixedId("change", random);
+  const row = { id, at: clock.now(), ...rest, note, undoes, undone_by: null, state };
+  await db
+    .insertInto("changes")
+    .values({ ...row, effects: text, size: text.length })
+    .execute();
+  if (state === "done") await markUndone(db, id);
+  return { ...row, effects };
+}
+
+/**
+ * What a change undoes is not in effect any more; and what that one had undone is in effect again.
+ */
+async function markUndone(db: Db, id: string): Promise<void> {
+  let [undoing, undone] = [id, await findUndone(db, id)];
+  for (let isUndone = true; undone !== null; isUndone = !isUndone) {
+    const undone_by = isUndone ? undoing : null;
+    await db.updateTable("changes").set({ undone_by }).where("id", "=", undone).execute();
+    [undoing, undone] = [undone, await findUndone(db, undone)];
+  }
+}
+
+async function findUndone(db: Db, id: string): Promise<string | null> {
+  const row = await db
+    .selectFrom("changes")
+    .select("undoes")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.undoes ?? null;
+}
+
+function selectOf(db: Db, { realm, key_print }: Readers, target?: string) {
+  let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
+  if (key_print !== undefined) query = query.where("key_print", "=", key_print);
+  if (target === undefined) return query;
+  const ofKey = db
+    .selectFrom("changes")
+    .select("target_id")
+    .where("realm", "=", realm)
+    .where("target_key", "=", target);
+  return query.where((row) =>
+    row.or([
+      row("target_id", "=", target),
+      row("target_key", "=", target),
+      row("target_id", "in", ofKey),
+    ]),
+  );
+}
+
+async function findSuccessor(db: Db, realm: string, id: string): Promise<string> {
+  let current = id;
+  for (let steps = 0; steps < mostSuccessors; steps += 1) {
+    const row = await db
+      .selectFrom("successors")
+      .select("successor_id")
+      .where("realm", "=", realm)
+      .where("id", "=", current)
+      .executeTakeFirst();
+    if (row === undefined) break;
+    current = row.successor_id;
+  }
+  return current;
+}
+
+/** Nothing is deleted and undone more often than this in the time that a change is kept. */
+const mostSuccessors = 1000;
+
+function readChange({ number: _, size: _size, effects, ...row }: Row): Change {
+  // What `insertChange` and `note` wrote as JSON is read back as the same.
+  return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
+}

@@ -1,0 +1,172 @@
+import { beforeEach, expect, test } from "vitest";
+import type { Change, Effect } from "../../src/state/history.ts";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/** Changes as they are noted: whose they are, what they undo, and for how long they are kept. */
+
+const day = 24 * 60 * 60_000;
+const at = openStateForEach();
+const own = { realm: "project", key_print: "key" };
+let state: State;
+
+beforeEach(async () => {
+  state = await at.open();
+});
+
+const effect: Effect = {
+  kind: "link",
+  id: "link-1",
+  before: { name: "Old" },
+  after: { name: "New" },
+};
+
+async function begin(given: Partial<Parameters<State["history"]["begin"]>[0]> = {}) {
+  return state.history.begin({
+    ...own,
+    client: "a client",
+    tool: "update_link",
+    kind: "link",
+    target_id: "link-1",
+    target_key: "spring",
+    name: "Spring",
+    effects: [effect],
+    ...given,
+  });
+}
+
+async function make(given: Parameters<typeof begin>[0] = {}): Promise<string> {
+  const { id } = await begin(given);
+  await state.history.note(id, { state: "done" });
+  return id;
+}
+
+async function listIds(readers: { realm: string; key_print?: string } = own, target?: string) {
+  const changes = await state.history.list(readers, { target, from: 0, limit: 20 });
+  expect(await state.history.count(readers, target)).toBe(changes.length);
+  return changes.map(({ id }) => id);
+}
+
+const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
+
+test("a change is there before its end is known, and says so", async () => {
+  const { id } = await begin();
+  expect(id).toMatch(/^change_[\w-]{22}$/);
+  expect(await find(id)).toMatchObject({ state: "begun", effects: [effect], at: at.now });
+  const after = { name: "Newer" };
+  const effects = [{ ...effect, after }];
+  await state.history.note(id, { state: "done", effects, name: "Summer" });
+  expect(await find(id)).toMatchObject({
+    state: "done",
+    effects,
+    name: "Summer",
+    client: "a client",
+  });
+  await state.history.drop(id);
+  expect(await find(id)).toBeUndefined();
+});
+
+test("an effect keeps apart what was nothing and what is not known", async () => {
+  const effects = [
+    { kind: "link", id: null, after: { name: "New" } },
+    { kind: "link", id: "link-1", before: null, after: null },
+  ];
+  const { id } = await begin({ effects });
+  const change = await find(id);
+  expect(change?.effects).toEqual(effects);
+  expect(change?.effects[0] && "before" in change.effects[0]).toBe(false);
+});
+
+test("changes are read by their key, or by all readers of the project, the newest first", async () => {
+  const first = await make();
+  const other = await make({ key_print: "another" });
+  await make({ realm: "another project" });
+  const last = await make();
+  expect(await listIds()).toEqual([last, first]);
+  expect(await listIds({ realm: "project" })).toEqual([last, other, first]);
+  expect(await state.history.find({ realm: "another project" }, first)).toBeUndefined();
+  expect(await state.history.find({ ...own, key_print: "another" }, first)).toBeUndefined();
+});
+
+test("changes are found by what their target was called at any time", async () => {
+  const first = await make();
+  const moved = await make({ target_key: "summer" });
+  await make({ target_id: "link-2", target_key: "winter" });
+  for (const target of ["link-1", "spring", "summer"]) {
+    expect(await listIds(own, target), target).toEqual([moved, first]);
+  }
+  expect(await listIds(own, "nothing")).toEqual([]);
+});
+
+test("the last act is the newest that is not undone; an undo is none, until it is undone", async () => {
+  const last = async () => (await state.history.findLast(own))?.id;
+  const [first, second] = [await make(), await make()];
+  expect(await last()).toBe(second);
+  const undo = await make({ tool: "undo", undoes: second });
+  expect(await find(second)).toMatchObject({ undone_by: undo });
+  expect(await last()).toBe(first);
+  const redo = await make({ tool: "undo", undoes: undo });
+  expect(await find(undo)).toMatchObject({ undone_by: redo });
+  expect(await find(second)).toMatchObject({ undone_by: null });
+  expect(await last()).toBe(second);
+  const again = await make({ tool: "undo", undoes: redo });
+  expect(await find(redo)).toMatchObject({ undone_by: again });
+  expect(await find(undo)).toMatchObject({ undone_by: null });
+  expect(await find(second)).toMatchObject({ undone_by: undo });
+  expect(await last()).toBe(first);
+});
+
+test("an undo that was not done to its end is found again, and undoes nothing until then", async () => {
+  const first = await make();
+  const { id } = await begin({ tool: "undo", undoes: first });
+  expect(await state.history.findOpenUndo(own, first)).toMatchObject({ id });
+  expect(await find(first)).toMatchObject({ undone_by: null });
+  await state.history.note(id, { state: "done" });
+  expect(await state.history.findOpenUndo(own, first)).toBeUndefined();
+  expect(await find(first)).toMatchObject({ undone_by: id });
+});
+
+test("the newest change of a target is found, if it is young enough", async () => {
+  await make();
+  at.now += 1000;
+  const second = await make();
+  const since = at.now - 500;
+  expect(await state.history.findRecent("project", "link-1", since)).toMatchObject({ id: second });
+  expect(await state.history.findRecent("project", "link-1", at.now + 1)).toBeUndefined();
+  expect(await state.history.findRecent("another project", "link-1", since)).toBeUndefined();
+});
+
+test("what was made anew is found by every id that it had", async () => {
+  await state.history.noteSuccessor("project", "one", "two");
+  await state.history.noteSuccessor("project", "two", "three");
+  expect(await state.history.findSuccessor("project", "one")).toBe("three");
+  expect(await state.history.findSuccessor("project", "three")).toBe("three");
+  expect(await state.history.findSuccessor("another project", "one")).toBe("one");
+});
+
+test("a change is kept for thirty days, and then goes with the next one", async () => {
+  const id = await make();
+  await state.history.noteSuccessor("project", "one", "two");
+  at.now += 30 * day - 1;
+  await make();
+  expect(await find(id)).toBeDefined();
+  at.now += 1;
+  const { id: next } = await begin();
+  expect(await find(id)).toBeUndefined();
+  expect(await listIds()).toHaveLength(2);
+  expect((await listIds())[0]).toBe(next);
+  expect(await state.history.findSuccessor("project", "one")).toBe("one");
+});
+
+test("of one key's changes the newest 64 MB are kept", async () => {
+  const text = "x".repeat(1024 * 1024);
+  const effects = [
+    { kind: "page_template", id: "page_template", before: {}, after: { body: text } },
+  ];
+  await make({ key_print: "another" });
+  for (let changes = 0; changes < 130; changes += 1) await begin({ effects });
+  const { length } = await state.history.list(own, { from: 0, limit: 1000 });
+  expect(length).toBeGreaterThanOrEqual(60);
+  expect(length).toBeLessThanOrEqual(130 - 64);
+  expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
+});
