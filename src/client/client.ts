@@ -1,6 +1,6 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import type { Condition } from "../contract/condition.ts";
-import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import { pickFields, type Endpoint, type Input, type Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
 import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
@@ -12,7 +12,7 @@ import {
   type BudgetLedger,
   type RateLimiter,
 } from "./rate-limit.ts";
-import { buildRequest, pickFields, type Target } from "./request.ts";
+import { buildRequest, type Target } from "./request.ts";
 import { createRetryAllowance, earnRepeat, type RetryAllowance } from "./retry-allowance.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
 import { sendOnce, type Outcome, type Send } from "./send-once.ts";

@@ -1,6 +1,6 @@
 import type { ApiRequest } from "../contract/api-message.ts";
 import { pickLasting, type Condition } from "../contract/condition.ts";
-import { idParameter, type Endpoint } from "../contract/endpoint.ts";
+import { idParameter, pickFields, type Endpoint } from "../contract/endpoint.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -52,12 +52,6 @@ function writeCondition(condition: Condition): Readonly<Record<string, string>> 
 /** A page may be another one for another browser. */
 function nameBrowser({ user_agent }: JsonObject): Readonly<Record<string, string>> {
   return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
-}
-
-/** The fields of an input that travel in the body. */
-export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
-  const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
-  return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
 /** A header that cannot carry its value says so with the value, and that is the key. */

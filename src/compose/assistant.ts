@@ -63,6 +63,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         bulk,
         origin: deployment.origin,
         checksConditions: deployment.own !== undefined,
+        openHistory: async () => (await openState()).history,
         key,
         scopes,
         destinations,

@@ -21,6 +21,8 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined where a deployment elsewhere keeps the key. */
   readonly facts: KeyFacts | undefined;
+  /** Left out for a master key, and where a deployment elsewhere keeps the key. */
+  readonly projectId?: string;
   /** Where the links of the key's project live: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
   /** Whether the Open button of a link's page leads by a second host name. */

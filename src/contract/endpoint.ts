@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { BudgetName } from "./budgets.ts";
 import type { FilterFields, ListInput } from "./filters.ts";
+import type { JsonObject } from "./json.ts";
 import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import type { Role, Scope } from "./scopes-and-roles.ts";
 
@@ -64,6 +65,12 @@ export type Endpoint = {
   /** Fields whose change a person has to approve. */
   readonly approval_fields?: readonly string[];
 };
+
+/** The fields of an input that travel in the body. */
+export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
+  const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, input[name]]));
+}
 
 /** The only parameter that a path may have, in one place at most. */
 export const idParameter = ":id";

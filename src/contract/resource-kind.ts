@@ -2,7 +2,15 @@ import type { Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
 /** The groups by which an operator chooses tools. */
-export const groups = ["links", "short_links", "apps", "projects", "templates", "bulk"] as const;
+export const groups = [
+  "links",
+  "short_links",
+  "apps",
+  "projects",
+  "templates",
+  "bulk",
+  "history",
+] as const;
 export type Group = (typeof groups)[number];
 
 /** What an endpoint is about: the name of its result, its group, and how one of them is named. */
@@ -75,6 +83,11 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   const kind = kinds[path.split("/")[1] ?? ""];
   if (kind === undefined) throw new Error(`no kind of resource at ${path}`);
   return kind;
+}
+
+/** By the name that `findKind` answered. */
+export function findKindNamed(name: string): ResourceKind | undefined {
+  return Object.values(kinds).find((kind) => kind.name === name);
 }
 
 /** The member of a result that holds the response; none where the response has members itself. */

@@ -1,6 +1,7 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
+import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
 import { createLeases, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan, type PlanOperation } from "./plans.ts";
@@ -28,10 +29,13 @@ export type JobCounts = {
   readonly left: number;
 };
 
+/** Who begins a job, and by which tool or command. */
+export type JobWriter = Writer & { readonly tool: string };
+
 export type Jobs = Leases &
   Pick<Journal, "noteSent" | "noteEnd"> & {
-    /** The plan's one job, made when there is none yet. */
-    readonly open: (plan: Plan) => Promise<Job>;
+    /** The plan's one job, made when there is none yet; then it is a change of its writer. */
+    readonly open: (plan: Plan, writer?: JobWriter) => Promise<Job>;
     readonly find: (id: string) => Promise<Job | undefined>;
     readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
     readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
@@ -41,7 +45,8 @@ export type Jobs = Leases &
     readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
   };
 
-export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Jobs {
+export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
+  const { clock, random } = given;
   const { db, write } = sql;
   const journal = createJournal(sql, clock);
   const describe = async (rows: readonly JobRow[]) =>
@@ -57,7 +62,8 @@ export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRan
     noteEnd: journal.noteEnd,
     listReceipts: ({ id }, page) => journal.listReceipts(id, page),
 
-    open: async ({ id: plan_id, key_print }) => {
+    open: async (plan, writer) => {
+      const { id: plan_id, key_print } = plan;
       const now = clock.now();
       const begun = { state: "interrupted", message: null, runner: null, runs_until: 0 } as const;
       const times = { created_at: now, updated_at: now };
@@ -65,12 +71,15 @@ export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRan
         const plans = inner.selectFrom("plans").select("id").where("id", "=", plan_id);
         // A plan that was deleted meanwhile leaves no job behind.
         await plans.executeTakeFirstOrThrow();
-        await inner
+        const id = createPrefixedId("job", random);
+        const { numInsertedOrUpdatedRows } = await inner
           .insertInto("jobs")
-          .values({ id: createPrefixedId("job", random), plan_id, key_print, ...begun, ...times })
+          .values({ id, plan_id, key_print, ...begun, ...times })
           // Of two processes that open it at once, the first one's job stays.
           .onConflict((conflict) => conflict.column("plan_id").doNothing())
-          .execute();
+          .executeTakeFirst();
+        if (writer === undefined || numInsertedOrUpdatedRows !== 1n) return;
+        await noteJob(inner, id, plan, writer, given);
       });
       const row = await selectJobs(db).where("plan_id", "=", plan_id).executeTakeFirstOrThrow();
       return describeJob(db, row, journal, now);
@@ -96,6 +105,21 @@ export function createJobs(sql: Sql<StateTables>, { clock, random }: ClockAndRan
       return rows.map(({ key_print }) => key_print);
     },
   };
+}
+
+/** A job is one change, whatever its rows are; what undoes it is a job as well. */
+async function noteJob(
+  db: Db,
+  id: string,
+  { operation, undoes }: Plan,
+  writer: JobWriter,
+  given: ClockAndRandom,
+): Promise<void> {
+  const undone = db.selectFrom("changes").select("id").where("target_id", "=", undoes);
+  const target = { kind: "job", target_id: id, target_key: null, name: operation };
+  const begun = { ...writer, ...target, effects: [] };
+  const undoneId = (await undone.executeTakeFirst())?.id;
+  await insertChange(db, { ...begun, undoes: undoneId }, "done", given);
 }
 
 async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {

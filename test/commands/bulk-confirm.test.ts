@@ -17,7 +17,8 @@ beforeEach(async () => {
   timeless = await openBulk(world);
   const { bulk, owner } = timeless;
   const { signal } = new AbortController();
-  desk = { bulk, owner, signal };
+  const writer = { realm: "here", key_print: owner.key_print, client: null };
+  desk = { bulk, owner, writer, signal };
   said = "";
   vi.spyOn(process.stdout, "write").mockReturnValue(true);
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {

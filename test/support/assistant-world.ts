@@ -238,6 +238,7 @@ export async function createAssistantWorld(
       bulk,
       origin: "http://waypost.invalid",
       checksConditions: true,
+      openHistory: () => Promise.resolve(state.history),
       key,
       scopes: undefined,
       destinations,

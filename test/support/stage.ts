@@ -1,4 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -14,8 +16,9 @@ import { createRequireApproval } from "../../src/mcp/approval/require-approval.t
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { State } from "../../src/state/state.ts";
+import { openState, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
+import { memoryFolder } from "./memory-folder.ts";
 import { readResult, type ToolResult } from "./mcp-clients.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 
@@ -104,6 +107,17 @@ export async function openStage(staging: Staging): Promise<Stage> {
     linkInReferrer: false,
     ...staging.known,
   };
+  let opening: Promise<State> | undefined;
+  const folder = join(memoryFolder, `waypost-stage-${randomUUID()}`);
+  const openHistory = () => {
+    opening ??= mkdir(folder).then(() =>
+      openState(join(folder, "state.db"), {
+        clock,
+        random: { bytes: (count) => randomBytes(count) },
+      }),
+    );
+    return opening;
+  };
   let changes = 0;
   const toolbox = createToolbox({ mode, selection });
   const keyContext = createKeyContext({
@@ -127,6 +141,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     }),
     origin,
     checksConditions: false,
+    openHistory: async () => (await openHistory()).history,
     key,
     scopes,
     known,
@@ -179,6 +194,8 @@ export async function openStage(staging: Staging): Promise<Stage> {
     [Symbol.asyncDispose]: async () => {
       await client.close();
       await handle.close();
+      await (await opening)?.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -2,7 +2,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
 import { lease_ms, type Run } from "../../state/job-leases.ts";
-import type { Job, Jobs } from "../../state/jobs.ts";
+import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
 import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
@@ -19,8 +19,9 @@ export type Runner = {
   /**
    * Applies a plan, or goes on with it; answers its job as soon as that runs. A cancelled job only
    * goes on where the caller hands in the job as it is now, and so knows that it was cancelled.
+   * A job that begins is noted as a change of the writer.
    */
-  readonly apply: (plan: Plan, owner: Owner, seen?: Job) => Promise<Job>;
+  readonly apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) => Promise<Job>;
   /** Resolves when the job no longer runs, or the time is over; tells meanwhile how far it is. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
@@ -78,10 +79,12 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
   const { running, starting, stopped } = runner;
   return {
     findJobOf: (plan, owner) => findJobOf(runner, plan, owner),
-    apply: (plan, owner, seen) => {
+    apply: (plan, owner, seen, writer) => {
       const known = starting.get(plan.id);
       if (known !== undefined) return known;
-      const applied = apply(runner, plan, owner, seen).finally(() => starting.delete(plan.id));
+      const applied = apply(runner, plan, owner, seen, writer).finally(() =>
+        starting.delete(plan.id),
+      );
       starting.set(plan.id, applied);
       return applied;
     },
@@ -111,12 +114,18 @@ async function findJobOf(
   return job;
 }
 
-async function apply(runner: RunnerState, plan: Plan, owner: Owner, seen?: Job): Promise<Job> {
+async function apply(
+  runner: RunnerState,
+  plan: Plan,
+  owner: Owner,
+  seen: Job | undefined,
+  writer: JobWriter | undefined,
+): Promise<Job> {
   const { openState, running, life, name } = runner;
   if (isFaulty(plan)) throw new FaultyPlan("The plan has rows that cannot be done.");
   const state = await openState();
   const { jobs } = state;
-  const job = (await findJobOf(runner, plan, owner)) ?? (await jobs.open(plan));
+  const job = (await findJobOf(runner, plan, owner)) ?? (await jobs.open(plan, writer));
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;

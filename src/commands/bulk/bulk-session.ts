@@ -12,12 +12,15 @@ import { findRefusal } from "../../contract/access.ts";
 import { unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
+import type { Writer } from "../../state/history.ts";
 import { explainFailure } from "./explain-failure.ts";
 
 /** What a command for many links needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
+  /** As whose change a job is noted. */
+  readonly writer: Writer;
   /** Aborted when the person wants to stop; the rows that are on the way are finished then. */
   readonly signal: AbortSignal;
 };
@@ -62,7 +65,9 @@ export function withBulk<Result>(
         requireRight,
         checkDestinations,
       };
-      return await explain(signal, () => work({ bulk, owner, signal }));
+      const realm = known?.projectId ?? deployment.origin;
+      const writer = { realm, key_print: owner.key_print, client: null };
+      return await explain(signal, () => work({ bulk, owner, writer, signal }));
     } finally {
       await bulk.close();
       await close();

@@ -9,13 +9,14 @@ const mostWait_ms = 24 * 60 * 60_000;
 
 /** Applies a plan, or goes on with it, and shows how far it is, until it ends or is to stop. */
 export async function followJob(
-  { bulk, owner, signal }: BulkSession,
+  { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
   /** The job as it was when the person chose to go on with it. */
   seen?: Job,
 ): Promise<Job> {
-  let job = await bulk.apply(plan, owner, seen);
+  const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";
+  let job = await bulk.apply(plan, owner, seen, { ...writer, tool });
   const progress = createProgress(screen, job.counts, clock);
   progress.show(job.counts);
   while (job.state === "running" && !signal.aborted) {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { Client } from "../../client/client.ts";
-import type { KnownKey } from "../../contract/access.ts";
+import { hasRole, type KnownKey } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
+import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
@@ -20,6 +21,12 @@ export type KeyContext = DestinationLimits & {
   readonly origin: string;
   /** Whether it refuses a write whose target is not what was shown any more. */
   readonly checksConditions: boolean;
+  /** What was written, by this key and by others. */
+  readonly openHistory: () => Promise<History>;
+  /** The project, or else the deployment: what one key has changed others of it may be shown. */
+  readonly realm: string;
+  /** Whose changes the key is shown: its own, or all of the project's. */
+  readonly readers: Readers;
   /** Tells keys apart without naming them. */
   readonly key_print: string;
   /** As of the last `renew`. */
@@ -36,7 +43,7 @@ export type KeyContext = DestinationLimits & {
 
 export type KeyContextOptions = Pick<
   KeyContext,
-  "bulk" | "origin" | "checksConditions" | "known" | "isActAllowed"
+  "bulk" | "origin" | "checksConditions" | "openHistory" | "known" | "isActAllowed"
 > & {
   readonly client: Client;
   readonly key: string | undefined;
@@ -51,8 +58,8 @@ export type KeyContextOptions = Pick<
 };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, checksConditions, key, scopes, lookUp, onChange } = options;
-  const { isOffered, isActAllowed } = options;
+  const { client, bulk, origin, checksConditions, openHistory, key, scopes } = options;
+  const { isOffered, isActAllowed, lookUp, onChange } = options;
   let { known } = options;
   const hasKey = key !== undefined;
   const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
@@ -62,6 +69,8 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     call: learnFrom(client, access),
   });
   const { call } = limits;
+  const key_print = printKey(key);
+  const readRealm = () => known.projectId ?? origin;
   let exploring: Promise<void> | undefined;
 
   return {
@@ -69,8 +78,16 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     bulk,
     origin,
     checksConditions,
+    openHistory,
     access,
-    key_print: printKey(key),
+    key_print,
+    get realm() {
+      return readRealm();
+    },
+    get readers() {
+      const isLimited = scopes !== undefined || !ownsAll(known.facts);
+      return { realm: readRealm(), ...(isLimited && { key_print }) };
+    },
     get known() {
       return known;
     },
@@ -91,6 +108,11 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       if (current.facts !== undefined) access.setFacts(current.facts);
     },
   };
+}
+
+/** What other keys have done is shown to an owner whose key is not limited. */
+function ownsAll(facts: KnownKey["facts"]): boolean {
+  return facts !== undefined && hasRole(facts, "owner") && facts.scopes.length === 0;
 }
 
 /** A job's calls teach as much of the key as a tool's calls. */

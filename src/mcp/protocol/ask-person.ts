@@ -99,7 +99,10 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
 }
 
 /** Without sessions there is nothing else to know a client again by. */
-function readClientInfo(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
+export function readClientInfo(
+  server: Server,
+  { mcpReq }: ServerContext,
+): Implementation | undefined {
   // The SDK has validated the envelope, whose members its types do not name.
   const envelope = mcpReq.envelope as Readonly<Record<string, Implementation>> | undefined;
   return envelope === undefined ? server.getClientVersion() : envelope[CLIENT_INFO_META_KEY];

@@ -15,22 +15,27 @@ type Shape = Readonly<Record<string, z.ZodType>>;
  * throws away what the schema does not cover. Fields that a deployment adds are welcome.
  */
 export function buildOutputSchema(result: Shape): JsonObject {
-  const [main = ""] = Object.keys(result);
-  return coverFailure(main, writeMembers({ ...result, error: failureSchema }));
+  const names = Object.keys(result);
+  // Where none of its members is always there, each of them is a result of its own.
+  const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
+  return coverFailure(
+    isEither ? names : names.slice(0, 1),
+    writeMembers({ ...result, error: failureSchema }),
+  );
 }
 
 /** The same for a page, whose rows may lack any of their fields but the id. */
 export function buildPageSchema(name: string, row: z.ZodType, rest: Shape): JsonObject {
   const { row: whole, ...others } = writeMembers({ row, ...rest, error: failureSchema });
   const rows = { type: "array", items: { ...whole, required: ["id"] } };
-  return coverFailure(name, { [name]: rows, ...others });
+  return coverFailure([name], { [name]: rows, ...others });
 }
 
-function coverFailure(main: string, properties: JsonObject): JsonObject {
+function coverFailure(mains: readonly string[], properties: JsonObject): JsonObject {
   return {
     type: "object",
     properties,
     additionalProperties: {},
-    anyOf: [{ required: [main] }, { required: ["error"] }],
+    anyOf: [...mains, "error"].map((name) => ({ required: [name] })),
   };
 }

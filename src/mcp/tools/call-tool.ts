@@ -13,7 +13,8 @@ import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
-import type { Progress, Tool } from "./tool.ts";
+import { journalWrite } from "./history/journal-write.ts";
+import type { Call, Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
   readonly keyContext: KeyContext;
@@ -21,6 +22,8 @@ export type CallContext = {
   readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
+  /** What the client calls itself. */
+  readonly client?: string | undefined;
   /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: called with the task that runs on. */
@@ -58,7 +61,7 @@ function runTool(
   context: CallContext,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
-  const { keyContext, requireApproval, approveOverwrite, signal, showsViews = false } = context;
+  const { keyContext, requireApproval, approveOverwrite, signal, report } = context;
   const token = args["approval"];
   const person = {
     ...context.person,
@@ -67,17 +70,30 @@ function runTool(
   };
   const approve = (request: ApprovalRequest) =>
     requireApproval(request, keyContext.key_print, person);
+  const asking: Call["ask"] = (endpoint, input, condition) =>
+    ask(tool.name, endpoint, input, context, condition);
+  const { realm, key_print } = keyContext;
+  const writer = { realm, key_print, client: context.client ?? null };
   return tool.run(args, {
     keyContext,
     signal,
-    ask: (endpoint, input, condition) => ask(tool.name, endpoint, input, context, condition),
+    ask: asking,
     requireAct: (endpoint) => {
       if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
     },
+    write: (endpoint, input, known) =>
+      journalWrite(endpoint, input, known, {
+        ask: asking,
+        keyContext,
+        tool: tool.name,
+        writer,
+        report,
+      }),
+    writer,
     approve,
     approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),
     attachPicture: (picture) => pictures.push(picture),
-    showsViews,
+    showsViews: context.showsViews === true,
     attachView: (data) => views.push(data),
     tellProgress: (progress) => context.tellProgress?.(progress),
     takesTasks: context.answerWithTask !== undefined,

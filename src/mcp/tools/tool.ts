@@ -1,7 +1,8 @@
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Group } from "../../contract/resource-kind.ts";
+import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
+import type { Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
@@ -49,6 +50,24 @@ export type Progress = {
   readonly message: string;
 };
 
+/** What is known of a write's target before it happens. */
+export type Known = {
+  readonly kind: ResourceKind;
+  /** Left out where it is about to be made. */
+  readonly id?: string | undefined;
+  /** Null where there is none, undefined where the key may not read it. */
+  readonly before: JsonObject | null | undefined;
+  readonly condition?: Condition | undefined;
+  /** Apps that it registers besides. */
+  readonly registered?: readonly { readonly kind: ResourceKind; readonly fields: JsonObject }[];
+};
+
+export type Written<E extends Endpoint> = {
+  readonly body: Output<E>;
+  /** Its id and what it changed, for the result. */
+  readonly change: JsonObject;
+};
+
 /** One call of a tool. */
 export type Call = {
   readonly keyContext: KeyContext;
@@ -61,6 +80,14 @@ export type Call = {
   ) => Promise<Output<E>>;
   /** Throws where the operator lets no tool do what this endpoint does. */
   readonly requireAct: (endpoint: Endpoint) => void;
+  /** As `ask`, for what changes something: it is noted in the history before and after. */
+  readonly write: <E extends Endpoint>(
+    endpoint: E,
+    input: Input<E>,
+    known: Known,
+  ) => Promise<Written<E>>;
+  /** As what this call's writes are noted. */
+  readonly writer: Writer;
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** As `approve`, but only where the key has overwritten many things without being asked. */

@@ -11,6 +11,8 @@ import { createPlanLinks } from "./bulk/plan-links.ts";
 import { deriveTools } from "./endpoints/endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
+import { createListChanges } from "./history/list-changes.ts";
+import { createUndo } from "./history/undo.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
@@ -44,6 +46,8 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createPlanLinks(),
     ...createJobTools(mode),
     createExportLinks(),
+    createListChanges(),
+    createUndo(mode),
     createExplainLink(),
     createExplainAccess(() => tools, mode),
   ];

@@ -5,6 +5,7 @@ import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import type { Group } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
@@ -24,6 +25,8 @@ const writes = [links.create, links.update, links.destroy] as const;
 type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
   Pick<Partial<Tool>, "readAccess" | "preparesWriting" | "like"> & {
     readonly overwrites?: boolean;
+    readonly idempotent?: boolean;
+    readonly group?: Group;
     readonly fields: () => Fields;
     /** What a model is shown of the fields, where less will do. */
     readonly shown?: (isTerse: boolean) => Fields;
@@ -31,14 +34,15 @@ type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
   };
 
 export function makeBulkTool(making: Making): Tool {
-  const { fields, shown = fields, result, run, overwrites = false, ...told } = making;
+  const { fields, shown = fields, result, run, overwrites = false, ...rest } = making;
+  // A plan is applied once, and a job cancelled once, however often one asks.
+  const { idempotent = true, ...told } = rest;
   const schema = once(() => buildInput(fields()));
   return {
     readAccess: readWriting,
-    ...told,
     group: "bulk",
-    // A plan is applied once, and a job cancelled once, however often one asks.
-    annotations: annotate({ effect: told.effect, idempotent: true, overwrites }),
+    ...told,
+    annotations: annotate({ effect: told.effect, idempotent, overwrites }),
     inputSchema: buildBothSchemas(
       () => shown(false),
       [],

@@ -58,8 +58,13 @@ export async function prepareAct(
     : { input: named, registered: registersApp(endpoint) ? [{ kind, fields: named }] : [] };
   for (const app of registered) call.requireAct(findRegistration(app.kind));
   const target = await readTarget(endpoint, input, call);
-  const changes = findChanges(endpoint, input, target);
-  const act = { endpoint, kind, given, input, target, changes, registered };
+  return completeAct({ endpoint, kind, given, input, target, registered });
+}
+
+/** What follows from what is sent, and from what is there. */
+export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
+  const changes = findChanges(known.endpoint, known.input, known.target);
+  const act = { ...known, changes };
   return { ...act, reasons: listReasons(act) };
 }
 

@@ -15,6 +15,7 @@ import {
   describeState,
   readTarget,
   type Act,
+  type Target,
 } from "./prepare-act.ts";
 import { previewAct } from "./preview-act.ts";
 
@@ -88,11 +89,28 @@ async function requireShown(act: Act, call: Call): Promise<void> {
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {
-  const { endpoint, kind, input, target } = act;
-  const body: unknown = await call.ask(endpoint, input, describeCondition(act));
-  if (endpoint.method !== "DELETE") return present(endpoint, body, call);
+  const { endpoint, kind, input, target, registered } = act;
+  const { body, change } = await call.write(endpoint, input, {
+    kind,
+    id: readId(act),
+    before: readBefore(target),
+    condition: describeCondition(act),
+    registered,
+  });
+  if (endpoint.method !== "DELETE") return { ...present(endpoint, body, call), change };
   const record = target.state === "known" ? target.record : {};
-  return { deleted: { id: input["id"], ...pickNames(kind, record) } };
+  return { deleted: { id: input["id"], ...pickNames(kind, record) }, change };
+}
+
+/** A path that could not be looked up is no id. */
+function readId({ endpoint, input, target }: Act): string | undefined {
+  if (target.state === "known") return target.id;
+  return endpoint.params === undefined ? undefined : String(input["id"]);
+}
+
+function readBefore(target: Target): JsonObject | null | undefined {
+  if (target.state === "known") return target.record;
+  return target.state === "absent" ? null : undefined;
 }
 
 /** Every response that is no deletion's is an object, parsed by the entry's schema. */

@@ -2,6 +2,7 @@ import { describeTemplateState, type Condition } from "../../../contract/conditi
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import { messages } from "../../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../../contract/problem.ts";
 import { isBlank } from "../../../contract/text.ts";
@@ -23,7 +24,13 @@ import {
   previewSaving,
   previewUnpublication,
 } from "./preview-publication.ts";
-import { pickText, readState, type TemplateState, type TemplateText } from "./template-state.ts";
+import {
+  describeTemplate,
+  pickText,
+  readState,
+  type TemplateState,
+  type TemplateText,
+} from "./template-state.ts";
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
@@ -63,8 +70,13 @@ async function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise
       await requireShown(endpoint, state, call);
     } else if (!state.isAbsent) await call.approveOverwrite(describeRequest);
     try {
-      const body: unknown = await call.ask(endpoint, input, describeCondition(state));
-      return presentBody(endpoint, body as JsonObject, undefined);
+      const { body, change } = await call.write(endpoint, input, {
+        kind: findKind(endpoint),
+        before: describeTemplate(state),
+        condition: describeCondition(state),
+      });
+      // The entries of this room that write all answer with the template.
+      return { ...presentBody(endpoint, body as unknown as JsonObject, undefined), change };
     } catch (error) {
       if (!isChanged(error) || tries === mostTries) throw error;
     }
@@ -102,7 +114,7 @@ async function requireShown(endpoint: Endpoint, state: TemplateState, call: Call
   if (digestOf(await readState(call)) !== digestOf(state)) throw refuseChanged(endpoint.tool);
 }
 
-function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
+export function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
   if (isAbsent) return "absent";
   // Of what the key may not read at all nothing was shown.
   if (live === undefined) return undefined;

@@ -54,6 +54,14 @@ async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | un
   }
 }
 
+/** As it is noted in the history; without what the key may not read. */
+export function describeTemplate({ draft, live }: TemplateState): JsonObject {
+  return {
+    ...draft,
+    ...(live !== undefined && { live: live && { body: live.body, css: live.css } }),
+  };
+}
+
 export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
   return {
     ...(typeof body === "string" && { body }),

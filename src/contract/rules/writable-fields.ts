@@ -1,0 +1,45 @@
+import type { Endpoint } from "../endpoint.ts";
+import type { JsonObject } from "../json.ts";
+
+/** How a record that was read is written again, so that it becomes as it was. */
+
+/** The members of a record that a call can change; the rest is the service's own. */
+export function listWritable({ body }: Endpoint, record: JsonObject): readonly string[] {
+  const fields = body?.shape ?? {};
+  return Object.keys(record).filter((name) => name in fields || name.replace(/_id$/, "") in fields);
+}
+
+/** Which of them are not what they were; what is unset is null, or not there at all. */
+export function listEdited(
+  endpoint: Endpoint,
+  before: JsonObject,
+  now: JsonObject,
+): readonly string[] {
+  return listWritable(endpoint, before).filter((name) => !isSame(before[name], now[name]));
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+}
+
+/** The fields of a call that gives a record these members back; an empty text takes one away. */
+export function writeBack(
+  { body }: Endpoint,
+  record: JsonObject,
+  names: readonly string[],
+): JsonObject {
+  const fields = body?.shape ?? {};
+  const members = names.map((name) => {
+    if (name in fields) return [name, record[name] ?? ""] as const;
+    // A link tells of its app by the app's id, and takes it as an object.
+    const id = record[name];
+    return [name.replace(/_id$/, ""), typeof id === "string" ? { id } : null] as const;
+  });
+  return Object.fromEntries(members);
+}
+
+/** The same for what is made anew: it lacks by itself what it lacked before. */
+export function writeAnew(endpoint: Endpoint, record: JsonObject): JsonObject {
+  const filled = listWritable(endpoint, record).filter((name) => (record[name] ?? "") !== "");
+  return writeBack(endpoint, record, filled);
+}

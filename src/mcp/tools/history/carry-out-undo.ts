@@ -1,0 +1,99 @@
+import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { PageTemplate } from "../../../contract/page-template.ts";
+import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
+import type { Change, Effect, History } from "../../../state/history.ts";
+import { describeCondition } from "../templates/run-template.ts";
+import type { Call } from "../tool.ts";
+import { describeEffect, readTemplateRecord } from "./describe-effect.ts";
+import { isUndone, templateId } from "./journal-write.ts";
+import type { Undo } from "./plan-undo.ts";
+import type { Step } from "./plan-step.ts";
+
+/**
+ * The calls of an undo, one after the other. It is a change itself, whose row is there before the
+ * first call leaves; where it breaks off, the next undo of the same change goes on with it.
+ */
+export async function carryOutUndo(undo: Undo, history: History, call: Call): Promise<Change> {
+  const { change, steps } = undo;
+  const { writer, keyContext } = call;
+  const open = await history.findOpenUndo(
+    { ...keyContext.readers, ...writerOf(writer) },
+    change.id,
+  );
+  const { kind, target_id, target_key, name } = change;
+  const target = { kind, target_id, target_key, name };
+  const undoing =
+    open ?? (await history.begin({ ...writer, ...target, tool, effects: [], undoes: change.id }));
+  const done: Effect[] = [...undoing.effects];
+  let condition = undo.template && describeCondition(undo.template);
+  for (const step of steps) {
+    await history.note(undoing.id, {
+      effects: [...done, describeStep(step, step.id, step.wanted)],
+    });
+    const shown = kind === templateId ? condition : shownOf(step);
+    const body = await send(step, shown, call, history).catch(async (error: unknown) => {
+      if (isUndone(error)) await takeBack(history, undoing.id, done);
+      throw error;
+    });
+    const id = step.id ?? String(body?.["id"]);
+    if (step.id === undefined) await history.noteSuccessor(writer.realm, step.anew ?? "", id);
+    if (kind === templateId) {
+      // Every entry of the template that writes answers with it.
+      const template = body as PageTemplate;
+      condition = { shown: describeTemplateState(template, template.live_version?.id ?? null) };
+      done.push(describeStep(step, id, readTemplateRecord(template)));
+    } else done.push(describeStep(step, id, step.wanted === null ? null : (body ?? step.wanted)));
+  }
+  const current = target_id === null ? null : await history.findSuccessor(writer.realm, target_id);
+  const ended = { ...target, target_id: current, effects: done, state: "done" } as const;
+  await history.note(undoing.id, ended);
+  return { ...undoing, ...ended };
+}
+
+const tool = "undo";
+
+/** Only a key's own undo is gone on with: what it does is noted as that key's. */
+function writerOf({ realm, key_print }: Call["writer"]) {
+  return { realm, key_print };
+}
+
+async function send(
+  { endpoint, input }: Step,
+  condition: Condition | undefined,
+  call: Call,
+  history: History,
+): Promise<JsonObject | null> {
+  const { realm } = call.writer;
+  const settled = await followChosen(input, async (id) => history.findSuccessor(realm, id));
+  const body: unknown = await call.ask(endpoint, settled, condition);
+  return body as JsonObject | null;
+}
+
+/** An app that an earlier step has registered anew has another id by now. */
+async function followChosen(
+  input: JsonObject,
+  follow: (id: string) => Promise<string>,
+): Promise<JsonObject> {
+  const settled: Record<string, unknown> = { ...input };
+  for (const app of ["ios_app", "android_app"]) {
+    const choice = input[app] as { readonly id?: unknown } | null | undefined;
+    if (typeof choice?.id === "string") settled[app] = { id: await follow(choice.id) };
+  }
+  return settled;
+}
+
+function shownOf({ now }: Step): Condition | undefined {
+  return now === null || now === undefined ? undefined : { shown: now };
+}
+
+/** Nothing was done by this step: what was done before it stays noted, if there was anything. */
+async function takeBack(history: History, id: string, done: readonly Effect[]): Promise<void> {
+  await (done.length === 0 ? history.drop(id) : history.note(id, { effects: done }));
+}
+
+function describeStep(step: Step, id: string | undefined, after: JsonObject | null): Effect {
+  // The kinds of steps are those of resources.
+  const kind = findKindNamed(step.kind) as ResourceKind;
+  return describeEffect(kind, id ?? null, step.now, after);
+}

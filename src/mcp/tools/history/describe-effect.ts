@@ -1,0 +1,57 @@
+import { pickLasting } from "../../../contract/condition.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { PageTemplate } from "../../../contract/page-template.ts";
+import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { isSame } from "../../../contract/rules/writable-fields.ts";
+import { isBlank } from "../../../contract/text.ts";
+import type { Effect, Target } from "../../../state/history.ts";
+
+/** What a write has done, from what was there before it and what was there after it. */
+
+/** A record, null for none, and undefined for what the key may not read. */
+export type Reading = JsonObject | null | undefined;
+
+/** Of what was changed only the fields that changed are kept, of the rest everything. */
+export function describeEffect(
+  { name: kind }: ResourceKind,
+  id: string | null,
+  before: Reading,
+  after: JsonObject | null,
+): Effect {
+  if (before === undefined) return { kind, id, after: after && keep(after) };
+  if (before === null || after === null) {
+    return { kind, id, before: before && keep(before), after: after && keep(after) };
+  }
+  const names = Object.keys({ ...keep(before), ...keep(after) });
+  const changed = names.filter((name) => !isSame(before[name], after[name]));
+  return { kind, id, before: pick(before, changed), after: pick(after, changed) };
+}
+
+/** Of a template its draft, and what is live; a template that is not there yet has neither. */
+export function readTemplateRecord({ body, css, live_version }: PageTemplate): JsonObject {
+  return { body, css, live: live_version && { body: live_version.body, css: live_version.css } };
+}
+
+export function pick(record: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
+}
+
+/** By what a person knows the target. */
+export function nameTarget(
+  { name: kind, names, key }: ResourceKind,
+  id: string | null,
+  record: JsonObject,
+): Target {
+  const readText = (field: string | undefined) => {
+    const value = record[field ?? ""];
+    return typeof value === "string" && !isBlank(value) ? value : null;
+  };
+  const [name = null] = names.map(readText).filter((text) => text !== null);
+  return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
+}
+
+/** Times change with every write. */
+function keep(record: JsonObject): JsonObject {
+  const { created_at: _, ...lasting } = pickLasting(record);
+  return lasting;
+}

@@ -1,0 +1,127 @@
+import { pickFields, type Endpoint, type Input, type Output } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { PageTemplate } from "../../../contract/page-template.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
+import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
+import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import type { Call, Known, Written } from "../tool.ts";
+import { describeEffect, nameTarget, readTemplateRecord } from "./describe-effect.ts";
+import { listDetached } from "./list-detached.ts";
+import { showFields } from "./show-change.ts";
+
+/**
+ * A write, noted before its request leaves and after it was answered: a process that is killed in
+ * between leaves a change whose end is unknown, so that nothing is done that is not in the history.
+ */
+
+type Journaling = Pick<Call, "ask" | "keyContext"> & {
+  readonly tool: string;
+  readonly writer: Writer;
+  readonly report: (error: unknown) => string;
+};
+
+const { shortLinks, pageTemplate } = contract;
+/** A project has one, whatever its id is. */
+export const templateId = "page_template";
+
+export async function journalWrite<E extends Endpoint>(
+  endpoint: E,
+  input: Input<E>,
+  known: Known,
+  journaling: Journaling,
+): Promise<Written<E>> {
+  const { keyContext, tool, writer, report, ask } = journaling;
+  const { kind, before } = known;
+  const history = await keyContext.openHistory();
+  const id = kind.name === templateId ? templateId : (known.id ?? null);
+  const sent = pickFields(endpoint, input as JsonObject);
+  const { detached, note } = await listDetached(endpoint, before, id, journaling);
+  const whole = endpoint.method === "DELETE" ? null : sent;
+  const intended = { kind: kind.name, id, ...(before !== undefined && { before }), after: whole };
+  const change = await history.begin({
+    ...writer,
+    ...nameTarget(kind, id, before ?? sent),
+    tool,
+    effects: [...detached, intended],
+    note: note ?? describeLoss(endpoint),
+  });
+  const body = await ask(endpoint, input, known.condition).catch(async (error: unknown) => {
+    if (isUndone(error)) await history.drop(change.id).catch(report);
+    throw error;
+  });
+  const ended = await describeEnd(endpoint, sent, known, body, { ...journaling, change, detached });
+  // What was done stays done, and its row stays as one whose end is unknown.
+  await history.note(change.id, ended).catch(report);
+  return {
+    body,
+    change: { id: change.id, fields: showFields({ ...change, ...ended }, keyContext) },
+  };
+}
+
+/** Whether a call that failed is known to have changed nothing. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof ToolFailure && error.failure.effect === "none";
+}
+
+type Begun = Pick<Journaling, "ask" | "keyContext"> & {
+  readonly change: Change;
+  readonly detached: readonly Effect[];
+};
+
+async function describeEnd<E extends Endpoint>(
+  endpoint: E,
+  sent: JsonObject,
+  { kind, before, registered = [] }: Known,
+  body: Output<E>,
+  { change, detached, ...asking }: Begun,
+): Promise<Ended> {
+  const { target_id } = change;
+  if (endpoint.method === "DELETE") {
+    const effect = describeEffect(kind, target_id, before, null);
+    const target = nameTarget(kind, target_id, before ?? {});
+    return { ...target, state: "done", effects: [...detached, effect] };
+  }
+  // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
+  const record = body as JsonObject;
+  if (kind.name === templateId) {
+    const after = readTemplateRecord(record as PageTemplate);
+    const target = nameTarget(kind, templateId, {});
+    return { ...target, state: "done", effects: [describeEffect(kind, templateId, before, after)] };
+  }
+  const id = String(record["id"]);
+  const brought = registered.filter((app) => app.kind.name !== kind.name);
+  const apps = await Promise.all(
+    brought.map((app) => describeApp(app.kind, app.fields, record, asking)),
+  );
+  const isOld = endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record);
+  const own = isOld ? [] : [describeEffect(kind, id, before, record)];
+  return { ...nameTarget(kind, id, record), state: "done", effects: [...apps.flat(), ...own] };
+}
+
+/** An app that came with a link; where nobody could look before, it may have been there already. */
+async function describeApp(
+  kind: Known["kind"],
+  fields: JsonObject,
+  link: JsonObject,
+  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+): Promise<readonly Effect[]> {
+  const id = link[`${kind.name}_id`];
+  if (typeof id !== "string") return [];
+  if (keyContext.access.read(kind.index).state !== "granted") return [];
+  const body: unknown = await readIfAllowed(() => ask(kind.show, { id })).catch(() => undefined);
+  return [describeEffect(kind, id, null, (body as JsonObject | undefined) ?? fields)];
+}
+
+/** A short path of a link that was there cannot be told from one that the link had already. */
+function isMadeByShortening({ url }: JsonObject, link: JsonObject): boolean {
+  return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
+}
+
+function describeLoss(endpoint: Endpoint): string | undefined {
+  const { path, method } = endpoint;
+  if (path === shortLinks.create.path) return "A link's short path cannot be taken back.";
+  if (path === pageTemplate.save.path) return undefined;
+  const isProject = findKind(endpoint).name === "project";
+  return isProject && method === "DELETE" ? "A deleted project cannot be brought back." : undefined;
+}

@@ -1,0 +1,66 @@
+import * as z from "zod";
+import { listEndpoints } from "../../../contract/index.ts";
+import { messages } from "../../../contract/messages.ts";
+import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { readUrl } from "../../../contract/rules/web-address.ts";
+import type { Access, Reading } from "../../access/key-access.ts";
+import { makeBulkTool } from "../bulk/bulk-tool.ts";
+import type { Tool } from "../tool.ts";
+import { changeSchema, showChange } from "./show-change.ts";
+
+/** What was changed through Waypost, so that a person can look it up, and have it undone. */
+
+const perPage = 20;
+
+export function createListChanges(): Tool {
+  return makeBulkTool({
+    name: "list_changes",
+    title: "List changes",
+    description: "List what was changed here in 30 days, from what to what, the newest first.",
+    group: "history",
+    effect: "read",
+    readAccess: readAnyKey,
+    fields: () => ({
+      target: z.string().optional().describe("UUID, path, bundle id or package name"),
+      page: z.int().min(1).optional(),
+    }),
+    result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.int() }) },
+    run: async (args, { keyContext }) => {
+      const { readers, openHistory } = keyContext;
+      const { target: given, page = 1 } = args as { target?: string; page?: number };
+      const target = given === undefined ? undefined : readTarget(given);
+      const history = await openHistory();
+      const found = await history.list(readers, {
+        target,
+        from: (page - 1) * perPage,
+        limit: perPage,
+      });
+      const count = await history.count(readers, target);
+      const last = Math.max(1, Math.ceil(count / perPage));
+      const next = page < last ? { next: page + 1 } : {};
+      return {
+        changes: found.map((change) => showChange(change, keyContext)),
+        meta: { page, limit: perPage, count, last, ...next },
+      };
+    },
+  });
+}
+
+/** A link is also named by its whole address. */
+function readTarget(given: string): string {
+  const text = given.trim();
+  return normalizeForSearch(readUrl(text)?.pathname ?? text);
+}
+
+function readAnyKey(access: Access): Reading {
+  if (access.readKind() !== "none") return { state: "granted" };
+  return { state: "denied", reason: messages.key_missing };
+}
+
+/** Who may write nothing has nothing to undo. */
+export function readAnyWrite(access: Access): Reading {
+  const writes = listEndpoints().filter(({ effect }) => effect !== "read");
+  const readings = writes.map((entry) => access.read(entry));
+  const find = (wanted: Reading["state"]) => readings.find(({ state }) => state === wanted);
+  return find("granted") ?? find("unknown") ?? find("denied") ?? { state: "granted" };
+}

@@ -1,0 +1,65 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { Effect } from "../../../state/history.ts";
+import { readIfAllowed } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+import type { Reading } from "./describe-effect.ts";
+
+/**
+ * The links that an app's deletion takes the app away from. Our own service puts it back on them by
+ * itself; elsewhere the app is registered anew, and each link has to be given it again.
+ */
+
+type Detached = { readonly detached: readonly Effect[]; readonly note?: string };
+
+const { links, iosApps, androidApps } = contract;
+/** As many as one page of a list holds, the most clicked ones. */
+const most = 100;
+
+export async function listDetached(
+  { tool }: Endpoint,
+  app: Reading,
+  id: string | null,
+  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+): Promise<Detached> {
+  const kind = kinds.find((each) => each.tool === tool);
+  const value = app?.[kind?.key ?? ""];
+  if (kind === undefined || keyContext.checksConditions) return { detached: [] };
+  if (typeof value !== "string") return { detached: [], note: noneNoted };
+  const page = await readIfAllowed(() =>
+    ask(links.index, {
+      filters: [{ field: kind.filter, condition: "eq", value }],
+      sort: { field: "clicks", direction: "desc" },
+      limit: most,
+    }),
+  );
+  if (page === undefined) return { detached: [], note: noneNoted };
+  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  const own = page.links.filter((link) => link[kind.field] === id);
+  const detached = own.map((link) => ({
+    kind: "link",
+    id: link.id,
+    before: { [kind.field]: id },
+    after: { [kind.field]: null },
+  }));
+  const { count } = page.meta;
+  if (count <= most) return { detached };
+  return { detached, note: `Of the ${count} links that opened it, undo puts it back on ${most}.` };
+}
+
+const noneNoted = "Which links opened it could not be read: undo does not put it back on them.";
+
+const kinds = [
+  {
+    tool: iosApps.destroy.tool,
+    key: "bundle_id",
+    filter: "ios_app_bundle_id",
+    field: "ios_app_id",
+  },
+  {
+    tool: androidApps.destroy.tool,
+    key: "package_name",
+    filter: "android_app_package_name",
+    field: "android_app_id",
+  },
+] as const;

@@ -1,0 +1,132 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import {
+  isSame,
+  listEdited,
+  listWritable,
+  writeAnew,
+  writeBack,
+} from "../../../contract/rules/writable-fields.ts";
+import type { Effect } from "../../../state/history.ts";
+import { pick, type Reading } from "./describe-effect.ts";
+
+/** What puts one effect back, given what it was, what it became, and what is there now. */
+
+/** One call of an undo. */
+export type Step = {
+  readonly endpoint: Endpoint;
+  /** By whose tool the operator chooses whether it may be made; left out, its own. */
+  readonly chosenBy?: Endpoint;
+  readonly kind: string;
+  /** Undefined for what is made anew, */
+  readonly id: string | undefined;
+  /** in place of what had this id. */
+  readonly anew?: string | null;
+  readonly input: JsonObject;
+  readonly now: Reading;
+  /** What it will be then; null for nothing. */
+  readonly wanted: JsonObject | null;
+  /** What became different after the change, and is lost by the undo: field by field. */
+  readonly lost: Lost;
+};
+
+export type Lost = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+
+/** No step where it is as it was already; or why it cannot be put back. */
+export type StepPlan = { readonly steps: readonly Step[] } | { readonly why: string };
+
+const nothing: StepPlan = { steps: [] };
+
+type Endpoints = {
+  readonly create: Endpoint;
+  readonly update: Endpoint;
+  readonly destroy: Endpoint;
+  /** Brings back what was deleted, with its id. */
+  readonly restore?: Endpoint;
+};
+
+const endpointsOf: Readonly<Record<string, Endpoints>> = {
+  link: contract.links,
+  ios_app: contract.iosApps,
+  android_app: contract.androidApps,
+  project: contract.projects,
+};
+
+export function planStep(effect: Effect, now: Reading, restores: boolean): StepPlan {
+  const { kind, id, before, after } = effect;
+  const endpoints = endpointsOf[kind];
+  if (endpoints === undefined || id === null)
+    return { why: "It is not known what it was done to." };
+  if (before === undefined) return { why: "This key could not read what it was before." };
+  if (before === null) return planRemoval(effect, endpoints, now);
+  if (after === null) return planReturn(effect, endpoints, now, restores);
+  return planChange(effect, endpoints, now);
+}
+
+/** Away with what was made. */
+function planRemoval(
+  { kind, id, after }: Effect,
+  { destroy, update }: Endpoints,
+  now: Reading,
+): StepPlan {
+  if (now === null || id === null) return nothing;
+  const edited = now === undefined || after === null ? [] : listEdited(update, after, now);
+  const lost = describeLost(edited, now, after);
+  const step = { endpoint: destroy, kind, id, input: { id }, now, wanted: null, lost };
+  return { steps: [step] };
+}
+
+/** Back with what was deleted. */
+function planReturn(
+  { kind, id, before }: Effect,
+  { create, restore }: Endpoints,
+  now: Reading,
+  restores: boolean,
+): StepPlan {
+  if ((now ?? null) !== null) return nothing;
+  if (kind === "project") return { why: "A deleted project cannot be brought back." };
+  const wanted = before ?? {};
+  const lost = {};
+  if (restores && restore !== undefined && id !== null) {
+    const step = { endpoint: restore, chosenBy: create, kind, id, input: { id } };
+    return { steps: [{ ...step, now: null, wanted, lost }] };
+  }
+  const input = writeAnew(create, wanted);
+  return {
+    steps: [{ endpoint: create, kind, id: undefined, anew: id, input, now: null, wanted, lost }],
+  };
+}
+
+/** Each field back to what it was; those that are not the API's to write follow by themselves. */
+function planChange(effect: Effect, { update }: Endpoints, now: Reading): StepPlan {
+  const { kind, id } = effect;
+  const before = effect.before ?? {};
+  const after = effect.after ?? {};
+  if (now === null) return { why: `The ${kind} is gone: undo its deletion first.` };
+  const writable = listWritable(update, before);
+  const names =
+    now === undefined ? writable : writable.filter((name) => !isSame(before[name], now[name]));
+  if (names.length === 0 || id === null) return nothing;
+  const edited = now === undefined ? [] : names.filter((name) => !isSame(after[name], now[name]));
+  const lost = describeLost(edited, now, before);
+  // The two tokens of the store travel together.
+  const whole = now === undefined ? before : { ...now, ...before };
+  const sent = names.some(isToken) ? [...new Set([...names, ...tokens])] : names;
+  const input = { id, ...writeBack(update, whole, sent) };
+  const wanted = now === undefined ? before : { ...now, ...pick(before, names) };
+  return { steps: [{ endpoint: update, kind, id, input, now, wanted, lost }] };
+}
+
+const tokens = ["provider_token", "campaign_token"];
+
+function isToken(name: string): boolean {
+  return tokens.includes(name);
+}
+
+export function describeLost(names: readonly string[], now: Reading, then: Reading): Lost {
+  const members = names.map((name) => {
+    return [name, { from: now?.[name] ?? null, to: then?.[name] ?? null }] as const;
+  });
+  return Object.fromEntries(members);
+}

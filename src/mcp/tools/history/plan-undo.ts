@@ -1,0 +1,180 @@
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { findKindNamed } from "../../../contract/resource-kind.ts";
+import { isSame, listEdited } from "../../../contract/rules/writable-fields.ts";
+import type { Change, Effect, History } from "../../../state/history.ts";
+import { readListRows } from "../../results/present-body.ts";
+import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
+import type { Call } from "../tool.ts";
+import { describeEffect, type Reading } from "./describe-effect.ts";
+import { templateId } from "./journal-write.ts";
+import { planStep, type Step, type StepPlan } from "./plan-step.ts";
+import { planTemplate } from "./plan-template.ts";
+
+/** A change, read beside what is there now: which calls put it back, and what speaks against it. */
+
+export type Undo = {
+  readonly change: Change;
+  readonly steps: readonly Step[];
+  /** Whether nobody knows if it was done by this change at all. */
+  readonly isDoubtful: boolean;
+  /** Parts of it that cannot be put back. */
+  readonly lacking: readonly string[];
+  /** The template as it is now, where the change is one of it. */
+  readonly template: TemplateState | undefined;
+};
+
+/** Why there is no undo; the sentence is for the person. */
+export class NotUndoable extends Error {
+  override readonly name = "NotUndoable";
+}
+
+type Asking = Pick<Call, "ask" | "keyContext">;
+
+export async function planUndo(change: Change, history: History, call: Asking): Promise<Undo> {
+  const isDoubtful = change.state === "begun" && change.undoes === null;
+  const template = change.kind === templateId ? await readState(call) : undefined;
+  const steps: Step[] = [];
+  const lacking: string[] = [];
+  const { effects, note } = change;
+  if (effects.length === 0 && note !== null) throw new NotUndoable(note);
+  for (const effect of effects.toReversed()) {
+    const settled = isDoubtful ? await settleEffect(effect, template, call) : effect;
+    const plan = await planEffect(settled, { change, history, call, template });
+    if ("steps" in plan) steps.push(...plan.steps);
+    // What came along may be lacking, but not what it was about.
+    else if (effect.kind === change.kind) throw new NotUndoable(plan.why);
+    else lacking.push(plan.why);
+  }
+  return { change, steps, isDoubtful, lacking, template };
+}
+
+type Planning = {
+  readonly change: Change;
+  readonly history: History;
+  readonly call: Asking;
+  readonly template: TemplateState | undefined;
+};
+
+async function planEffect(
+  effect: Effect,
+  { change, history, call, template }: Planning,
+): Promise<StepPlan> {
+  if (template !== undefined) return planTemplate(effect, describeTemplate(template));
+  const { realm } = change;
+  const current = await followIds(effect, history, realm);
+  const now = await readNow(current.kind, current.id, call);
+  const restores = call.keyContext.checksConditions;
+  const plan = planStep(current, now, restores);
+  const [step] = "steps" in plan ? plan.steps : [];
+  if (step === undefined || step.id !== undefined || effect.id === null) return plan;
+  // An undo that broke off may have made it anew already, and not come to say so.
+  const open = await history.findOpenUndo(call.keyContext.readers, change.id);
+  const made = open && (await findMadeAnew(current, call));
+  if (made === undefined) return plan;
+  await history.noteSuccessor(realm, effect.id, made);
+  return { steps: [] };
+}
+
+/** What was deleted and made anew has another id since, and so has an app that a link opens. */
+async function followIds(effect: Effect, history: History, realm: string): Promise<Effect> {
+  const follow = async (id: string) => history.findSuccessor(realm, id);
+  const { id, before, after } = effect;
+  return {
+    ...effect,
+    id: id === null ? null : await follow(id),
+    ...(before !== undefined && { before: before && (await followApps(before, follow)) }),
+    after: after && (await followApps(after, follow)),
+  };
+}
+
+const appIds = ["ios_app_id", "android_app_id"] as const;
+
+export async function followApps(
+  record: JsonObject,
+  follow: (id: string) => Promise<string>,
+): Promise<JsonObject> {
+  const followed: Record<string, unknown> = { ...record };
+  for (const field of appIds) {
+    const id = record[field];
+    if (typeof id === "string") followed[field] = await follow(id);
+  }
+  return followed;
+}
+
+/** Null where it is gone, and undefined where the key may not read it. */
+async function readNow(name: string, id: string | null, { ask }: Asking): Promise<Reading> {
+  const kind = findKindNamed(name);
+  if (kind === undefined || id === null) return null;
+  try {
+    const body: unknown = await readIfAllowed(() => ask(kind.show, { id }));
+    return body as JsonObject | undefined;
+  } catch (error) {
+    if (error instanceof ToolFailure && error.failure.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** The end of the call was never seen: what is there now tells whether it was done. */
+async function settleEffect(
+  effect: Effect,
+  template: TemplateState | undefined,
+  call: Asking,
+): Promise<Effect> {
+  const { kind: name, before, after } = effect;
+  const kind = findKindNamed(name);
+  if (kind === undefined || before === undefined) return effect;
+  if (template !== undefined) {
+    const now = describeTemplate(template);
+    if (Object.keys(now).every((field) => isSame(now[field], before?.[field])))
+      throw refuseUndone();
+    return describeEffect(kind, effect.id, before, now);
+  }
+  if (before === null) {
+    const key = after?.[kind.key ?? ""];
+    if (typeof key !== "string") {
+      throw new NotUndoable("It is not known whether it was done, nor how to find what it made.");
+    }
+    const made = await findAtKey(name, key, call);
+    if (made === undefined) throw refuseUndone();
+    return describeEffect(kind, String(made["id"]), null, made);
+  }
+  const now = await readNow(name, effect.id, call);
+  if (after === null && now !== null) throw refuseUndone();
+  if (after === null || (now ?? null) === null) return effect;
+  const { update } =
+    {
+      link: contract.links,
+      ios_app: contract.iosApps,
+      android_app: contract.androidApps,
+      project: contract.projects,
+    }[name] ?? contract.links;
+  if (listEdited(update, before, now ?? {}).length === 0) throw refuseUndone();
+  return describeEffect(kind, effect.id, before, now ?? null);
+}
+
+function refuseUndone(): NotUndoable {
+  return new NotUndoable("It was never done: everything is as it was before.");
+}
+
+async function findMadeAnew({ kind, before }: Effect, call: Asking): Promise<string | undefined> {
+  const key = before?.[findKindNamed(kind)?.key ?? ""];
+  const found = typeof key === "string" ? await findAtKey(kind, key, call) : undefined;
+  const id = found?.["id"];
+  return typeof id === "string" ? id : undefined;
+}
+
+async function findAtKey(
+  name: string,
+  value: string,
+  { ask }: Asking,
+): Promise<JsonObject | undefined> {
+  const kind = findKindNamed(name);
+  if (kind?.key === undefined) return undefined;
+  const { index, key } = kind;
+  const filters = [{ field: key, condition: "eq", value } as const];
+  const page: unknown = await readIfAllowed(() => ask(index, { filters }));
+  const rows = page === undefined ? [] : readListRows(index, page as JsonObject);
+  return rows.find((row) => row[key] === value);
+}

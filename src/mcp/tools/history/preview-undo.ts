@@ -1,0 +1,119 @@
+import { pickLasting } from "../../../contract/condition.ts";
+import type { ApprovalReason } from "../../../contract/approval-rules.ts";
+import { contract } from "../../../contract/index.ts";
+import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
+import { previewAct } from "../endpoints/preview-act.ts";
+import {
+  previewPublication,
+  previewSaving,
+  previewUnpublication,
+} from "../templates/preview-publication.ts";
+import type { Call } from "../tool.ts";
+import type { Undo } from "./plan-undo.ts";
+import type { Step } from "./plan-step.ts";
+
+/** Why a person has to approve of an undo, and what they read before. */
+
+const { publish, unpublish } = contract.pageTemplate;
+/** An app's deletion has taken it away from many links. */
+const mostShown = 20;
+const mostCharacters = 2100;
+
+/** Each call asks as it would by itself; and so does what would lose a later change. */
+export function listReasons({ steps, isDoubtful }: Undo): readonly ApprovalReason[] {
+  const asked = steps.flatMap((step) => {
+    const isBlind = step.now === undefined;
+    const isLoss = Object.keys(step.lost).length > 0;
+    const own = isTemplate(step) ? readTemplateReasons(step) : toAct(step).reasons;
+    return isBlind || isLoss ? [...own, "undoes" as const] : own;
+  });
+  return [...new Set<ApprovalReason>([...asked, ...(isDoubtful ? ["undoes" as const] : [])])];
+}
+
+export async function previewUndo(
+  undo: Undo,
+  call: Pick<Call, "ask" | "keyContext">,
+): Promise<Preview> {
+  const { change, steps, isDoubtful, lacking } = undo;
+  const previews = [];
+  for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
+  const [first] = previews;
+  const name = change.name ?? change.target_key ?? change.target_id ?? "";
+  const title = `Undo ${change.tool} of the ${nameKind(change.kind)} ${quote(name)}`;
+  const doubt = "whether this change was ever done; what is there now differs from before";
+  const facts: readonly Fact[] = [
+    ...(isDoubtful ? [{ name: "not known", text: doubt }] : []),
+    ...steps.flatMap(describeLosses),
+    ...(change.note === null ? [] : [{ name: "note", text: change.note }]),
+    ...[...new Set(lacking)].map((text) => ({ name: "stays as it is", text })),
+    ...previews.flatMap(({ title: text, facts: each }, index) => [
+      { name: previews.length === 1 ? "undo" : `step ${index + 1}`, text },
+      ...each,
+    ]),
+    ...(steps.length > mostShown
+      ? [{ name: "and", text: `${steps.length - mostShown} more` }]
+      : []),
+  ];
+  return { ...first, title, facts };
+}
+
+/** What the approval is bound to: every target as it is now, and what is sent for it. */
+export function describeUndoState({ steps }: Undo): unknown {
+  return steps.map(({ endpoint, input, now }) => [
+    endpoint.tool,
+    input,
+    now ? pickLasting(now) : null,
+  ]);
+}
+
+function describeLosses({ lost }: Step): readonly Fact[] {
+  return Object.entries(lost).map(([name, { from, to }]) => ({
+    name: `${name}, changed since`,
+    text: `${show(from)} is lost, and becomes ${show(to)}`,
+  }));
+}
+
+async function previewStep(
+  step: Step,
+  { template }: Undo,
+  call: Pick<Call, "ask" | "keyContext">,
+): Promise<Preview> {
+  if (!isTemplate(step) || template === undefined) return previewAct(toAct(step), call);
+  if (step.endpoint === publish) return previewPublication(step.input, template, call);
+  if (step.endpoint === unpublish) return previewUnpublication(template, call);
+  return previewSaving(step.input, template);
+}
+
+function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
+  // The kinds of steps are those of resources.
+  const kind = findKindNamed(step.kind) as ResourceKind;
+  const target: Target =
+    now === null
+      ? { state: "absent" }
+      : now === undefined
+        ? { state: "unread", id: id ?? "" }
+        : { state: "known", id: id ?? "", record: now };
+  const isApp = kind.group === "apps";
+  const registered = now === null && isApp ? [{ kind, fields: wanted ?? {} }] : [];
+  return completeAct({ endpoint, kind, given: input, input, target, registered });
+}
+
+function readTemplateReasons({ endpoint }: Step): readonly ApprovalReason[] {
+  return endpoint.effect === "destroy" ? ["destroys"] : [];
+}
+
+function isTemplate({ endpoint }: Step): boolean {
+  return endpoint.feature === publish.feature;
+}
+
+function nameKind(name: string): string {
+  return findKindNamed(name)?.label ?? name;
+}
+
+function show(value: unknown): string {
+  if (value === null || value === "") return "nothing";
+  return quote(typeof value === "string" ? value : JSON.stringify(value), mostCharacters);
+}

@@ -1,0 +1,141 @@
+import * as z from "zod";
+import type { JsonObject } from "../../../contract/json.ts";
+import { digestOf } from "../../../text/digest.ts";
+import type { Change, History } from "../../../state/history.ts";
+import type { Mode } from "../../approval/mode.ts";
+import { refuseDenied } from "../../access/refuse-denied.ts";
+import { isChanged, refuseChanged, ToolFailure } from "../../results/tool-failure.ts";
+import { describeApproval } from "../../schemas/input-schema.ts";
+import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
+import { planSchema, showPlan } from "../bulk/show-plan.ts";
+import type { Call, Tool } from "../tool.ts";
+import { carryOutUndo } from "./carry-out-undo.ts";
+import { readAnyWrite } from "./list-changes.ts";
+import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
+import { describeUndoState, listReasons, previewUndo } from "./preview-undo.ts";
+import { changeSchema, showChange } from "./show-change.ts";
+
+/** A change put back: by the same calls as anybody would make, under the same rules. */
+
+const name = "undo";
+/** What changes again and again while somebody approves of the undo is left alone. */
+const mostTries = 4;
+
+export function createUndo(mode: Mode): Tool {
+  return makeBulkTool({
+    name,
+    title: "Undo a change",
+    description:
+      "Put a change of list_changes back; without change_id this key's last one. " +
+      "Asks where it destroys or loses something. Of a job it answers a plan to apply.",
+    group: "history",
+    effect: "destroy",
+    idempotent: false,
+    overwrites: true,
+    readAccess: readAnyWrite,
+    fields: () => ({
+      change_id: z.string().optional(),
+      ...(mode === "two-step" && { approval: describeApproval() }),
+    }),
+    result: { change: changeSchema.optional(), plan: planSchema.optional() },
+    run: async (args, call) => {
+      const history = await call.keyContext.openHistory();
+      const change = await findChange(args["change_id"], history, call);
+      if (change.undone_by !== null) {
+        throw refuse(
+          `It is undone already, by ${change.undone_by}.`,
+          "Undo that change to redo it.",
+        );
+      }
+      if (change.kind === "job") return planJobUndo(change, call);
+      return { change: showChange(await undo(change, history, call), call.keyContext) };
+    },
+  });
+}
+
+async function findChange(id: unknown, history: History, { keyContext }: Call): Promise<Change> {
+  const { readers, realm, key_print } = keyContext;
+  const found =
+    typeof id === "string"
+      ? await history.find(readers, id)
+      : await history.findLast({ realm, key_print });
+  if (found !== undefined) return found;
+  const message = id === undefined ? "There is nothing to undo." : "There is no such change.";
+  throw refuseMissing(message, "Find the right id with list_changes.");
+}
+
+async function undo(change: Change, history: History, call: Call): Promise<Change> {
+  for (let tries = 1; ; tries += 1) {
+    const planned = await plan(change, history, call);
+    requireRights(planned, call);
+    await requireApproval(planned, history, call);
+    try {
+      return await carryOutUndo(planned, history, call);
+    } catch (error) {
+      // What was shown is not there any more: this would be another act, so it begins anew.
+      if (!isChanged(error) || tries === mostTries) throw error;
+    }
+  }
+}
+
+async function plan(change: Change, history: History, call: Call): Promise<Undo> {
+  try {
+    return await planUndo(change, history, call);
+  } catch (error) {
+    if (!(error instanceof NotUndoable)) throw error;
+    throw refuse(error.message, "Tell the user that this cannot be undone.");
+  }
+}
+
+/** The operator's selection and the key's rights count for each call. */
+function requireRights({ steps }: Undo, { keyContext }: Call): void {
+  for (const { endpoint, chosenBy = endpoint } of steps) {
+    const reading = keyContext.access.read(endpoint);
+    if (reading.state === "denied") throw refuseDenied({ tool: name, endpoint }, reading);
+    if (!keyContext.mayAsk(chosenBy)) {
+      const message = `It takes ${chosenBy.tool}, which this server's WAYPOST_TOOLS leave out.`;
+      throw refuse(message, "Tell the user; do not try again.");
+    }
+  }
+}
+
+async function requireApproval(planned: Undo, history: History, call: Call): Promise<void> {
+  const { change, steps } = planned;
+  const describe = async () => ({
+    tool: name,
+    args: { change_id: change.id },
+    target: change.target_id ?? "",
+    state: describeUndoState(planned),
+    preview: await previewUndo(planned, call),
+  });
+  if (listReasons(planned).length === 0) {
+    const overwrites = steps.some(({ endpoint }) => endpoint.overwrites);
+    if (overwrites) await call.approveOverwrite(describe);
+    return;
+  }
+  await call.approve(await describe());
+  // A deployment that checks no conditions is read once more right before the act.
+  if (call.keyContext.checksConditions) return;
+  const now = await plan(change, history, call);
+  if (digestOf(describeUndoState(now)) !== digestOf(describeUndoState(planned))) {
+    throw refuseChanged(name);
+  }
+}
+
+/** Many links are put back by a plan, which a person sees before it is applied. */
+async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObject> {
+  const { keyContext, signal } = call;
+  const { bulk } = keyContext;
+  const job = await bulk.findJob(target_id ?? "", keyContext);
+  if (job === undefined) {
+    throw refuseMissing("This key has no such job.", "It is undone with the key that began it.");
+  }
+  if (job.isHeld) throw refuse("The job is running.", "Wait for its end, or cancel_job it first.");
+  const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);
+  return { plan: await showPlan(made, bulk, {}) };
+}
+
+function refuse(message: string, next: string): ToolFailure {
+  const code = "invalid_arguments";
+  return new ToolFailure({ code, message, effect: "none", retry: "never", next });
+}
