@@ -37,8 +37,8 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract mcp/results",
   "mcp/approval": "text contract state bulk/plan mcp/results",
-  "mcp/access": "contract contract/rules client template bulk/owner bulk mcp/results",
-  "mcp/tools/tool": "contract mcp/results mcp/approval mcp/access",
+  "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
+  "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
   "mcp/tools/endpoints": `
     text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/tools/tool
@@ -46,9 +46,12 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/bulk": `
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
+  "mcp/tools/history": `
+    text contract contract/rules state mcp/results mcp/schemas mcp/approval mcp/access
+    mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
-    mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk`,
+    mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/history`,
   "mcp/protocol": `
     text contract state mcp/results mcp/approval mcp/access mcp/tools/tool mcp/tools/templates
     mcp/tools/bulk mcp/tools`,

@@ -143,6 +143,8 @@ export type AssistantOptions = Connecting & {
   readonly lacks?: readonly string[];
   /** The hosts that the operator lets links lead to. */
   readonly destinations?: readonly string[];
+  /** As a deployment elsewhere: nothing is known of its keys, and it checks no conditions. */
+  readonly isRemote?: boolean;
   /** Beside this world, on the same service and memory: another process, another mode. */
   readonly beside?: World;
 };
@@ -162,7 +164,7 @@ export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
   const { mode = "guarded", openPage = describePage, lacks = [], ...rest } = options;
-  const { pin, beside, selection = [], spacing_ms = 0, destinations, ...first } = rest;
+  const { pin, beside, selection = [], spacing_ms = 0, destinations, isRemote = false, ...first } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
   const { advance, setClock, sleep, untilAsleep } = clock;
@@ -220,7 +222,8 @@ export async function createAssistantWorld(
   /** Our server at one end of a pair; what comes back is the other end. */
   const serve = async (key: string | undefined) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
-    const lookUp = key === undefined ? () => Promise.resolve(undefined) : service.followKey(key);
+    const isUnknown = key === undefined || isRemote;
+    const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
     const known = (await lookUp()) ?? {
       facts: undefined,
       linkHost: undefined,
@@ -229,7 +232,7 @@ export async function createAssistantWorld(
     };
     const keyContext = createKeyContext({
       client: createClient({
-        target: { origin: "http://waypost.invalid", key, checksConditions: true },
+        target: { origin: "http://waypost.invalid", key, checksConditions: !isRemote },
         send,
         clock,
         random,
@@ -237,7 +240,7 @@ export async function createAssistantWorld(
       }),
       bulk,
       origin: "http://waypost.invalid",
-      checksConditions: true,
+      checksConditions: !isRemote,
       openHistory: () => Promise.resolve(state.history),
       key,
       scopes: undefined,

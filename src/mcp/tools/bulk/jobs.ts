@@ -52,7 +52,7 @@ function createApplyPlan(mode: Mode): Tool {
       if (seen === undefined) await refuseForeignRows(plan, call);
       await approve(name, plan, seen, call);
       const begun = performance.now();
-      const job = await bulk.apply(plan, owner, seen);
+      const job = await bulk.apply(plan, owner, seen, { ...call.writer, tool: name });
       // A dead process's job may have been waited for already.
       return watch(job, call, performance.now() - begun);
     },
@@ -166,7 +166,7 @@ function createCancelJob(): Tool {
     name: "cancel_job",
     title: "Cancel a job",
     description:
-      "Stop a job after the rows that are on the way. " +
+      "Stop a job after the rows that are on the way; this cannot be undone. " +
       "plan_links with undo takes back what is done.",
     effect: "write",
     fields: () => ({ job_id: z.string() }),

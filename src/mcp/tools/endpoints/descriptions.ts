@@ -21,7 +21,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   update_link:
     "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
   delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
-  shorten_link: "Make a short path for a link's address or any web address. Pro plan.",
+  shorten_link: "Make a short path for a link's address (no undo) or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",
   get_ios_app: "Read one iOS app.",
@@ -38,7 +38,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   get_project: "Read one project. Master key.",
   create_project: "Create a project with its own link host. Master key.",
   update_project: "Change fields of a project. A changed domain needs approval. Master key.",
-  delete_project: "Delete a project with its links, apps and keys, for ever. Master key.",
+  delete_project: "Delete a project with its links, apps and keys, for ever: no undo. Master key.",
   save_template: "Save the draft of the links' page. No visitor sees it before it is published.",
   publish_template: "Show the draft on all links' pages. body and css, if given, are saved first.",
   unpublish_template: "Give all links their default page back. Draft and versions stay.",

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+
+/** Whatever is written, in whichever order: undone act by act, all is as it was before each. */
+
+type Args = Record<string, unknown>;
+type Json = Record<string, unknown>;
+
+/** Draws the same numbers for the same seed. */
+function createDraw(seed: number) {
+  let state = seed;
+  return (most: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (state >> 8) % most;
+  };
+}
+
+const fingerprint = "AB:CD";
+const page = (text: string) => `<p>${text}</p>\n{% store_buttons %}\n`;
+
+/** One act, as an assistant may think of it; nothing where there is nothing to do it to. */
+async function drawAct(
+  draw: (most: number) => number,
+  { world }: AssistantWorld,
+): Promise<readonly [string, Args] | undefined> {
+  const number = draw(1000);
+  const pick = async (kind: string) => {
+    const rows = (await world.call("GET", `/${kind}`)).body[kind];
+    return rows.length === 0 ? undefined : rows[draw(rows.length)].id;
+  };
+  const ofOne = async (tool: string, kind: string, args: Args = {}) => {
+    const id = await pick(kind);
+    return id === undefined ? undefined : ([tool, { id, ...args }] as const);
+  };
+  const ios = { bundle_id: `com.example.n${number}`, team_id: "ABCDE12345" };
+  const android = { package_name: `com.example.n${number}`, fingerprints: [fingerprint] };
+  const link = {
+    name: `Name ${number}`,
+    url: `https://example.com/${number}`,
+    ...(draw(2) === 0 && { referrer: "spring", enable_forced_redirect: true }),
+    ...(draw(3) === 0 && { ios_app: ios }),
+    ...(draw(4) === 0 && { android_app: android }),
+  };
+  const acts = [
+    () => ["create_link", { ...link, path: `made-${number}` }] as const,
+    () => ["upsert_link", { ...link, path: `upserted-${draw(3)}` }] as const,
+    () => ofOne("update_link", "links", { ...link, path: `moved-${number}` }),
+    () => ofOne("update_link", "links", { name: "", ios_app: null }),
+    () => ofOne("delete_link", "links"),
+    () => ["shorten_link", { url: `https://example.com/long/${number}` }] as const,
+    () => ["register_ios_app", ios] as const,
+    () => ofOne("update_ios_app", "ios_apps", { name: `App ${number}`, custom_scheme: "spring" }),
+    () => ofOne("delete_ios_app", "ios_apps"),
+    () => ["register_android_app", { ...android, name: "Android" }] as const,
+    () => ofOne("update_android_app", "android_apps", { fingerprints: ["AB:CD", "12:34"] }),
+    () => ofOne("delete_android_app", "android_apps"),
+    () => ["save_template", { body: page(`draft ${number}`) }] as const,
+    () =>
+      ["publish_template", { body: page(`live ${number}`), css: ".a { color: red; }" }] as const,
+    () => ["unpublish_template", {}] as const,
+    async () => {
+      const { body } = await world.call("GET", "/page_template/versions");
+      const version = body.versions?.[0];
+      return version && (["restore_template_version", { id: version.id }] as const);
+    },
+  ];
+  return acts[draw(acts.length)]?.();
+}
+
+/** All that a person would call the state: no times, no clicks, no versions of the template. */
+async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Json> {
+  const list = async (kind: string): Promise<readonly Json[]> =>
+    (await world.call("GET", `/${kind}`, { query: "limit=100" })).body[kind];
+  const [links, iosApps, androidApps] = [
+    await list("links"),
+    await list("ios_apps"),
+    await list("android_apps"),
+  ];
+  const names = new Map<unknown, unknown>([
+    ...iosApps.map((app) => [app["id"], app["bundle_id"]] as const),
+    ...androidApps.map((app) => [app["id"], app["package_name"]] as const),
+  ]);
+  const strip = ({ id, created_at: _, updated_at: _at, clicks: _clicks, ...row }: Json) => ({
+    ...row,
+    ...(knowsIds && { id }),
+    // Another deployment makes a deleted thing anew.
+    ...(!knowsIds && { shortened_path: undefined }),
+    ...("ios_app_id" in row && {
+      ios_app_id: names.get(row["ios_app_id"]) ?? null,
+      android_app_id: names.get(row["android_app_id"]) ?? null,
+    }),
+  });
+  const sort = (rows: readonly Json[]) =>
+    rows
+      .map(strip)
+      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  return {
+    links: sort(links),
+    iosApps: sort(iosApps),
+    androidApps: sort(androidApps),
+    template: await readTemplate(world),
+  };
+}
+
+async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
+  const versions = await world.call("GET", "/page_template/versions");
+  // A draft cannot be taken away again, only be emptied.
+  if (versions.status === 404) return { body: "", css: "", live: null };
+  const { body } = await world.call("PATCH", "/page_template", { body: {} });
+  const live = body.live_version;
+  return { body: body.body, css: body.css, live: live && [live.body, live.css] };
+}
+
+const mostActs = 14;
+const restores = false;
+
+describe.each([
+  { where: "embedded", isRemote: false },
+  { where: "a deployment elsewhere", isRemote: true },
+])("$where", ({ isRemote }) => {
+  test.each([1, 2, 3, 4, 5])("any acts are undone one by one (seed %i)", async (seed) => {
+    await using assistant = await createAssistantWorld({ mode: "full", isRemote });
+    const draw = createDraw(seed * 7919);
+    const before: { readonly all: Json; readonly act: string }[] = [];
+    while (before.length < mostActs) {
+      const act = await drawAct(draw, assistant);
+      if (act === undefined) continue;
+      const all = await readAll(assistant, !isRemote && restores);
+      const { isError, structured } = await assistant.callTool(...act);
+      // Two acts may draw the same name; what is refused is no act.
+      if (isError) {
+        expect(structured.error.effect, JSON.stringify(structured)).toBe("none");
+        continue;
+      }
+      expect(structured.change, act[0]).toMatchObject({ id: expect.any(String) });
+      before.push({ all, act: JSON.stringify(act) });
+      assistant.world.advance(1000);
+    }
+    for (const { all, act } of before.toReversed()) {
+      const { structured } = await assistant.callTool("undo");
+      expect(structured.error, act).toBeUndefined();
+      expect(await readAll(assistant, !isRemote && restores), act).toEqual(all);
+    }
+    expect((await assistant.callTool("undo")).structured.error.code).toBe("not_found");
+    expect(assistant.reported).toEqual([]);
+  });
+});
