@@ -24,7 +24,7 @@ export async function listDetached(
 ): Promise<Detached> {
   const kind = kinds.find((each) => each.tool === tool);
   const value = app?.[kind?.key ?? ""];
-  if (kind === undefined || keyContext.checksConditions) return { detached: [] };
+  if (kind === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
   if (typeof value !== "string") return { detached: [], note: noneNoted };
   const page = await readIfAllowed(() =>
     ask(links.index, {

@@ -65,7 +65,7 @@ async function planEffect(
   const { realm } = change;
   const current = await followIds(effect, history, realm);
   const now = await readNow(current.kind, current.id, call);
-  const restores = call.keyContext.checksConditions;
+  const restores = call.keyContext.known.binDays !== undefined;
   const plan = planStep(current, now, restores);
   const [step] = "steps" in plan ? plan.steps : [];
   if (step === undefined || step.id !== undefined || effect.id === null) return plan;

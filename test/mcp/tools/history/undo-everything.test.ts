@@ -112,7 +112,6 @@ async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
 }
 
 const mostActs = 14;
-const restores = false;
 
 describe.each([
   { where: "embedded", isRemote: false },
@@ -125,7 +124,7 @@ describe.each([
     while (before.length < mostActs) {
       const act = await drawAct(draw, assistant);
       if (act === undefined) continue;
-      const all = await readAll(assistant, !isRemote && restores);
+      const all = await readAll(assistant, !isRemote);
       const { isError, structured } = await assistant.callTool(...act);
       // Two acts may draw the same name; what is refused is no act.
       if (isError) {
@@ -139,7 +138,7 @@ describe.each([
     for (const { all, act } of before.toReversed()) {
       const { structured } = await assistant.callTool("undo");
       expect(structured.error, act).toBeUndefined();
-      expect(await readAll(assistant, !isRemote && restores), act).toEqual(all);
+      expect(await readAll(assistant, !isRemote), act).toEqual(all);
     }
     expect((await assistant.callTool("undo")).structured.error.code).toBe("not_found");
     expect(assistant.reported).toEqual([]);
