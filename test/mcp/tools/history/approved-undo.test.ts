@@ -1,0 +1,197 @@
+import { expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { approve } from "../../../support/mcp-clients.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** What an undo asks a person first, and what it never does unasked. */
+
+let assistant: AssistantWorld;
+/** What the person in front of the client was asked. */
+let asked: string[];
+let answers: boolean;
+
+openForEach(
+  () =>
+    createAssistantWorld({
+      elicit: (message) => {
+        asked.push(message);
+        return answers ? approve() : { action: "accept", content: { approve: false } };
+      },
+    }),
+  (opened) => {
+    [assistant, asked, answers] = [opened, [], true];
+  },
+);
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  const { structured } = await assistant.callTool(tool, args);
+  expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
+  return structured;
+}
+
+async function fail(tool: string, args: Record<string, unknown> = {}) {
+  const { structured } = await assistant.callTool(tool, args);
+  expect(structured.error, JSON.stringify(structured)).toBeDefined();
+  return structured.error;
+}
+
+const edit = (id: string, body: object) => assistant.world.call("PATCH", `/links/${id}`, { body });
+const readLink = async (id: string) => (await assistant.world.call("GET", `/links/${id}`)).body;
+
+async function makeChanged() {
+  const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
+  const { change } = await call("update_link", { id, name: "New" });
+  return { id, change };
+}
+
+test("what asks nobody is put back without a question", async () => {
+  const { id } = await makeChanged();
+  await call("undo");
+  expect(await readLink(id)).toMatchObject({ name: "Old" });
+  expect(asked).toEqual([]);
+});
+
+test("what was changed again since is not lost unasked, and the question says what is", async () => {
+  const { id } = await makeChanged();
+  await edit(id, { name: "Newest" });
+  answers = false;
+  expect(await fail("undo")).toMatchObject({ code: "approval_declined", effect: "none" });
+  expect(asked[0]).toContain('- name, changed since: "Newest" is lost, and becomes "Old"');
+  expect(await readLink(id)).toMatchObject({ name: "Newest" });
+  answers = true;
+  await call("undo");
+  expect(await readLink(id)).toMatchObject({ name: "Old" });
+});
+
+test("a later change of another field is no conflict, and stays", async () => {
+  const { id } = await makeChanged();
+  await edit(id, { social_title: "Stays" });
+  await call("undo");
+  expect(await readLink(id)).toMatchObject({ name: "Old", social_title: "Stays" });
+  expect(asked).toEqual([]);
+});
+
+test("a destination goes back to another host only where a person says so", async () => {
+  const { id } = await assistant.plant("link", { path: "spring", url: "https://one.example" });
+  await call("update_link", { id, url: "https://two.example" });
+  expect(asked).toHaveLength(1);
+  answers = false;
+  expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
+  expect(await readLink(id)).toMatchObject({ url: "https://two.example" });
+  expect(asked).toHaveLength(2);
+});
+
+test("what was made is deleted only where a person says so, and comes back by undoing that", async () => {
+  const { link } = await call("create_link", { path: "spring", name: "New" });
+  answers = false;
+  expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
+  answers = true;
+  const { change } = await call("undo");
+  expect((await assistant.world.call("GET", `/links/${link.id}`)).status).toBe(404);
+  await call("undo", { change_id: change.id });
+  expect(await readLink(link.id)).toMatchObject({ path: "spring", name: "New" });
+});
+
+test("one yes is for all steps of one undo, and shows them", async () => {
+  const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
+  const { link } = await call("create_link", { path: "spring", ios_app });
+  asked = [];
+  const { change } = await call("undo");
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toMatch(/step 1: Delete the link "spring"/);
+  expect(asked[0]).toMatch(/step 2: Delete the iOS app "com.example.spring"/);
+  expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
+  await call("undo", { change_id: change.id });
+  expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
+});
+
+test("what changes while a person thinks is asked about anew", async () => {
+  const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
+  await call("delete_link", { id });
+  await call("undo");
+  await call("update_link", { id, name: "New" });
+  await edit(id, { name: "Newer" });
+  let answered = 0;
+  const client = await assistant.connect({
+    elicit: async (message) => {
+      answered += 1;
+      if (answered === 1) await edit(id, { name: "Newest" });
+      expect(message).toContain(answered === 1 ? '"Newer" is lost' : '"Newest" is lost');
+      return approve();
+    },
+  });
+  await client.callTool("undo");
+  expect(answered).toBe(2);
+  expect(await readLink(id)).toMatchObject({ name: "Old" });
+});
+
+test("an undo that broke off half way is gone on with", async () => {
+  const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
+  const { link, change } = await call("create_link", { path: "spring", ios_app });
+  // As a process leaves it that is killed after the first step.
+  const { history } = assistant.state;
+  const realm = assistant.world.project.id;
+  const [made] = (await history.list({ realm }, { from: 0, limit: 1 })) ?? [];
+  if (made === undefined) throw new Error("there is a change");
+  const { key_print, kind, target_id, target_key, name } = made;
+  const target = { kind, target_id, target_key, name };
+  const by = { realm, key_print, client: null, tool: "undo" };
+  const [, before] = made.effects;
+  const effects = [{ kind, id: link.id, before: before?.after ?? null, after: null }];
+  const open = await history.begin({ ...by, ...target, effects, undoes: change.id });
+  await assistant.world.call("DELETE", `/links/${link.id}`);
+
+  const { change: undone } = await call("undo");
+  expect(undone).toMatchObject({ id: open.id, undoes: change.id });
+  expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
+  await call("undo", { change_id: undone.id });
+  expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
+});
+
+test("of a change whose end was never seen, the target tells whether it was done", async () => {
+  const { id } = await makeChanged();
+  const { history } = assistant.state;
+  const realm = assistant.world.project.id;
+  const [made] = await history.list({ realm }, { from: 0, limit: 1 });
+  if (made === undefined) throw new Error("there is a change");
+  const { key_print, kind, target_id, target_key, name } = made;
+  const known = { realm, key_print, client: null, kind, target_id, target_key, name };
+  const before = await readLink(id);
+  const effects = [{ kind, id, before, after: { name: "Newer" } }];
+  await history.begin({ ...known, tool: "update_link", effects });
+  const { changes } = await call("list_changes");
+  expect(changes[0]).toMatchObject({ end: "unknown" });
+  expect((await fail("undo")).message).toContain("It was never done");
+  await edit(id, { name: "Newer" });
+  await call("undo");
+  expect(asked[0]).toContain("not known: whether this change was ever done");
+  expect(await readLink(id)).toMatchObject({ name: "New" });
+});
+
+test("a job is undone by a plan, and then by nobody else", async () => {
+  const rows = [{ path: "one" }, { path: "two" }];
+  const { plan } = await call("plan_links", { operation: "upsert", rows });
+  const { job } = await call("apply_plan", { plan_id: plan.id });
+  const { changes } = await call("list_changes", { target: job.id });
+  expect(changes).toMatchObject([{ tool: "apply_plan", target: { kind: "job", id: job.id } }]);
+  const undo = await call("undo");
+  expect(undo.plan).toMatchObject({ undoes: job.id, counts: { delete: 2 } });
+  await call("apply_plan", { plan_id: undo.plan.id });
+  expect((await call("list_links")).meta.count).toBe(0);
+  expect(await fail("undo")).toMatchObject({ code: "not_found" });
+  expect(await fail("undo", { change_id: changes[0].id })).toMatchObject({
+    code: "invalid_arguments",
+    message: expect.stringContaining("undone already"),
+  });
+});
+
+test("what cannot be undone says so", async () => {
+  const { project, master } = assistant.world;
+  const { address } = (await call("create_link", { path: "spring" })).link;
+  await call("shorten_link", { url: address });
+  expect((await fail("undo")).message).toContain("short path cannot be taken back");
+  const client = await assistant.connect({ key: master, elicit: approve });
+  await client.callTool("delete_project", { id: project.id });
+  const { structured } = await client.callTool("undo");
+  expect(structured.error.message).toContain("cannot be brought back");
+});

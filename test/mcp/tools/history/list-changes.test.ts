@@ -1,0 +1,133 @@
+import { expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** Who is shown which changes, and how much of them. */
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full" }),
+  (opened) => (assistant = opened),
+);
+
+async function call(tool: string, args: Record<string, unknown> = {}, client: Client = assistant) {
+  const { structured } = await client.callTool(tool, args);
+  expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
+  return structured;
+}
+
+type Client = Pick<AssistantWorld, "callTool" | "listTools">;
+
+type Shown = { readonly id: string; readonly tool: string; readonly by?: string };
+
+async function list(client: Client = assistant, args = {}): Promise<readonly Shown[]> {
+  return (await call("list_changes", args, client)).changes;
+}
+
+const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
+
+test("a key is shown its own changes, and an owner without limits all of the project's", async () => {
+  const { world } = assistant;
+  const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
+  const limited = await assistant.connect({
+    key: await world.addKey({ scopes: ["links.create", "links.show"] }),
+  });
+  const other = await world.addProject();
+  const stranger = await assistant.connect({ key: await world.addKey({ project: other }) });
+  await call("create_link", { path: "own" });
+  await call("create_link", { path: "managers" }, manager);
+  await call("create_link", { path: "limited" }, limited);
+  await call("create_link", { path: "strangers" }, stranger);
+
+  expect(await list()).toMatchObject([
+    { target: { name: "limited" }, by: "another key" },
+    { target: { name: "managers" }, by: "another key" },
+    { target: { name: "own" } },
+  ]);
+  expect((await list()).map(({ by }) => by)).toEqual(["another key", "another key", undefined]);
+  expect(await list(manager)).toMatchObject([{ target: { name: "managers" } }]);
+  expect(await list(limited)).toMatchObject([{ target: { name: "limited" } }]);
+  expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
+});
+
+test("no key undoes what it is not shown", async () => {
+  const key = await assistant.world.addKey({ role: "manager" });
+  const manager = await assistant.connect({ key });
+  const { change } = await call("create_link", { path: "own" });
+  const { structured } = await manager.callTool("undo", { change_id: change.id });
+  expect(structured.error).toMatchObject({ code: "not_found" });
+  expect((await manager.callTool("undo")).structured.error).toMatchObject({ code: "not_found" });
+});
+
+test("a key that may not read links is shown no field of them", async () => {
+  const key = await assistant.world.addKey({ scopes: ["links.create", "links.destroy"] });
+  const writer = await assistant.connect({ key });
+  const { change, link } = await call("create_link", { path: "secret", name: "Secret" }, writer);
+  expect(change.fields).toEqual({});
+  const [shown] = await list(writer);
+  expect(shown).toMatchObject({ target: { kind: "link", id: link.id }, fields: {} });
+  expect(JSON.stringify(shown)).not.toContain("ecret");
+});
+
+test("an undo takes the right to its own calls, not to those that it undoes", async () => {
+  const key = await assistant.world.addKey({ scopes: ["links.create", "links.show"] });
+  const writer = await assistant.connect({ key });
+  const { link } = await call("create_link", { path: "spring" }, writer);
+  const { structured } = await writer.callTool("undo");
+  expect(structured.error).toMatchObject({
+    code: "scope_missing",
+    message: expect.stringContaining("links.destroy"),
+    effect: "none",
+  });
+  await call("get_link", { id: link.id });
+});
+
+test("changes are found by id, path, address and bundle id, also by what a link was called", async () => {
+  const { link } = await call("create_link", { path: "spring" });
+  await call("update_link", { id: link.id, path: "summer" });
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  await call("register_ios_app", app);
+  const targets = [link.id, "spring", "/summer", link.address];
+  for (const target of targets) {
+    const tools = (await list(assistant, { target })).map(({ tool }) => tool);
+    expect(tools, target).toEqual(["update_link", "create_link"]);
+  }
+  const [found] = await list(assistant, { target: app.bundle_id });
+  expect(found).toMatchObject({ tool: "register_ios_app" });
+});
+
+test("there are twenty on a page, and long texts are cut", async () => {
+  const name = "x".repeat(255);
+  for (let links = 0; links < 21; links += 1) await call("create_link", { name });
+  const { changes, meta } = await call("list_changes");
+  expect(meta).toEqual({ page: 1, limit: 20, count: 21, last: 2, next: 2 });
+  expect(changes).toHaveLength(20);
+  expect(changes[0].target.name).toBe(`${"x".repeat(60)}…`);
+  expect(changes[0].fields.name.to).toBe(`${"x".repeat(200)}…`);
+  expect(await list(assistant, { page: 2 })).toHaveLength(1);
+});
+
+test("what a client calls itself, and what a name hides, is shown harmless", async () => {
+  await call("create_link", { path: "spring", name: "a\u202eb" });
+  const [shown] = await list();
+  expect(shown).toMatchObject({ client: "waypost-tests", target: { name: "a\\u{202e}b" } });
+});
+
+test("what was refused leaves nothing behind", async () => {
+  await assistant.callTool("create_link", { path: "a%b" });
+  await assistant.callTool("update_link", {
+    id: "019bc186-de00-7911-ba08-180d7cbe11da",
+    name: "x",
+  });
+  expect(await list()).toEqual([]);
+});
+
+test("in read-only mode changes are listed, and nothing is undone", async () => {
+  const reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
+  await call("create_link", { path: "spring" });
+  expect(await nameTools(reader)).toContain("list_changes");
+  expect(await nameTools(reader)).not.toContain("undo");
+  expect(await list(reader)).toHaveLength(1);
+  await reader[Symbol.asyncDispose]();
+});
