@@ -118,6 +118,8 @@ describe("the tools that are there", () => {
       "get_project",
       "update_project",
       "delete_project",
+      "list_changes",
+      "undo",
       "explain_access",
     ]);
     expect((await explain(assistant.world.master)).kind).toBe("master");

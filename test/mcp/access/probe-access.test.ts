@@ -116,7 +116,7 @@ describe("what is asked", () => {
     expect(new Set(readAsked(stage)).size).toBe(stage.asked.length);
     expect(found).toEqual(expect.arrayContaining(granted));
     expect(kind).toBe("project");
-    const open = ["explain_access", "explain_link", "resolve_short_link"];
+    const open = ["explain_access", "explain_link", "resolve_short_link", "list_changes", "undo"];
     expect(found.filter((tool) => ![...open, ...granted].includes(tool))).toEqual([]);
     expect(denied).toEqual(expect.arrayContaining(["list_projects", "delete_project"]));
   });

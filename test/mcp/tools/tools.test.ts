@@ -89,6 +89,8 @@ const design: readonly Line[] = [
   ["list_jobs", ["page"], [], ["jobs", "meta"], read],
   ["cancel_job", ["job_id"], ["job_id"], ["job"], stop],
   ["export_links", ["filters", "format"], [], ["export"], read],
+  ["list_changes", ["target", "page"], [], ["changes", "meta"], read],
+  ["undo", ["change_id"], [], ["change", "plan"], publish],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["explain_access", [], [], ["access"], read],
 ];
@@ -122,6 +124,8 @@ const handwritten = [
   "list_jobs",
   "cancel_job",
   "export_links",
+  "list_changes",
+  "undo",
   "explain_link",
   "explain_access",
 ];
@@ -225,6 +229,7 @@ describe("a selection", () => {
   const all = design.map(([name]) => name);
   const templates = all.filter((name) => /_template/.test(name));
   const bulk = handwritten.slice(0, 6);
+  const history = handwritten.slice(6, 8);
 
   test.each([
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
@@ -237,8 +242,12 @@ describe("a selection", () => {
     ["links,-delete_link", [...all.slice(0, 5), "explain_link", "explain_access"]],
     ["templates", [...templates, "explain_access"]],
     ["templates,-publish_template", [...templates.toSpliced(1, 1), "explain_access"]],
-    ["-links,-apps,-projects,-templates", [...all.slice(6, 8), ...bulk, "explain_access"]],
-    ["-links,-apps,-projects,-bulk", [...all.slice(6, 8), ...templates, "explain_access"]],
+    ["-links,-apps,-projects,-templates,-history", [...all.slice(6, 8), ...bulk, "explain_access"]],
+    [
+      "-links,-apps,-projects,-bulk,-undo,-list_changes",
+      [...all.slice(6, 8), ...templates, "explain_access"],
+    ],
+    ["history", [...history, "explain_access"]],
     ["bulk", [...bulk, "explain_access"]],
     ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), "explain_access"]],
     ["-bulk,export_links", ["export_links", "explain_access"]],

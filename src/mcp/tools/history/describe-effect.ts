@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { pickLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
@@ -13,11 +14,13 @@ export type Reading = JsonObject | null | undefined;
 
 /** Of what was changed only the fields that changed are kept, of the rest everything. */
 export function describeEffect(
-  { name: kind }: ResourceKind,
+  resource: ResourceKind,
   id: string | null,
   before: Reading,
   after: JsonObject | null,
 ): Effect {
+  const { name: kind } = resource;
+  const keep = (record: JsonObject) => keepKnown(resource, record);
   if (before === undefined) return { kind, id, after: after && keep(after) };
   if (before === null || after === null) {
     return { kind, id, before: before && keep(before), after: after && keep(after) };
@@ -50,8 +53,11 @@ export function nameTarget(
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 
-/** Times change with every write. */
-function keep(record: JsonObject): JsonObject {
-  const { created_at: _, ...lasting } = pickLasting(record);
-  return lasting;
+/** What a deployment adds to a record nobody can put back, and times change with every write. */
+export function keepKnown({ name, show }: ResourceKind, record: JsonObject): JsonObject {
+  // Every resource's response is an object of named members.
+  const { shape } = show.response as z.ZodObject;
+  const known = name === "page_template" ? ["body", "css", "live"] : Object.keys(shape);
+  const kept = known.filter((field) => record[field] !== undefined);
+  return pickLasting(Object.fromEntries(kept.map((field) => [field, record[field]])));
 }

@@ -6,7 +6,7 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
-import { describeEffect, nameTarget, readTemplateRecord } from "./describe-effect.ts";
+import { describeEffect, keepKnown, nameTarget, readTemplateRecord } from "./describe-effect.ts";
 import { listDetached } from "./list-detached.ts";
 import { showFields } from "./show-change.ts";
 
@@ -38,7 +38,8 @@ export async function journalWrite<E extends Endpoint>(
   const sent = pickFields(endpoint, input as JsonObject);
   const { detached, note } = await listDetached(endpoint, before, id, journaling);
   const whole = endpoint.method === "DELETE" ? null : sent;
-  const intended = { kind: kind.name, id, ...(before !== undefined && { before }), after: whole };
+  const old = before && keepKnown(kind, before);
+  const intended = { kind: kind.name, id, ...(old !== undefined && { before: old }), after: whole };
   const change = await history.begin({
     ...writer,
     ...nameTarget(kind, id, before ?? sent),
@@ -50,9 +51,14 @@ export async function journalWrite<E extends Endpoint>(
     if (isUndone(error)) await history.drop(change.id).catch(report);
     throw error;
   });
-  const ended = await describeEnd(endpoint, sent, known, body, { ...journaling, change, detached });
-  // What was done stays done, and its row stays as one whose end is unknown.
-  await history.note(change.id, ended).catch(report);
+  let ended: Ended = { ...change, state: "done" };
+  try {
+    ended = await describeEnd(endpoint, sent, known, body, { ...journaling, change, detached });
+    await history.note(change.id, ended);
+  } catch (error) {
+    // What was done stays done, and its row stays as one whose end is unknown.
+    report(error);
+  }
   return {
     body,
     change: { id: change.id, fields: showFields({ ...change, ...ended }, keyContext) },

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { Effect } from "../../../state/history.ts";
-import { readIfAllowed } from "../../results/tool-failure.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import type { Reading } from "./describe-effect.ts";
 
@@ -26,13 +26,13 @@ export async function listDetached(
   const value = app?.[kind?.key ?? ""];
   if (kind === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
   if (typeof value !== "string") return { detached: [], note: noneNoted };
-  const page = await readIfAllowed(() =>
-    ask(links.index, {
-      filters: [{ field: kind.filter, condition: "eq", value }],
-      sort: { field: "clicks", direction: "desc" },
-      limit: most,
-    }),
-  );
+  const filters = [{ field: kind.filter, condition: "eq", value } as const];
+  const sort = { field: "clicks", direction: "desc" } as const;
+  const page = await ask(links.index, { filters, sort, limit: most }).catch((error: unknown) => {
+    // An app can be deleted although its links cannot be read.
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  });
   if (page === undefined) return { detached: [], note: noneNoted };
   // A deployment that ignores filters answers with all, so that the rows are compared here too.
   const own = page.links.filter((link) => link[kind.field] === id);

@@ -9,15 +9,7 @@ import type { KeyContext } from "../../access/key-context.ts";
 
 /** A change as an assistant reads it, without what the key may not read. */
 
-export const changeSchema = z.looseObject({
-  id: z.string(),
-  at: z.string(),
-  tool: z.string(),
-  client: z.string().optional(),
-  target: z.looseObject({ kind: z.string(), id: z.string().nullable() }),
-  fields: z.record(z.string(), z.looseObject({})),
-  undone_by: z.string().optional(),
-});
+export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
 
 export type Fields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 

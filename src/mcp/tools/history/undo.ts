@@ -7,7 +7,7 @@ import { refuseDenied } from "../../access/refuse-denied.ts";
 import { isChanged, refuseChanged, ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
-import { planSchema, showPlan } from "../bulk/show-plan.ts";
+import { showPlan } from "../bulk/show-plan.ts";
 import type { Call, Tool } from "../tool.ts";
 import { carryOutUndo } from "./carry-out-undo.ts";
 import { readAnyWrite } from "./list-changes.ts";
@@ -37,7 +37,7 @@ export function createUndo(mode: Mode): Tool {
       change_id: z.string().optional(),
       ...(mode === "two-step" && { approval: describeApproval() }),
     }),
-    result: { change: changeSchema.optional(), plan: planSchema.optional() },
+    result: { change: changeSchema.optional(), plan: z.looseObject({ id: z.string() }).optional() },
     run: async (args, call) => {
       const history = await call.keyContext.openHistory();
       const change = await findChange(args["change_id"], history, call);
