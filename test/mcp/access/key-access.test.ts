@@ -142,7 +142,7 @@ describe("the tools that are there", () => {
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
     const count = async () => (await client.listTools()).length;
-    expect(await count()).toBe(33);
+    expect(await count()).toBe(35);
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );

@@ -147,8 +147,9 @@ describe("what is asked", () => {
       "get_project",
       "explain_access",
     ]);
-    expect(unknown).toEqual(["create_project", "update_project", "delete_project"]);
-    expect(await stage.listNames()).toHaveLength(7);
+    const history = ["list_changes", "undo"];
+    expect(unknown).toEqual(["create_project", "update_project", "delete_project", ...history]);
+    expect(await stage.listNames()).toHaveLength(9);
     expect(readAsked(stage)).toEqual(["GET /projects?limit=1", "GET /projects/:id"]);
   });
 
@@ -163,7 +164,7 @@ describe("what is asked", () => {
       await using stage = await openStage({ send: world.fetch, key });
       const { tools } = await explain(stage);
       expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason });
-      expect(await stage.listNames()).toHaveLength(38);
+      expect(await stage.listNames()).toHaveLength(40);
     }
   });
 });
@@ -228,7 +229,7 @@ describe("a deployment of another make", () => {
     expect(kind).toBe("project");
     expect(granted).toEqual(expect.arrayContaining(["list_links", "register_ios_app"]));
     const names = await stage.listNames();
-    expect(names).toHaveLength(33);
+    expect(names).toHaveLength(35);
     expect(names).not.toContain("list_projects");
   });
 

@@ -48,7 +48,7 @@ describe.each(eras)("a %s client", (era) => {
 
     const result = await assistant.callTool("delete_link", { id: "spring" });
 
-    expect(result.structured).toEqual({ deleted: { id, name: "Spring", path: "spring" } });
+    expect(result.structured).toMatchObject({ deleted: { id, name: "Spring", path: "spring" } });
     expect(asked).toHaveLength(1);
     expect(asked[0]).toContain('Delete the link "Spring"');
     expect(asked[0]).toContain("http://default.localhost:8787/spring");
@@ -150,6 +150,7 @@ async function listTakers({ listTools }: AssistantClient): Promise<readonly stri
 describe("the argument approval", () => {
   const gated = [
     "apply_plan",
+    "undo",
     "create_link",
     "upsert_link",
     "update_link",

@@ -169,8 +169,10 @@ test("what was deleted is named once more", async () => {
   const bundle_id = "com.example.gone";
   await stage.callTool("register_ios_app", { bundle_id, team_id: "ABCDE12345", name: "Gone" });
   const { structured } = await stage.callTool("delete_ios_app", { id: bundle_id });
-  expect(structured).toEqual({ deleted: { id: expect.any(String), name: "Gone", bundle_id } });
+  const change = expect.objectContaining({ id: expect.any(String) });
+  const deleted = { id: expect.any(String), name: "Gone", bundle_id };
+  expect(structured).toEqual({ deleted, change });
   await stage.callTool("create_link", { path: "gone" });
   const link = (await stage.callTool("delete_link", { id: "gone" })).structured;
-  expect(link).toEqual({ deleted: { id: expect.any(String), path: "gone" } });
+  expect(link).toEqual({ deleted: { id: expect.any(String), path: "gone" }, change });
 });

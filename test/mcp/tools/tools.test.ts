@@ -114,6 +114,7 @@ const approved = [
   "unpublish_template",
   "restore_template_version",
   "apply_plan",
+  "undo",
 ];
 
 /** What is no endpoint's own. */
