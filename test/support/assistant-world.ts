@@ -164,7 +164,15 @@ export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
   const { mode = "guarded", openPage = describePage, lacks = [], ...rest } = options;
-  const { pin, beside, selection = [], spacing_ms = 0, destinations, isRemote = false, ...first } = rest;
+  const {
+    pin,
+    beside,
+    selection = [],
+    spacing_ms = 0,
+    destinations,
+    isRemote = false,
+    ...first
+  } = rest;
   const world = beside ?? (await createWorld());
   const clock = createTestClock();
   const { advance, setClock, sleep, untilAsleep } = clock;

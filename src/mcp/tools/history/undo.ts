@@ -88,14 +88,11 @@ async function plan(change: Change, history: History, call: Call): Promise<Undo>
 }
 
 /** The operator's selection and the key's rights count for each call. */
-function requireRights({ steps }: Undo, { keyContext }: Call): void {
+function requireRights({ steps }: Undo, { keyContext, requireAct }: Call): void {
   for (const { endpoint, chosenBy = endpoint } of steps) {
     const reading = keyContext.access.read(endpoint);
     if (reading.state === "denied") throw refuseDenied({ tool: name, endpoint }, reading);
-    if (!keyContext.mayAsk(chosenBy)) {
-      const message = `It takes ${chosenBy.tool}, which this server's WAYPOST_TOOLS leave out.`;
-      throw refuse(message, "Tell the user; do not try again.");
-    }
+    requireAct(chosenBy);
   }
 }
 
