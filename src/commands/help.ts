@@ -23,7 +23,7 @@ Settings (a flag wins over its variable)
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
                                             two-step (a second call does), full (nobody does)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
-                                            templates, bulk) and tools; -C takes one away
+                                            templates, bulk, history) and tools; -C takes away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
   --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that an assistant's links may lead to: any;
                                             *.B is what is below B

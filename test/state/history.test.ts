@@ -77,7 +77,7 @@ test("an effect keeps apart what was nothing and what is not known", async () =>
   expect(change?.effects[0] && "before" in change.effects[0]).toBe(false);
 });
 
-test("changes are read by their key, or by all readers of the project, the newest first", async () => {
+test("changes are read by their key or by all of the project, the newest first", async () => {
   const first = await make();
   const other = await make({ key_print: "another" });
   await make({ realm: "another project" });
@@ -98,7 +98,7 @@ test("changes are found by what their target was called at any time", async () =
   expect(await listIds(own, "nothing")).toEqual([]);
 });
 
-test("the last act is the newest that is not undone; an undo is none, until it is undone", async () => {
+test("the last act is the newest that is not undone, and no undo itself", async () => {
   const last = async () => (await state.history.findLast(own))?.id;
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);
@@ -116,7 +116,7 @@ test("the last act is the newest that is not undone; an undo is none, until it i
   expect(await last()).toBe(first);
 });
 
-test("an undo that was not done to its end is found again, and undoes nothing until then", async () => {
+test("an undo that was not done to its end is found again, and undid nothing", async () => {
   const first = await make();
   const { id } = await begin({ tool: "undo", undoes: first });
   expect(await state.history.findOpenUndo(own, first)).toMatchObject({ id });

@@ -107,9 +107,10 @@ export async function openStage(staging: Staging): Promise<Stage> {
     linkInReferrer: false,
     ...staging.known,
   };
+  let changes = 0;
   let opening: Promise<State> | undefined;
   const folder = join(memoryFolder, `waypost-stage-${randomUUID()}`);
-  const openHistory = () => {
+  const openTheState = () => {
     opening ??= mkdir(folder).then(() =>
       openState(join(folder, "state.db"), {
         clock,
@@ -118,7 +119,6 @@ export async function openStage(staging: Staging): Promise<Stage> {
     );
     return opening;
   };
-  let changes = 0;
   const toolbox = createToolbox({ mode, selection });
   const keyContext = createKeyContext({
     client: createClient({
@@ -133,7 +133,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       ...(staging.setTimer !== undefined && { setTimer: staging.setTimer }),
     }),
     bulk: createBulk({
-      openState: noState,
+      openState: openTheState,
       clock,
       random: { bytes: (count) => randomBytes(count) },
       sleep: () => Promise.resolve(),
@@ -141,7 +141,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     }),
     origin,
     checksConditions: false,
-    openHistory: async () => (await openHistory()).history,
+    openHistory: async () => (await openTheState()).history,
     key,
     scopes,
     known,

@@ -146,7 +146,7 @@ describe("the tools that are there", () => {
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );
-    expect(await count()).toBe(25);
+    expect(await count()).toBe(27);
     await world.store.write((db) =>
       db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
     );

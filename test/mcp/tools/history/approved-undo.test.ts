@@ -51,7 +51,7 @@ test("what asks nobody is put back without a question", async () => {
   expect(asked).toEqual([]);
 });
 
-test("what was changed again since is not lost unasked, and the question says what is", async () => {
+test("what was changed again since is not lost unasked", async () => {
   const { id } = await makeChanged();
   await edit(id, { name: "Newest" });
   answers = false;
@@ -81,7 +81,7 @@ test("a destination goes back to another host only where a person says so", asyn
   expect(asked).toHaveLength(2);
 });
 
-test("what was made is deleted only where a person says so, and comes back by undoing that", async () => {
+test("what was made is deleted only where a person says so", async () => {
   const { link } = await call("create_link", { path: "spring", name: "New" });
   answers = false;
   expect(await fail("undo")).toMatchObject({ code: "approval_declined" });

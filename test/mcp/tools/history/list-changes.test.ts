@@ -27,7 +27,7 @@ async function list(client: Client = assistant, args = {}): Promise<readonly Sho
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("a key is shown its own changes, and an owner without limits all of the project's", async () => {
+test("a key is shown its own changes, and an unlimited owner the project's", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -83,7 +83,7 @@ test("an undo takes the right to its own calls, not to those that it undoes", as
   await call("get_link", { id: link.id });
 });
 
-test("changes are found by id, path, address and bundle id, also by what a link was called", async () => {
+test("changes are found by whatever their target is or was called", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };

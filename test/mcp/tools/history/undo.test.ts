@@ -66,3 +66,53 @@ test("a changed link is put back, and changed again by undoing that", async () =
   expect(await fail("get_link", { id: link.id })).toMatchObject({ code: "not_found" });
   expect(await fail("undo")).toMatchObject({ code: "not_found" });
 });
+
+test.each(["v1", "modern"] as const)(
+  "ten mixed writes of a session are undone, act by act (%s)",
+  async (era) => {
+    const client = await assistant.connect({ era });
+    const ask = async (tool: string, args: Record<string, unknown> = {}) => {
+      const { structured } = await client.callTool(tool, args);
+      expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
+      return structured;
+    };
+    const readAll = async () => {
+      const { links } = await ask("list_links");
+      const { ios_apps } = await ask("list_ios_apps");
+      const { versions } = (await client.callTool("list_template_versions")).structured;
+      const live = (versions ?? []).filter(({ live: isLive }: { live: boolean }) => isLive);
+      const texts = await Promise.all(
+        live.map(async ({ id }: { id: string }) => {
+          const { version } = await ask("get_template_version", { id });
+          return version.body;
+        }),
+      );
+      const strip = ({ updated_at: _, ...row }: Record<string, unknown>) => row;
+      return { links: links.map(strip), ios_apps: ios_apps.map(strip), texts };
+    };
+    const body = (text: string) => ({ body: `<p>${text}</p>\n{% store_buttons %}\n` });
+    const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
+    const acts: readonly (readonly [string, Record<string, unknown>])[] = [
+      ["create_link", { path: "spring", url: "https://one.example", ios_app }],
+      ["update_link", { id: "spring", url: "https://two.example", name: "Spring" }],
+      ["upsert_link", { path: "spring", name: "", referrer: "shop" }],
+      ["upsert_link", { path: "summer", url: "https://one.example" }],
+      ["update_ios_app", { id: "com.example.spring", custom_scheme: "spring" }],
+      ["delete_link", { id: "summer" }],
+      ["publish_template", body("first")],
+      ["publish_template", body("second")],
+      ["delete_ios_app", { id: "com.example.spring" }],
+      ["unpublish_template", {}],
+    ];
+    const before = [];
+    for (const [tool, args] of acts) {
+      before.push(await readAll());
+      await ask(tool, args);
+    }
+    for (const [index, [tool]] of [...acts.entries()].toReversed()) {
+      const { change } = await ask("undo");
+      expect(change.undoes).toMatch(/^change_/);
+      expect(await readAll(), tool).toEqual(before[index]);
+    }
+  },
+);
