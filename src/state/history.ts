@@ -91,11 +91,6 @@ export type Ended = Target & Pick<Change, "state" | "effects">;
 export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
   const { db, write } = sql;
   const { clock } = given;
-  const listOne = async (query: ReturnType<typeof selectOf>) => {
-    const row = await query.limit(1).executeTakeFirst();
-    return row && readChange(row);
-  };
-
   return {
     begin: async (begun) => {
       await dropOldChanges(sql, begun, clock.now());
@@ -158,6 +153,11 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
     },
     findSuccessor: (realm, id) => findSuccessor(db, realm, id),
   };
+}
+
+async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | undefined> {
+  const row = await query.limit(1).executeTakeFirst();
+  return row && readChange(row);
 }
 
 /** A job is one change, which is written together with the job itself. */
@@ -236,7 +236,7 @@ async function findSuccessor(db: Db, realm: string, id: string): Promise<string>
 /** Nothing is deleted and undone more often than this in the time that a change is kept. */
 const mostSuccessors = 1000;
 
-function readChange({ number: _, size: _size, effects, ...row }: Row): Change {
+function readChange({ number: _number, size: _size, effects, ...row }: Row): Change {
   // What `insertChange` and `note` wrote as JSON is read back as the same.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

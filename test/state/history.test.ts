@@ -47,6 +47,7 @@ async function listIds(readers: { realm: string; key_print?: string } = own, tar
   return changes.map(({ id }) => id);
 }
 
+const last = async () => (await state.history.findLast(own))?.id;
 const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
 
 test("a change is there before its end is known, and says so", async () => {
@@ -99,7 +100,6 @@ test("changes are found by what their target was called at any time", async () =
 });
 
 test("the last act is the newest that is not undone, and no undo itself", async () => {
-  const last = async () => (await state.history.findLast(own))?.id;
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);
   const undo = await make({ tool: "undo", undoes: second });

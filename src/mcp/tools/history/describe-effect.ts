@@ -49,7 +49,7 @@ export function nameTarget(
     const value = record[field ?? ""];
     return typeof value === "string" && !isBlank(value) ? value : null;
   };
-  const [name = null] = names.map(readText).filter((text) => text !== null);
+  const name = names.map(readText).find((text) => text !== null) ?? null;
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 

@@ -46,7 +46,7 @@ type Endpoints = {
   readonly restore?: Endpoint;
 };
 
-const endpointsOf: Readonly<Record<string, Endpoints>> = {
+export const endpointsOf: Readonly<Record<string, Endpoints>> = {
   link: contract.links,
   ios_app: contract.iosApps,
   android_app: contract.androidApps,
@@ -56,8 +56,9 @@ const endpointsOf: Readonly<Record<string, Endpoints>> = {
 export function planStep(effect: Effect, now: Reading, restores: boolean): StepPlan {
   const { kind, id, before, after } = effect;
   const endpoints = endpointsOf[kind];
-  if (endpoints === undefined || id === null)
+  if (endpoints === undefined || id === null) {
     return { why: "It is not known what it was done to." };
+  }
   if (before === undefined) return { why: "This key could not read what it was before." };
   if (before === null) return planRemoval(effect, endpoints, now);
   if (after === null) return planReturn(effect, endpoints, now, restores);

@@ -1,4 +1,3 @@
-import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isSame, listEdited } from "../../../contract/rules/writable-fields.ts";
@@ -9,7 +8,7 @@ import { describeTemplate, readState, type TemplateState } from "../templates/te
 import type { Call } from "../tool.ts";
 import { describeEffect, type Reading } from "./describe-effect.ts";
 import { templateId } from "./journal-write.ts";
-import { planStep, type Step, type StepPlan } from "./plan-step.ts";
+import { endpointsOf, planStep, type Step, type StepPlan } from "./plan-step.ts";
 import { planTemplate } from "./plan-template.ts";
 
 /** A change, read beside what is there now: which calls put it back, and what speaks against it. */
@@ -127,8 +126,8 @@ async function settleEffect(
   if (kind === undefined || before === undefined) return effect;
   if (template !== undefined) {
     const now = describeTemplate(template);
-    if (Object.keys(now).every((field) => isSame(now[field], before?.[field])))
-      throw refuseUndone();
+    const isSameAll = Object.keys(now).every((field) => isSame(now[field], before?.[field]));
+    if (isSameAll) throw refuseUndone();
     return describeEffect(kind, effect.id, before, now);
   }
   if (before === null) {
@@ -143,13 +142,8 @@ async function settleEffect(
   const now = await readNow(name, effect.id, call);
   if (after === null && now !== null) throw refuseUndone();
   if (after === null || (now ?? null) === null) return effect;
-  const { update } =
-    {
-      link: contract.links,
-      ios_app: contract.iosApps,
-      android_app: contract.androidApps,
-      project: contract.projects,
-    }[name] ?? contract.links;
+  const update = endpointsOf[name]?.update;
+  if (update === undefined) return effect;
   if (listEdited(update, before, now ?? {}).length === 0) throw refuseUndone();
   return describeEffect(kind, effect.id, before, now ?? null);
 }

@@ -80,7 +80,7 @@ async function readAll({ world }: AssistantWorld, knowsIds: boolean): Promise<Js
     ...iosApps.map((app) => [app["id"], app["bundle_id"]] as const),
     ...androidApps.map((app) => [app["id"], app["package_name"]] as const),
   ]);
-  const strip = ({ id, created_at: _, updated_at: _at, clicks: _clicks, ...row }: Json) => ({
+  const strip = ({ id, created_at: _made, updated_at: _at, clicks: _clicks, ...row }: Json) => ({
     ...row,
     ...(knowsIds && { id }),
     // Another deployment makes a deleted thing anew.

@@ -67,6 +67,9 @@ test("a changed link is put back, and changed again by undoing that", async () =
   expect(await fail("undo")).toMatchObject({ code: "not_found" });
 });
 
+const strip = ({ updated_at: _time, ...row }: Record<string, unknown>) => row;
+const writePage = (text: string) => ({ body: `<p>${text}</p>\n{% store_buttons %}\n` });
+
 test.each(["v1", "modern"] as const)(
   "ten mixed writes of a session are undone, act by act (%s)",
   async (era) => {
@@ -87,10 +90,8 @@ test.each(["v1", "modern"] as const)(
           return version.body;
         }),
       );
-      const strip = ({ updated_at: _, ...row }: Record<string, unknown>) => row;
       return { links: links.map(strip), ios_apps: ios_apps.map(strip), texts };
     };
-    const body = (text: string) => ({ body: `<p>${text}</p>\n{% store_buttons %}\n` });
     const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
     const acts: readonly (readonly [string, Record<string, unknown>])[] = [
       ["create_link", { path: "spring", url: "https://one.example", ios_app }],
@@ -99,8 +100,8 @@ test.each(["v1", "modern"] as const)(
       ["upsert_link", { path: "summer", url: "https://one.example" }],
       ["update_ios_app", { id: "com.example.spring", custom_scheme: "spring" }],
       ["delete_link", { id: "summer" }],
-      ["publish_template", body("first")],
-      ["publish_template", body("second")],
+      ["publish_template", writePage("first")],
+      ["publish_template", writePage("second")],
       ["delete_ios_app", { id: "com.example.spring" }],
       ["unpublish_template", {}],
     ];
