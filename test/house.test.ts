@@ -67,8 +67,8 @@ const rooms: Readonly<Record<string, string>> = {
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
     text sql contract contract/rules network client state store service host bulk/files
-    bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose commands/terminal
-    commands/bulk`,
+    bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose
+    commands/terminal commands/bulk`,
   main: "sql contract config commands/terminal commands/bulk commands",
 };
 

@@ -75,11 +75,11 @@ export type History = {
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
   /** An undo that was begun, and not done to its end. */
   readonly findOpenUndo: (readers: Readers, undoes: string) => Promise<Change | undefined>;
-  /** The newest change of a target since that time. */
+  /** The newest change of a target in so long a time. */
   readonly findRecent: (
     realm: string,
     target: string,
-    since: number,
+    within_ms: number,
   ) => Promise<Change | undefined>;
   /** Whatever had the first id has the second one by now: it was deleted, and made anew. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
@@ -134,11 +134,11 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
           .where("state", "=", "begun")
           .orderBy("number", "desc"),
       ),
-    findRecent: (realm, target, since) =>
+    findRecent: (realm, target, within_ms) =>
       listOne(
         selectOf(db, { realm })
           .where("target_id", "=", target)
-          .where("at", ">=", since)
+          .where("at", ">=", clock.now() - within_ms)
           .orderBy("at", "desc"),
       ),
     noteSuccessor: async (realm, id, successor_id) => {

@@ -130,10 +130,11 @@ test("the newest change of a target is found, if it is young enough", async () =
   await make();
   at.now += 1000;
   const second = await make();
-  const since = at.now - 500;
-  expect(await state.history.findRecent("project", "link-1", since)).toMatchObject({ id: second });
-  expect(await state.history.findRecent("project", "link-1", at.now + 1)).toBeUndefined();
-  expect(await state.history.findRecent("another project", "link-1", since)).toBeUndefined();
+  const find500 = (realm: string) => state.history.findRecent(realm, "link-1", 500);
+  expect(await find500("project")).toMatchObject({ id: second });
+  expect(await find500("another project")).toBeUndefined();
+  at.now += 501;
+  expect(await find500("project")).toBeUndefined();
 });
 
 test("what was made anew is found by every id that it had", async () => {

@@ -232,12 +232,8 @@ export async function createAssistantWorld(
     const [near, far] = InMemoryTransport.createLinkedPair();
     const isUnknown = key === undefined || isRemote;
     const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
-    const known = (await lookUp()) ?? {
-      facts: undefined,
-      linkHost: undefined,
-      hasSecondHost: false,
-      linkInReferrer: false,
-    };
+    const nothing = { facts: undefined, linkHost: undefined };
+    const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false, linkInReferrer: false };
     const keyContext = createKeyContext({
       client: createClient({
         target: { origin: "http://waypost.invalid", key, checksConditions: !isRemote },

@@ -13,6 +13,7 @@ import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
+import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
@@ -68,8 +69,8 @@ function runTool(
     token: typeof token === "string" ? token : undefined,
     place: describePlace(keyContext),
   };
-  const approve = (request: ApprovalRequest) =>
-    requireApproval(request, keyContext.key_print, person);
+  const approve = async (request: ApprovalRequest) =>
+    requireApproval(await addRecent(request, keyContext), keyContext.key_print, person);
   const asking: Call["ask"] = (endpoint, input, condition) =>
     ask(tool.name, endpoint, input, context, condition);
   const { realm, key_print } = keyContext;

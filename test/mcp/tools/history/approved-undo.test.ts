@@ -168,6 +168,12 @@ test("of a change whose end was never seen, the target tells whether it was done
   expect(await readLink(id)).toMatchObject({ name: "New" });
 });
 
+test("who approves is told what the target was a short time ago", async () => {
+  const { id } = await makeChanged();
+  await call("delete_link", { id });
+  expect(asked[0]).toMatch(/changed: .* by this key: was name "Old"/);
+});
+
 test("a job is undone by a plan, and then by nobody else", async () => {
   const rows = [{ path: "one" }, { path: "two" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });

@@ -1,0 +1,37 @@
+import type { Change } from "../../../state/history.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
+import type { KeyContext } from "../../access/key-context.ts";
+import { showFields } from "./show-change.ts";
+
+/** What a person may still remember of the target: it was another one within the hour. */
+
+const lately_ms = 60 * 60_000;
+const mostFields = 5;
+
+export async function addRecent(
+  request: ApprovalRequest,
+  keyContext: KeyContext,
+): Promise<ApprovalRequest> {
+  const { target, preview } = request;
+  if (target === "") return request;
+  const history = await keyContext.openHistory();
+  const change = await history.findRecent(keyContext.realm, target, lately_ms);
+  const recent = change && describeRecent(change, keyContext);
+  return recent === undefined ? request : { ...request, preview: { ...preview, recent } };
+}
+
+function describeRecent(change: Change, keyContext: KeyContext): Preview["recent"] {
+  // What was made or deleted was nothing before, and what is not known to be done may be nothing.
+  const isChange = change.effects.every(({ before, after }) => before && after);
+  const fields = Object.entries(showFields(change, keyContext)).slice(0, mostFields);
+  if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
+  const was = fields.map(([name, { from }]) => `${name} ${show(from)}`).join(", ");
+  const by = change.key_print === keyContext.key_print ? "this key" : "another key";
+  return { at: change.at, by, was };
+}
+
+function show(value: unknown): string {
+  if (value === null || value === "") return "nothing";
+  return quote(typeof value === "string" ? value : JSON.stringify(value));
+}
