@@ -179,7 +179,7 @@ describe("the argument approval", () => {
   test("is there for the master key's projects too", async () => {
     await using assistant = await createAssistantWorld({ mode: "two-step" });
     const client = await assistant.connect({ key: assistant.world.master });
-    expect(await listTakers(client)).toEqual(["delete_project", "update_project"]);
+    expect(await listTakers(client)).toEqual(["delete_project", "undo", "update_project"]);
   });
 
   test.each(["guarded", "full"] as const)("is refused in %s mode", async (mode) => {
