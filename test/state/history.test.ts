@@ -1,4 +1,6 @@
+import { sql } from "kysely";
 import { beforeEach, expect, test } from "vitest";
+import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Change, Effect } from "../../src/state/history.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/state-folder.ts";
@@ -47,6 +49,7 @@ async function listIds(readers: { realm: string; key_print?: string } = own, tar
   return changes.map(({ id }) => id);
 }
 
+const findRecent = (realm: string) => state.history.findRecent(realm, "link-1", 500);
 const last = async () => (await state.history.findLast(own))?.id;
 const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
 
@@ -130,11 +133,10 @@ test("the newest change of a target is found, if it is young enough", async () =
   await make();
   at.now += 1000;
   const second = await make();
-  const find500 = (realm: string) => state.history.findRecent(realm, "link-1", 500);
-  expect(await find500("project")).toMatchObject({ id: second });
-  expect(await find500("another project")).toBeUndefined();
+  expect(await findRecent("project")).toMatchObject({ id: second });
+  expect(await findRecent("another project")).toBeUndefined();
   at.now += 501;
-  expect(await find500("project")).toBeUndefined();
+  expect(await findRecent("project")).toBeUndefined();
 });
 
 test("what was made anew is found by every id that it had", async () => {
@@ -170,4 +172,20 @@ test("of one key's changes the newest 64 MB are kept", async () => {
   expect(length).toBeGreaterThanOrEqual(60);
   expect(length).toBeLessThanOrEqual(130 - 64);
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
+});
+
+test("a file from before there was a history opens, and keeps what is in it", async () => {
+  const secret = await state.readSecret("a");
+  const file = await openSqlite(at.file(), { applicationId: 0x57415953 });
+  await file.write(async (db) => {
+    for (const table of ["changes", "successors"]) {
+      await sql`drop table ${sql.table(table)}`.execute(db);
+    }
+    await sql`delete from migrations where name = '005-history'`.execute(db);
+  });
+  await file.close();
+  state = await at.open();
+  expect(await state.readSecret("a")).toEqual(secret);
+  await make();
+  expect(await listIds()).toHaveLength(1);
 });

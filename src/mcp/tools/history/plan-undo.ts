@@ -90,7 +90,7 @@ async function followIds(effect: Effect, history: History, realm: string): Promi
 
 const appIds = ["ios_app_id", "android_app_id"] as const;
 
-export async function followApps(
+async function followApps(
   record: JsonObject,
   follow: (id: string) => Promise<string>,
 ): Promise<JsonObject> {

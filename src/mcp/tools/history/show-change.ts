@@ -86,7 +86,7 @@ function isUnset(value: unknown): boolean {
   return isBlank(value) || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-export function mayReadKind(name: string, { access }: Readable): boolean {
+function mayReadKind(name: string, { access }: Readable): boolean {
   const kind = findKindNamed(name);
   return kind === undefined || access.read(kind.show).state !== "denied";
 }
