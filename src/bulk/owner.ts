@@ -11,6 +11,8 @@ export type Owner = {
   readonly call: Client["call"];
   /** What leads where links may not lead; left out, they may lead anywhere. */
   readonly checkDestinations?: CheckDestinations;
+  /** Whether deleted links rest in a bin, from which they return as they were. */
+  readonly keepsBin?: boolean;
   /** Throws for an endpoint that the key is known to have no right to. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };

@@ -246,6 +246,8 @@ function write({ call, signal }: Asking, row: PlanRow, condition: Condition): Pr
   const id = row.link_id ?? "";
   switch (row.action) {
     case "create":
+      // A link that was there has its id already, and returns from the bin.
+      if (row.link_id !== null) return call(links.restore, { id }, signal);
       return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, condition);
     case "delete":
       return call(links.destroy, { id }, signal, condition);

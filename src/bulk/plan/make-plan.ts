@@ -1,7 +1,7 @@
 import type { Random } from "../../contract/clock.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import type { Job, Jobs } from "../../state/jobs.ts";
+import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
@@ -14,7 +14,7 @@ import {
   type Planning,
   type UnnumberedRow,
 } from "./plan-rows.ts";
-import { planUndo } from "./plan-undo.ts";
+import { planUndo, type Undoing } from "./plan-undo.ts";
 
 /** Plans what is wanted, whatever it comes from, and saves the plan. */
 
@@ -42,14 +42,17 @@ const allowAll: CheckDestinations = () => [];
 export async function makePlan(
   { state, random, signal }: Planner,
   wanted: PlanWanted,
-  { key_print, origin, call, requireRight, checkDestinations = allowAll }: Owner,
+  owner: Owner,
 ): Promise<MadePlan> {
+  const { key_print, origin, call, requireRight, checkDestinations = allowAll } = owner;
+  const { keepsBin = false } = owner;
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
   const planning = { call, signal, operation, createPath, requireRight };
-  const { rows, listFindings } = readWanted({ ...planning, jobs: state.jobs }, wanted);
+  const undoing = { ...planning, jobs: state.jobs, keepsBin };
+  const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
   const judged = refuseForeign(rows, wanted, checkDestinations);
@@ -60,7 +63,7 @@ export async function makePlan(
   return { plan, unmapped, format };
 }
 
-function readWanted(planning: Planning & { readonly jobs: Jobs }, wanted: PlanWanted) {
+function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
     const { rows, listFindings } = readRows(wanted.source, wanted.operation);
     return { rows: planRows(planning, rows), listFindings };

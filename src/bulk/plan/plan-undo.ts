@@ -12,7 +12,11 @@ import type { UnnumberedRow } from "./plan-rows.ts";
 
 /** The plan that puts back what a job replaced, as far as that can be. */
 
-type Undoing = Asking & { readonly jobs: Jobs };
+export type Undoing = Asking & {
+  readonly jobs: Jobs;
+  /** Whether deleted links return as they were. */
+  readonly keepsBin: boolean;
+};
 
 /** Rows that are read at the same time: each row takes requests of its own. */
 const mostAtOnce = 8;
@@ -53,7 +57,11 @@ function isDoubtful(status: Receipt["status"]): boolean {
 
 type Context = { readonly apps: KnownApps; readonly later: ReadonlySet<string> };
 
-async function undoRow(asking: Asking, receipt: Receipt, context: Context): Promise<UnnumberedRow> {
+async function undoRow(
+  asking: Undoing,
+  receipt: Receipt,
+  context: Context,
+): Promise<UnnumberedRow> {
   const { planned, link_id, status } = receipt;
   const { row, action, path } = planned;
   const now = link_id === null ? undefined : await findById(asking, link_id);
@@ -72,7 +80,7 @@ async function undoRow(asking: Asking, receipt: Receipt, context: Context): Prom
 }
 
 async function undoDeletion(
-  asking: Asking,
+  asking: Undoing,
   { planned, link_id }: Receipt,
   { now, later }: Context & { readonly now: Link | undefined },
 ): Promise<UnnumberedRow> {
@@ -86,11 +94,16 @@ async function undoDeletion(
   if (other !== undefined && !later.has(other.id)) {
     return { ...base, action: "conflict", message: "Its path is another link's by now" };
   }
+  const fields = restore(before);
+  if (asking.keepsBin) {
+    const message = "It returns as it was, with its id, its clicks and its short address";
+    return { ...base, action: "create", fields, message };
+  }
   const isShortened = typeof before["shortened_path"] === "string";
   const message = isShortened
     ? "It returns with a new id, without its shortened address and its clicks"
     : "It returns with a new id and without its clicks";
-  return { ...base, link_id: null, action: "create", fields: restore(before), message };
+  return { ...base, link_id: null, action: "create", fields, message };
 }
 
 /** Fields that were edited after the job: an edit by hand is never undone. */

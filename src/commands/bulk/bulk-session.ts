@@ -64,6 +64,7 @@ export function withBulk<Result>(
         call,
         requireRight,
         checkDestinations,
+        keepsBin: known?.binDays !== undefined,
       };
       const realm = known?.projectId ?? deployment.origin;
       const writer = { realm, key_print: owner.key_print, client: null };

@@ -21,6 +21,8 @@ export type KeyContext = DestinationLimits & {
   readonly origin: string;
   /** Whether it refuses a write whose target is not what was shown any more. */
   readonly checksConditions: boolean;
+  /** Whether deleted links and apps rest in a bin of the deployment. */
+  readonly keepsBin: boolean;
   /** What was written, by this key and by others. */
   readonly openHistory: () => Promise<History>;
   /** The project, or else the deployment: what one key has changed others of it may be shown. */
@@ -78,6 +80,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     bulk,
     origin,
     checksConditions,
+    get keepsBin() {
+      return known.binDays !== undefined;
+    },
     openHistory,
     access,
     key_print,
