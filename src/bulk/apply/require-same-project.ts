@@ -1,4 +1,5 @@
 import { links } from "../../contract/links.ts";
+import type { Receipt } from "../../state/job-journal.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
@@ -22,10 +23,7 @@ export async function requireSameProject(
   const first = await jobs.listReceipts(job, { limit: 100 });
   const open = await jobs.listReceipts(job, { limit: 100, only: "open" });
   const left = await plans.listRows(plan.id, { actions: ["unchanged"], limit: 100 });
-  // A link that the job has deleted, or may have deleted, proves nothing: it should be gone.
-  const sound = [...first, ...open].filter(({ planned, status }) => {
-    return planned.action === "delete" ? status === null : true;
-  });
+  const sound = [...first, ...open].filter(shouldBeThere);
   const ids = spread([...sound, ...left].flatMap(({ link_id }) => link_id ?? []));
   for (const id of ids) if ((await findById(asking, id)) !== undefined) return;
   if (ids.length > 0) {
@@ -33,6 +31,12 @@ export async function requireSameProject(
   }
   // No link of the plan can be looked for: one request only checks that the key is accepted.
   await asking.call(links.index, { limit: 1 }, asking.signal);
+}
+
+/** A link that the job has deleted, or may have, proves nothing; neither does one yet to return. */
+function shouldBeThere({ planned, status }: Receipt): boolean {
+  if (planned.action === "create") return status === "done";
+  return planned.action === "delete" ? status === null : true;
 }
 
 /** Evenly spread over the list: neighbours may have been deleted together by another caller. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { listEndpoints } from "../../../contract/index.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
+import { isStorable } from "../../../contract/text.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Tool } from "../tool.ts";
@@ -45,9 +46,10 @@ export function createListChanges(): Tool {
   });
 }
 
-/** A link is also named by its whole address. */
+/** A link is also named by its whole address. What no database can hold names nothing. */
 function readTarget(given: string): string {
   const text = given.trim();
+  if (!isStorable(text)) return "";
   return normalizeForSearch(readUrl(text)?.pathname ?? text);
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../../contract/json.ts";
+import { isStorable } from "../../../contract/text.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { Change, History } from "../../../state/history.ts";
 import type { Mode } from "../../approval/mode.ts";
@@ -57,9 +58,9 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
   const { readers, realm, key_print } = keyContext;
   const found =
     typeof id === "string"
-      ? await history.find(readers, id)
+      ? isStorable(id) && (await history.find(readers, id))
       : await history.findLast({ realm, key_print });
-  if (found !== undefined) return found;
+  if (found !== undefined && found !== false) return found;
   const message = id === undefined ? "There is nothing to undo." : "There is no such change.";
   throw refuseMissing(message, "Find the right id with list_changes.");
 }
