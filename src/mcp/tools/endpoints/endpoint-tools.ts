@@ -47,8 +47,10 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, ownFields),
     run: async (args, call) => {
-      const readId = () => findTarget(kind, String(args["id"]), call);
-      await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
+      if (effect !== "read") {
+        const readId = () => findTarget(kind, String(args["id"]), call);
+        await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
+      }
       return run(endpoint, args, call);
     },
     view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,

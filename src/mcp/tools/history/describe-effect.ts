@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
-import { isBlank } from "../../../contract/text.ts";
+import { isBlank, isStorable } from "../../../contract/text.ts";
 import type { Effect, Target } from "../../../state/history.ts";
 
 /** What a write has done, from what was there before it and what was there after it. */
@@ -47,7 +47,7 @@ export function nameTarget(
 ): Target {
   const readText = (field: string | undefined) => {
     const value = record[field ?? ""];
-    return typeof value === "string" && !isBlank(value) ? value : null;
+    return typeof value === "string" && !isBlank(value) && isStorable(value) ? value : null;
   };
   const name = names.map(readText).find((text) => text !== null) ?? null;
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
