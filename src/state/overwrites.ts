@@ -8,10 +8,15 @@ import type { Db, StateTables } from "./tables.ts";
  * a loop of single writes is no way round the approval of a plan.
  */
 export type Overwrites = {
-  /** Counts one; false where a person has to be asked first. */
-  readonly take: (keyPrint: string) => Promise<boolean>;
+  /** Counts one; undefined where a person has to be asked first. */
+  readonly take: (keyPrint: string) => Promise<TakenOverwrite | undefined>;
   /** A person said yes to one more, and with it to some that follow. */
   readonly grant: (keyPrint: string) => Promise<void>;
+};
+
+export type TakenOverwrite = {
+  /** Nothing was overwritten after all. */
+  readonly giveBack: () => Promise<void>;
 };
 
 const { most, granted, window_ms } = unaskedOverwrites;
@@ -25,15 +30,29 @@ export function createOverwrites(
       write(async (db) => {
         const at = now();
         await deleteOld(db, at);
-        if (await takeGranted(db, key_print)) return true;
+        if (await changeGranted(db, key_print, -1)) {
+          return {
+            giveBack: async () => {
+              await write((inner) => changeGranted(inner, key_print, 1));
+            },
+          };
+        }
         const { count } = await db
           .selectFrom("overwrites")
           .select((row) => row.fn.countAll<number>().as("count"))
           .where("key_print", "=", key_print)
           .executeTakeFirstOrThrow();
-        if (count >= most) return false;
-        await db.insertInto("overwrites").values({ key_print, at }).execute();
-        return true;
+        if (count >= most) return undefined;
+        const { id } = await db
+          .insertInto("overwrites")
+          .values({ key_print, at })
+          .returning("id")
+          .executeTakeFirstOrThrow();
+        return {
+          giveBack: async () => {
+            await write((inner) => inner.deleteFrom("overwrites").where("id", "=", id).execute());
+          },
+        };
       }),
 
     grant: async (key_print) => {
@@ -59,12 +78,13 @@ async function deleteOld(db: Db, now: number): Promise<void> {
     .execute();
 }
 
-async function takeGranted(db: Db, key_print: string): Promise<boolean> {
+/** False where there is no grant, or no more of it. */
+async function changeGranted(db: Db, key_print: string, by: -1 | 1): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("overwrite_grants")
-    .set((row) => ({ remaining: row("remaining", "-", 1) }))
+    .set((row) => ({ remaining: row("remaining", "+", by) }))
     .where("key_print", "=", key_print)
-    .where("remaining", ">", 0)
+    .where("remaining", ">=", by === -1 ? 1 : 0)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }

@@ -12,6 +12,7 @@ import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
+import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
@@ -88,9 +89,9 @@ export const ownerFacts: KeyFacts = {
 const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
-/** Nobody is asked here, and nothing planned. */
 /** Without a memory of overwrites every one is among the first. */
-const approveOverwrite = () => Promise.resolve();
+const approveOverwrite = () => Promise.resolve(uncounted);
+/** Nobody is asked here, and nothing planned. */
 const noState = () => Promise.reject<State>(new Error("there is no state here"));
 
 export async function openStage(staging: Staging): Promise<Stage> {

@@ -6,28 +6,35 @@ import { readUrl } from "./web-address.ts";
 
 /** Which changes of a link that is there send its visitors somewhere else. */
 
-const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
-const apps = ["ios_app", "android_app"] as const;
+/** Each system's app and fallback; without either, its visitors go to `url`. */
+const systems = [
+  { app: "ios_app", fallback: "ios_fallback_url" },
+  { app: "android_app", fallback: "android_fallback_url" },
+] as const;
 
 /**
- * Whether a change leads to another host or app, or away from one: to take a destination away and
- * then to give a first one would come to the same. Of a link that cannot be read every destination
- * is another one.
+ * Whether a change leads visitors to another host or app, or away from one: to take a destination
+ * away and then to give a first one would come to the same. A destination is a first one only where
+ * the visitors of that system were led nowhere before. Of a link that cannot be read every
+ * destination is another one.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
-  return (
-    destinations.some((field) => {
-      const to = fields[field];
-      return to !== undefined && (before === undefined || isElsewhere(before[field], to));
-    }) ||
-    apps.some((app) => {
-      const choice = fields[app];
-      if (choice === undefined) return false;
-      const from = before?.[`${app}_id`];
-      if (before === undefined) return true;
-      return !isBlank(from) && choice?.id?.toLowerCase() !== from;
-    })
-  );
+  const { url } = fields;
+  if (url !== undefined && (before === undefined || isElsewhere(before["url"], url))) return true;
+  return systems.some(({ app, fallback }) => {
+    const address = fields[fallback];
+    const choice = fields[app];
+    if (address === undefined && choice === undefined) return false;
+    if (before === undefined) return true;
+    const id = before[`${app}_id`];
+    const hasApp = !isBlank(id);
+    const web = isBlank(before[fallback]) ? before["url"] : before[fallback];
+    if (choice !== undefined && movesApp({ id, isLed: !isBlank(web) }, choice)) return true;
+    if (address === undefined) return false;
+    // Until now the app's store was what visitors without the app met.
+    if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
+    return isBlank(before[fallback]) && isBlank(address) ? false : isElsewhere(web, address);
+  });
 }
 
 /** Whether the link's address changes although there are visitors who know it. */
@@ -35,6 +42,17 @@ export function movesPath(before: JsonObject | undefined, { path }: LinkFields):
   if (path === undefined) return false;
   if (before === undefined) return true;
   return normalizeForSearch(path ?? "") !== before["path"] && before["clicks"] !== 0;
+}
+
+type Choice = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
+
+/** `isLed` tells whether visitors were led anywhere without an app. */
+function movesApp(
+  { id, isLed }: { readonly id: unknown; readonly isLed: boolean },
+  choice: Choice,
+): boolean {
+  if (!isBlank(id)) return choice?.id?.toLowerCase() !== id;
+  return isLed && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
 /** A first destination is none of another; one that cannot be read may lead anywhere. */

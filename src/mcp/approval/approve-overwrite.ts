@@ -11,21 +11,29 @@ export type ApproveOverwrite = (
   keyPrint: string,
   describe: () => Promise<ApprovalRequest>,
   approve: (request: ApprovalRequest) => Promise<void>,
-) => Promise<void>;
+) => Promise<ApprovedOverwrite>;
+
+/** How it ended: what was refused was no overwrite, and a yes for it lets no others through. */
+export type ApprovedOverwrite = { readonly end: (isDone: boolean) => Promise<void> };
 
 type Options = { readonly mode: Mode; readonly openState: () => Promise<State> };
 
 export function createApproveOverwrite({ mode, openState }: Options): ApproveOverwrite {
   return async (keyPrint, describe, approve) => {
-    if (mode === "full") return;
+    if (mode === "full") return uncounted;
     const { overwrites } = await openState();
-    if (await overwrites.take(keyPrint)) return;
+    const taken = await overwrites.take(keyPrint);
+    if (taken !== undefined) {
+      return { end: async (isDone) => (isDone ? undefined : taken.giveBack()) };
+    }
     const { preview, ...request } = await describe();
     const facts = [{ name: "also allows", text: alsoAllowed }, ...preview.facts];
     await approve({ ...request, preview: { ...preview, facts } });
-    await overwrites.grant(keyPrint);
+    return { end: async (isDone) => (isDone ? overwrites.grant(keyPrint) : undefined) };
   };
 }
+
+export const uncounted: ApprovedOverwrite = { end: () => Promise.resolve() };
 
 const { most, granted, window_ms } = unaskedOverwrites;
 const minutes = window_ms / 60_000;

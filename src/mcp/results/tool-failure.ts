@@ -66,6 +66,11 @@ export function isChanged(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.status === changedStatus;
 }
 
+/** Nothing happened. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ToolFailure && error.failure.effect === "none";
+}
+
 export function refuseChanged(tool: string): unknown {
   return explainEnd({ tool }, changedSince());
 }

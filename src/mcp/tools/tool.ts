@@ -6,6 +6,7 @@ import type { Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
+import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
 import type { Task } from "../results/job-task.ts";
 import type { Picture } from "../results/tool-result.ts";
 
@@ -91,7 +92,9 @@ export type Call = {
   /** Throws until a person has approved of this very request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** As `approve`, but only where the key has overwritten many things without being asked. */
-  readonly approveOverwrite: (describe: () => Promise<ApprovalRequest>) => Promise<void>;
+  readonly approveOverwrite: (
+    describe: () => Promise<ApprovalRequest>,
+  ) => Promise<ApprovedOverwrite>;
   /** Shows a picture beside the result, if there is to be a result. */
   readonly attachPicture: (picture: Picture) => unknown;
   /** Whether the client shows a tool's view, and what the view is given then. */

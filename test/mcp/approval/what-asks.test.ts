@@ -48,6 +48,16 @@ describe("a link that is there", () => {
       { ios_fallback_url: there },
       { ios_fallback_url: "https://evil.example" },
     ],
+    [
+      "iPhones elsewhere, by a first fallback",
+      { url: there },
+      { ios_fallback_url: "https://e.test" },
+    ],
+    [
+      "Androids elsewhere, by a first fallback",
+      { url: there },
+      { android_fallback_url: "https://e.test" },
+    ],
     ["Androids away", { android_fallback_url: there }, { android_fallback_url: "https://e.test" }],
   ];
 
@@ -60,6 +70,11 @@ describe("a link that is there", () => {
 
   test.each([
     ["a first destination", {}, { url: there, ios_fallback_url: "https://other.example" }],
+    [
+      "a first fallback of the same host",
+      { url: there },
+      { ios_fallback_url: "https://example.com/a" },
+    ],
     ["another page of the same host", { url: there }, { url: "https://EXAMPLE.com/summer?a=1" }],
     ["its destination as it is", { url: there }, { url: there }],
     ["another name", { url: there }, { name: "Summer", social_title: "Sale" }],
@@ -92,6 +107,23 @@ describe("a link that is there", () => {
     }
   });
 
+  test("is given a first app at once only where visitors were led nowhere", async () => {
+    const app = await assistant.plant("ios_app", iosApp);
+    const bare = await assistant.plant("link", { path: "bare" });
+    const led = await assistant.plant("link", { path: "led", url: there });
+    const ios_app = { id: app.id };
+    expect(await readPreview("update_link", { id: bare.id, ios_app })).toBeUndefined();
+    expect(await readPreview("update_link", { id: led.id, ios_app })).toBeDefined();
+    expect(await readPreview("update_link", { id: led.id, ios_app: null })).toBeUndefined();
+  });
+
+  test("with an app is given a first fallback only when a person approves", async () => {
+    const app = await assistant.plant("ios_app", { ...iosApp, app_store_id: "1" });
+    const { id } = await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
+    expect(await readPreview("update_link", { id, ios_fallback_url: there })).toBeDefined();
+    expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
+  });
+
   test("is moved to another path only when a person approves, once it has clicks", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
@@ -111,6 +143,35 @@ describe("a link that is there", () => {
       expect(error).toMatchObject({ code: "approval_required" });
     }
     expect((await callTool("update_link", { id, name: "Other" })).isError).toBe(false);
+  });
+});
+
+describe("an act that was shown", () => {
+  test("is bound to the app that its link would open", async () => {
+    const { id } = await assistant.plant("link", { path: "a", url: there });
+    const app = await assistant.plant("ios_app", iosApp);
+    const args = { id, ios_app: { id: app.id } };
+    const { error } = await call("update_link", args);
+    await assistant.press(error.approval.url, "approve");
+    const body = { ios_app: { custom_scheme: "other" } };
+    await assistant.world.call("PATCH", `/ios_apps/${app.id}`, { body });
+    expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("is bound to how many links an app's end would touch", async () => {
+    const app = await assistant.plant("ios_app", iosApp);
+    const { error } = await call("delete_ios_app", { id: app.id });
+    await assistant.press(error.approval.url, "approve");
+    await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
+    const again = await call("delete_ios_app", { id: app.id });
+    expect(again.error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("is not asked about where the key may not register the app it brings", async () => {
+    const key = await assistant.world.addKey({ scopes: ["links.create", "ios_apps.index"] });
+    const { callTool } = await assistant.connect({ key });
+    const { error } = (await callTool("create_link", { path: "a", ios_app: iosApp })).structured;
+    expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
   });
 });
 
@@ -204,6 +265,21 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
     const other = await assistant.connect({ key: await assistant.world.addKey() });
     expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
+  });
+
+  test("are not those that were refused, or changed nothing", async () => {
+    await assistant.plant("link", { path: "spring", name: "same" });
+    for (let count = 0; count < 25; count += 1) {
+      expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
+      expect(await rename("same")).toHaveProperty("link");
+    }
+    await renameTimes(20);
+    const refused = await rename("x".repeat(5000));
+    expect(refused.error).toMatchObject({ code: "approval_required" });
+    await assistant.press(refused.error.approval.url, "approve");
+    expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
+    // What was refused has let no others through.
+    expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
   test("a yes for them is none for what asks by itself", async () => {

@@ -8,9 +8,11 @@ import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts"
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
+import { refuseDenied } from "../../access/refuse-denied.ts";
 import { readListRows } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { countTouched } from "./count-touched.ts";
 import { findTarget } from "./find-target.ts";
 import type { NewApp } from "./preview-app.ts";
 import { settleApps } from "./settle-apps.ts";
@@ -28,6 +30,8 @@ export type Act = {
   readonly changes: JsonObject;
   /** Apps that it would register. */
   readonly registered: readonly NewApp[];
+  /** What else it is shown with: the apps that it chooses, or how many links it touches. */
+  readonly beside: readonly unknown[];
   /** Why a person has to approve of it; none where nobody is asked. */
   readonly reasons: readonly ApprovalReason[];
 };
@@ -53,12 +57,15 @@ export async function prepareAct(
   const writesLink = endpoint.body === links.create.body;
   const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
   const named = id === undefined ? given : { ...given, id };
-  const { input, registered } = writesLink
+  const { input, registered, chosen } = writesLink
     ? await settleApps(named, call)
-    : { input: named, registered: registersApp(endpoint) ? [{ kind, fields: named }] : [] };
-  for (const app of registered) call.requireAct(findRegistration(app.kind));
+    : { input: named, registered: listOwn(endpoint, kind, named), chosen: [] };
+  for (const app of registered) requireRegistration(endpoint, app.kind, call);
   const target = await readTarget(endpoint, input, call);
-  return completeAct({ endpoint, kind, given, input, target, registered });
+  const isEnd = endpoint.method === "DELETE" && target.state === "known";
+  const touched = isEnd ? await countTouched(kind, target.record, call) : [];
+  const beside = [...chosen.map(pickLasting), ...touched];
+  return completeAct({ endpoint, kind, given, input, target, registered, beside });
 }
 
 /** What follows from what is sent, and from what is there. */
@@ -75,10 +82,10 @@ export function describeCondition({ endpoint, target }: Act): Condition | undefi
 }
 
 /** The target as an approval is bound to it; null where the key may not read it. */
-export function describeState({ target, input, registered }: Act): unknown {
-  const record = target.state === "known" ? pickLasting(target.record) : null;
-  if (registered.length === 0) return target.state === "absent" ? "absent" : record;
-  return { target: record, sent: input };
+export function describeState({ target, input, registered, beside, reasons }: Act): unknown {
+  const record = target.state === "known" ? pickLasting(target.record) : target.state;
+  const apps = registered.length === 0 ? null : input;
+  return { target: record, apps, beside, reasons };
 }
 
 /** The target as it is now. A key that may not read it may change it, and less is known then. */
@@ -117,8 +124,17 @@ function findRegistration({ name }: ResourceKind): Endpoint {
   return name === "ios_app" ? contract.iosApps.create : contract.androidApps.create;
 }
 
-function registersApp(endpoint: Endpoint): boolean {
-  return endpoint === contract.iosApps.create || endpoint === contract.androidApps.create;
+function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): readonly NewApp[] {
+  const isOwn = endpoint === contract.iosApps.create || endpoint === contract.androidApps.create;
+  return isOwn ? [{ kind, fields }] : [];
+}
+
+/** Nobody is asked about what the operator or the deployment is known to refuse. */
+function requireRegistration({ tool }: Endpoint, kind: ResourceKind, call: Asking): void {
+  const endpoint = findRegistration(kind);
+  call.requireAct(endpoint);
+  const reading = call.keyContext.access.read(endpoint);
+  if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);
 }
 
 function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {

@@ -7,6 +7,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
+import { appFilters } from "./count-touched.ts";
 import { describeReturn } from "./describe-return.ts";
 import { listVisits } from "./list-visits.ts";
 import { readLinkApps, type LinkApps } from "./read-link-apps.ts";
@@ -163,12 +164,6 @@ async function listTouched(subject: Subject, call: Asking): Promise<readonly Fac
   if (field === undefined || typeof value !== "string") return [];
   return [{ name: "links that open this app", text: await countLinks(field, value, call) }];
 }
-
-/** The filters that find an app's links, by the app's kind. */
-const appFilters: Readonly<Record<string, string>> = {
-  ios_app: "ios_app_bundle_id",
-  android_app: "android_app_package_name",
-};
 
 async function countLinks(field: string, value: string, { ask }: Asking): Promise<string> {
   try {

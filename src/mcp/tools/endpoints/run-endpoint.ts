@@ -5,8 +5,9 @@ import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts"
 import { isBlank } from "../../../contract/text.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
+import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { isChanged, refuseChanged } from "../../results/tool-failure.ts";
+import { isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
 import {
@@ -32,10 +33,14 @@ export async function runEndpoint(
   if (endpoint.effect === "read") return read(endpoint, given, call);
   for (let tries = 1; ; tries += 1) {
     const act = await prepareAct(endpoint, given, call);
-    await requireApproval(act, call);
+    let overwrite = uncounted;
     try {
-      return await carryOut(act, call);
+      overwrite = await requireApproval(act, call);
+      const result = await carryOut(act, call);
+      await overwrite.end(true);
+      return result;
     } catch (error) {
+      await overwrite.end(!isRefused(error));
       // What was shown is not there any more: this would be another act, so it begins anew.
       if (!isChanged(error) || tries === mostTries) throw error;
     }
@@ -54,14 +59,17 @@ async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<
   return present(endpoint, await call.ask(endpoint, input), call);
 }
 
-async function requireApproval(act: Act, call: Call): Promise<void> {
-  const { endpoint, target, reasons } = act;
+async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite> {
+  const { endpoint, target, reasons, changes } = act;
   if (reasons.length > 0) {
     await call.approve(await describeRequest(act, call));
     await requireShown(act, call);
-  } else if (endpoint.overwrites && target.state !== "absent") {
-    await call.approveOverwrite(() => describeRequest(act, call));
+    return uncounted;
   }
+  // What is as it was asked for already overwrites nothing.
+  const isOverwrite = endpoint.overwrites && Object.keys(changes).length > 0;
+  if (!isOverwrite || target.state === "absent") return uncounted;
+  return call.approveOverwrite(() => describeRequest(act, call));
 }
 
 async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {

@@ -98,7 +98,7 @@ function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
         : { state: "known", id: id ?? "", record: now };
   const isApp = kind.group === "apps";
   const registered = now === null && isApp ? [{ kind, fields: wanted ?? {} }] : [];
-  return completeAct({ endpoint, kind, given: input, input, target, registered });
+  return completeAct({ endpoint, kind, given: input, input, target, registered, beside: [] });
 }
 
 function readTemplateReasons({ endpoint }: Step): readonly ApprovalReason[] {

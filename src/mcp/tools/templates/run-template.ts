@@ -8,10 +8,12 @@ import { faultOf, notFound, validationFailed } from "../../../contract/problem.t
 import { isBlank } from "../../../contract/text.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { Preview } from "../../approval/approval-request.ts";
+import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
 import {
   explainEnd,
   isChanged,
+  isRefused,
   refuseArguments,
   refuseChanged,
   ToolFailure,
@@ -57,30 +59,47 @@ async function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise
     const state = await readState(call);
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
     const input = endpoint === publish ? await settleText(given, state, call) : given;
-    const describeRequest = async () => ({
-      tool: endpoint.tool,
-      args: given,
-      target: readId(given) ?? "page_template",
-      // Approved with this version and this draft; for others there has to be another approval.
-      state,
-      preview: await describe(endpoint, input, state, call),
-    });
-    if (endpoint.effect === "destroy") {
-      await call.approve(await describeRequest());
-      await requireShown(endpoint, state, call);
-    } else if (!state.isAbsent) await call.approveOverwrite(describeRequest);
+    let overwrite = uncounted;
     try {
+      overwrite = await requireApproval({ endpoint, given, input, state }, call);
       const { body, change } = await call.write(endpoint, input, {
         kind: findKind(endpoint),
         before: describeTemplate(state),
         condition: describeCondition(state),
       });
+      await overwrite.end(true);
       // The entries of this room that write all answer with the template.
       return { ...presentBody(endpoint, body as unknown as JsonObject, undefined), change };
     } catch (error) {
+      await overwrite.end(!isRefused(error));
       if (!isChanged(error) || tries === mostTries) throw error;
     }
   }
+}
+
+type TemplateAct = {
+  readonly endpoint: Endpoint;
+  readonly given: JsonObject;
+  readonly input: JsonObject;
+  readonly state: TemplateState;
+};
+
+async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
+  const { endpoint, given, input, state } = act;
+  const describeRequest = async () => ({
+    tool: endpoint.tool,
+    args: given,
+    target: readId(given) ?? "page_template",
+    // Approved with this version and this draft; for others there has to be another approval.
+    state,
+    preview: await describe(endpoint, input, state, call),
+  });
+  if (endpoint.effect === "destroy") {
+    await call.approve(await describeRequest());
+    await requireShown(endpoint, state, call);
+    return uncounted;
+  }
+  return state.isAbsent ? uncounted : call.approveOverwrite(describeRequest);
 }
 
 /** What will be published, word for word: a draft that is saved meanwhile is not what was shown. */
