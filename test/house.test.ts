@@ -41,8 +41,8 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
   "mcp/tools/endpoints": `
-    text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/tools/tool
-    mcp/tools/templates`,
+    text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
+    mcp/tools/tool mcp/tools/templates`,
   "mcp/tools/bulk": `
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,

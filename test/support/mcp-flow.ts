@@ -15,7 +15,7 @@ export type Seat = {
 export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
   /** What the form's message said, each time. */
-  readonly asked: readonly string[];
+  readonly asked: string[];
   /** Where the page is opened, if the process that named it is gone by then. */
   readonly pageOrigin?: string | undefined;
   decision: "approve" | "decline";
@@ -157,14 +157,34 @@ async function tryToDelete(
 ): Promise<ToolResult> {
   person.decision = decision;
   const remove = { id: "spring" };
-  if (person.elicit === undefined) {
-    const asking = { effect: "none", retry: "later", approval: { url: expect.any(String) } };
-    const asked = await expectFailure(seat, "delete_link", remove, "approval_required", asking);
-    const { origin, pathname } = readUrl(asked);
-    await decideOnPage((person.pageOrigin ?? origin) + pathname, decision);
-  }
+  await decideIfOnPage(seat, person, "delete_link", remove);
   if (decision === "approve") return seat.callTool("delete_link", remove);
   return expectFailure(seat, "delete_link", remove, "approval_declined");
+}
+
+/** A person without a form decides on the page, before the call that then goes on. */
+async function decideIfOnPage(
+  seat: Seat,
+  person: Person,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<void> {
+  if (person.elicit !== undefined) return;
+  const asking = { effect: "none", retry: "later", approval: { url: expect.any(String) } };
+  const asked = await expectFailure(seat, tool, args, "approval_required", asking);
+  const { origin, pathname } = readUrl(asked);
+  await decideOnPage((person.pageOrigin ?? origin) + pathname, person.decision);
+}
+
+/** Says yes to the call that comes next, wherever it is asked. */
+export async function approveIfOnPage(
+  seat: Seat,
+  person: Person,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<void> {
+  person.decision = "approve";
+  await decideIfOnPage(seat, person, tool, args);
 }
 
 function readUrl({ structured }: ToolResult): URL {

@@ -32,6 +32,7 @@ export const unset = {
   suspended: false,
   link_in_referrer: false,
   templates_enabled: true,
+  destinations: null,
 } as const;
 
 export function addProjectTo(db: Db, wanted: Wanted = {}) {

@@ -12,7 +12,7 @@ type Case = {
   readonly error: object;
 };
 
-/** Nothing came of a read; of a write nobody can know. */
+/** Nothing came of a read, and an overwrite begins with one; of a write nobody can know. */
 const cases: readonly Case[] = [
   {
     tool: "list_links",
@@ -27,7 +27,7 @@ const cases: readonly Case[] = [
   {
     tool: "upsert_link",
     args: { path: "perhaps", name: "Perhaps" },
-    error: { code: "outcome_unknown", effect: "unknown", retry: "later" },
+    error: { code: "unreachable", effect: "none", retry: "later" },
   },
 ];
 

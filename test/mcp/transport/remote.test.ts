@@ -6,8 +6,10 @@ import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.
 import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
 import {
   addLimitedTenant,
+  approveIfOnPage,
   createPerson,
   expectFailure,
+  type Person,
   runAcceptance,
 } from "../../support/mcp-flow.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
@@ -37,7 +39,7 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const env = { ...aim(tenant.key), WAYPOST_SCOPES: scopes };
     const given = { transport: "stdio", data: folder.path, env, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
-    await learnRole(client);
+    await learnRole(client, person);
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
@@ -55,7 +57,7 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const { places, key: token } = gateway.serving;
     const given = { transport: "http", url: places.mcp, token, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
-    await learnRole(client);
+    await learnRole(client, person);
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
@@ -207,10 +209,12 @@ describe.concurrent("the network", () => {
   });
 });
 
-/** A role is nothing that scopes tell: a refused call does. */
-async function learnRole(client: Connected): Promise<void> {
+/** A role is nothing that scopes tell: a call that a person approved of, and is refused, does. */
+async function learnRole(client: Connected, person: Person): Promise<void> {
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  await approveIfOnPage(client, person, "register_ios_app", app);
   await expectFailure(client, "register_ios_app", app, "role_required");
+  person.asked.length = 0;
 }
 
 function aim(key: string): Record<string, string> {
