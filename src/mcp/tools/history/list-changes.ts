@@ -49,8 +49,8 @@ export function createListChanges(): Tool {
 /** A link is also named by its whole address. What no database can hold names nothing. */
 function readTarget(given: string): string {
   const text = given.trim();
-  if (!isStorable(text)) return "";
-  return normalizeForSearch(readUrl(text)?.pathname ?? text);
+  const named = normalizeForSearch(readUrl(text)?.pathname ?? text);
+  return isStorable(named) ? named : "";
 }
 
 /** Who may write nothing has changed nothing, and has nothing to undo. */
