@@ -242,7 +242,7 @@ const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
 /** Joiners inside emoji and the like are seen by what they do. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
-/** Plans and jobs ask for every link that they are about. */
+/** Plans, jobs and what undoes them ask for every link that they are about. */
 function countMost(tool: string): number {
   return /_plan$|^plan_/.test(tool) ? 1000 : 10;
 }
