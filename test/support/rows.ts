@@ -26,7 +26,6 @@ export async function addProject(store: Store, wanted?: Wanted): Promise<string>
 
 /** The settings of such a project that nobody has set. */
 export const unset = {
-  destinations: null,
   name: "Shop",
   custom_domain: null,
   custom_domain_verified: false,
