@@ -9,7 +9,8 @@ import { requireFreeLink } from "./write-link.ts";
 
 /**
  * Brings back what was deleted, by the API or by the operator, in a transaction. Undefined means
- * that it is not in the bin.
+ * that it is not in the bin. Where it leads is not looked at: what was there keeps working, and an
+ * assistant's undo is held to its destinations before it asks.
  */
 
 type Project = Pick<ProjectSettings, "plan" | "max_links">;

@@ -166,6 +166,9 @@ export async function updateLink(
       shortened_path_lc: foldText(changes.shortened_path),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
+      // Somebody has chosen since: a deleted app that comes back does not come back on this link.
+      former_ios_app_id: changes.ios_app_id === undefined ? undefined : null,
+      former_android_app_id: changes.android_app_id === undefined ? undefined : null,
       updated_at: now,
     })
     .where("project_id", "=", projectId)

@@ -25,7 +25,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
   expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
-  expect(stderr).toMatch(/^33 tools, about \d+ tokens/);
+  expect(stderr).toMatch(/^35 tools, about \d+ tokens/);
 });
 
 test("a selection shows its groups and names, and takes away what has a minus", async () => {
@@ -96,6 +96,8 @@ test("the key of a remote deployment is found out without a change to it", async
     "list_jobs",
     "cancel_job",
     "export_links",
+    "list_changes",
+    "undo",
     "explain_link",
     "explain_access",
   ]);
@@ -119,6 +121,8 @@ test("the key of a remote deployment is found out without a change to it", async
     "get_job",
     "list_jobs",
     "cancel_job",
+    "list_changes",
+    "undo",
   ]);
   expect(await serving.call("GET", "/links")).toEqual(before);
 });

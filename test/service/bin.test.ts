@@ -237,6 +237,20 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
+  test("does not come back on a link that somebody has set to none since", async () => {
+    const app = await addApp();
+    const other = await make(`/${kind}s`, {
+      [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
+    });
+    const [once, twice] = [await addLink(app.id, "once"), await addLink(app.id, "twice")];
+    await remove(path(app.id));
+    await ask("PATCH", `/links/${once.id}`, { [kind]: null });
+    await ask("PATCH", `/links/${twice.id}`, { [kind]: { id: other.id } });
+    await ask("PATCH", `/links/${twice.id}`, { [kind]: null });
+    expect((await restore(app.id)).status).toBe(200);
+    expect([await readApp(once.id), await readApp(twice.id)]).toEqual([null, null]);
+  });
+
   test("does not come back where another one has its name by then", async () => {
     const app = await addApp();
     await remove(path(app.id));

@@ -84,11 +84,13 @@ async function lists({ listNames }: Seat): Promise<void> {
     "export_links",
     "get_job",
     "get_link",
+    "list_changes",
     "list_ios_apps",
     "list_jobs",
     "list_links",
     "plan_links",
     "resolve_short_link",
+    "undo",
     "upsert_link",
   ]);
 }

@@ -193,6 +193,35 @@ describe("a plan", () => {
   });
 });
 
+describe("an undo", () => {
+  test("brings no link back that led elsewhere, nor its old address", async () => {
+    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const deletion = (await call("delete_link", { id })).change;
+    expect(await fail("undo", {})).toEqual(wrongUrl);
+    // A person who asks by REST gets back what was there.
+    const restored = await assistant.world.call("POST", `/links/${id}/restore`);
+    expect([restored.status, restored.body.url]).toEqual([200, evil]);
+    await call("undo", { change_id: deletion.id });
+    await call("update_link", { id, url: good });
+    expect(await fail("undo", {})).toEqual(wrongUrl);
+    await call("update_link", { id, name: "Good" });
+    await call("delete_link", { id });
+    await call("undo", {});
+    expect((await call("get_link", { id })).link).toMatchObject({ id, url: good, name: "Good" });
+  });
+
+  test("is refused before anybody is asked about it", async () => {
+    await using guarded = await createAssistantWorld({
+      mode: "two-step",
+      destinations,
+      beside: assistant.world,
+    });
+    const { id } = await assistant.plant("link", { path: "old", url: evil });
+    const { change } = await call("update_link", { id, url: good });
+    expect(await fail("undo", { change_id: change.id }, guarded)).toEqual(wrongUrl);
+  });
+});
+
 describe("a page template", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${refusal}.` }];

@@ -1,9 +1,13 @@
 import * as z from "zod";
+import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import type { LinkFields } from "../../../contract/links.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
 import { digestOf } from "../../../text/digest.ts";
 import type { Change, History } from "../../../state/history.ts";
 import type { Mode } from "../../approval/mode.ts";
+import { failForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { isChanged, refuseChanged, ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
@@ -19,6 +23,7 @@ import { changeSchema, showChange } from "./show-change.ts";
 /** A change put back: by the same calls as anybody would make, under the same rules. */
 
 const name = "undo";
+const linkKind = findKind(contract.links.show).name;
 /** What changes again and again while somebody approves of the undo is left alone. */
 const mostTries = 4;
 
@@ -69,6 +74,7 @@ async function undo(change: Change, history: History, call: Call): Promise<Chang
   for (let tries = 1; ; tries += 1) {
     const planned = await plan(change, history, call);
     requireRights(planned, call);
+    refuseForeignSteps(planned, call);
     await requireApproval(planned, history, call);
     try {
       return await carryOutUndo(planned, history, call);
@@ -95,6 +101,18 @@ function requireRights({ steps }: Undo, { keyContext, requireAct }: Call): void 
     if (reading.state === "denied") throw refuseDenied({ tool: name, endpoint }, reading);
     requireAct(chosenBy);
   }
+}
+
+/**
+ * A link that comes back from the bin is not in the call that brings it back, so that its addresses
+ * are looked at here; and nobody is asked about an undo that would be refused afterwards.
+ */
+function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
+  const problems = steps.flatMap(({ kind, now, wanted }) =>
+    // A link's record has the fields of a link, and null for those that it lacks.
+    kind === linkKind ? keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {}) : [],
+  );
+  if (problems.length > 0) throw failForeign(problems);
 }
 
 async function requireApproval(planned: Undo, history: History, call: Call): Promise<void> {

@@ -113,7 +113,7 @@ async function settleText(
   if (isAbsent && chosen.body === undefined) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
   if (unread.length > 0) {
-    const message = "this API key may not read the draft, so that what is published must be given";
+    const message = `${describeLack(call)}, so that what is published must be given`;
     throw refuseArguments(
       publish.tool,
       unread.map((field) => ({ field, message })),
@@ -121,6 +121,14 @@ async function settleText(
   }
   await refuseUnpublishable(text, call);
   return { ...given, ...text };
+}
+
+/** Why the draft is unknown: it is only read with the tool that saves it. */
+function describeLack({ keyContext }: Call): string {
+  const isRight = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
+  return isRight
+    ? "this API key may not read the draft"
+    : `the operator's WAYPOST_TOOLS leave out ${save.tool}, which reads the draft`;
 }
 
 function refuseAbsent(endpoint: Endpoint): unknown {

@@ -40,18 +40,13 @@ export async function readState(call: Asking): Promise<TemplateState> {
 
 /**
  * The API shows the draft only in the answer to a save, and to save nothing changes nothing. It is
- * only asked for where there is a template: else that would be its first save. A draft that cannot
- * be read is left unknown.
+ * only asked for where there is a template: else that would be its first save. A draft that the key
+ * or the operator's selection keeps from being read is left unknown.
  */
 async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  try {
-    const { body, css } = await ask(pageTemplate.save, {});
-    return { body, css };
-  } catch (error) {
-    if (error instanceof ToolFailure) return undefined;
-    throw error;
-  }
+  const saved = await readIfAllowed(() => ask(pageTemplate.save, {}));
+  return saved && { body: saved.body, css: saved.css };
 }
 
 /** As it is noted in the history; without what the key may not read. */

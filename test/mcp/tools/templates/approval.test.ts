@@ -105,6 +105,14 @@ test("a posted text is shown even to whom the old one is not", async () => {
   expect(error.approval.preview).toContain("live now: this API key may not read it");
 });
 
+test("a draft that the operator's selection hides is not blamed on the key", async () => {
+  await open({ mode: "full", selection: ["publish_template", "list_links"] });
+  await assistant.world.call("PATCH", "/page_template", { body: { body: first } });
+  const { error } = await call("publish_template", {});
+  expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+  expect(error.message).toContain("the operator's WAYPOST_TOOLS leave out save_template");
+});
+
 test("an empty body is refused before anybody is asked", async () => {
   await open();
   await call("save_template", { body: "", css: "p { color: red }" });
