@@ -36,6 +36,8 @@ export type Preview = {
 
 type PlanRows = {
   readonly plan_id: string;
+  /** The links that most visitors follow, where these are more than a few. */
+  readonly best?: readonly Fact[] | undefined;
   /** The names of apps that rows tell of by their UUID, in quotes. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 };

@@ -10,13 +10,14 @@ import type { Fact, Preview } from "../../approval/approval-request.ts";
 
 /** Of hosts, fields and apps so many are named. */
 const mostNamed = 20;
+/** Of the most clicked links so many stand above the page's list. */
+const mostBest = 10;
 /** Whole: what an address ends with decides where it leads. */
 const mostShown = limits.web_address_characters;
 
 /**
  * What a person approves: first what matters of all rows, then the rows that matter most. A form
- * may only ask where nothing is left over: each row is shown, or changed like all the others, and
- * every host that links would lead to is named.
+ * may only ask where nothing is left over: each row is shown, and every host, field and app named.
  */
 export function previewPlan(
   plan: Plan,
@@ -27,13 +28,13 @@ export function previewPlan(
   const count = findCountToType(plan, total);
   const more = total - summary.rows.length;
   const isShared = summary.shared !== undefined && total === summary.update;
-  const isNamed = summary.hosts.length <= mostNamed && summary.registrations.length <= mostNamed;
-  const isTold = isNamed && (more === 0 || isShared);
+  const named = [summary.hosts, summary.fields, summary.registrations];
+  const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
     title: writeTitle(plan, summary, job),
     button: describeActs(summary),
     destroys: summary.delete > 0,
-    rows: { plan_id: plan.id },
+    rows: { plan_id: plan.id, best: listBest(summary, isShared) },
     ...(count !== undefined && { count }),
     ...(!isTold && { isPartial: true }),
     facts: [
@@ -42,7 +43,7 @@ export function previewPlan(
       ...describeLoss(summary, binDays),
       ...describeFields(summary),
       ...summary.rows.map((row) => describeRow(row, isShared)),
-      ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared) }] : []),
+      ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
       { name: "takes about", text: `${estimatePart(plan.counts, total)} s` },
     ],
@@ -153,6 +154,12 @@ function describeRow(row: PlanRow, isShared: boolean): Fact {
   const act = action === "update" ? "change" : action;
   const named = `${act} ${quote(path ?? link_id ?? "", mostShown)}`;
   return { name: named, text: told.join("; "), isRow: true };
+}
+
+/** The page lists rows in the plan's order, and names these before: rows come by their clicks. */
+function listBest({ rows }: PlanSummary, isShared: boolean): readonly Fact[] {
+  const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
+  return clicked.slice(0, mostBest).map((row) => describeRow(row, isShared));
 }
 
 function describeMore(more: number, isShared: boolean): string {

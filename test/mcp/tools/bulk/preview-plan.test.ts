@@ -30,14 +30,14 @@ async function plant(count: number): Promise<void> {
 }
 
 /** What apply_plan asks: in the client's form, or else on the page. */
-async function ask(args: object): Promise<{ text: string; way: "form" | "page" }> {
+async function ask(args: object): Promise<{ text: string; way: "form" | "page"; url?: string }> {
   const { plan } = (await assistant.callTool("plan_links", { ...args })).structured;
   const before = shown.length;
   const { error } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
   // A form that is answered at once was shown to nobody, so that the page is named as well.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
-  return { text: error.approval.preview, way: "page" };
+  return { text: error.approval.preview, way: "page", url: error.approval.url };
 }
 
 const listPaths = (count: number) =>
@@ -73,7 +73,7 @@ describe("of updates of which the last lead elsewhere", () => {
 });
 
 describe("a change that all links get", () => {
-  test("stands once, in the words of who wants it, and a form may ask", async () => {
+  test("stands once, in the words of who wants it, and the page shows every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
     const { text, way } = await ask({ operation: "update", rows });
@@ -83,7 +83,9 @@ describe("a change that all links get", () => {
     expect(field).toBe(`- url changes: becomes "${other}" on all 70`);
     expect(text.match(/evil\.example\/login/g)).toHaveLength(2);
     expect(text).toContain("10 links more, changed in the same way");
-    expect(way).toBe("form");
+    expect(way).toBe("page");
+    const few = listPaths(60).map((row) => ({ ...row, url: other }));
+    expect((await ask({ operation: "update", rows: few })).way).toBe("form");
   });
 
   test("to an address in a script of look-alikes is told by the host that is asked", async () => {
@@ -118,6 +120,30 @@ describe("a deletion", () => {
     expect(row).toBe('- delete "p60": 7 clicks');
     expect(way).toBe("page");
     expect((await ask({ operation: "delete", rows: listPaths(60) })).way).toBe("form");
+  });
+});
+
+describe("on the page of a plan that has more rows than are read at a glance", () => {
+  test("the most clicked links stand above the list, which is in the plan's order", async () => {
+    await plant(130);
+    const { store } = assistant.world;
+    await store.write((db) =>
+      db.updateTable("links").set({ clicks: 999_999 }).where("path", "=", "p129").execute(),
+    );
+    const { url } = await ask({ operation: "delete", rows: listPaths(130) });
+    const { html } = await assistant.visit(url ?? "");
+    const [above, list] = html.split("Links 1 to 100 of 130");
+    expect(above).toContain("Most clicked");
+    expect(above).toContain("<dt>delete &quot;p129&quot;</dt><dd>999999 clicks</dd>");
+    expect(above).not.toContain("&quot;p0&quot;");
+    expect(list).not.toContain("&quot;p129&quot;");
+    expect(html).not.toContain("links more");
+  });
+
+  test("no link is called the most clicked where none has clicks", async () => {
+    await plant(61);
+    const { url } = await ask({ operation: "delete", rows: listPaths(61) });
+    expect((await assistant.visit(url ?? "")).html).not.toContain("Most clicked");
   });
 });
 
