@@ -1,4 +1,5 @@
 import { listChanges } from "../../bulk/plan/list-changes.ts";
+import { limits } from "../../contract/limits.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { escapeText } from "../../text/escape-html.ts";
@@ -6,6 +7,7 @@ import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Fact, Preview } from "./approval-request.ts";
 import { renderChange, renderFacts, renderWarnings, writeLabel } from "./page-facts.ts";
+import { writeValue, type Names } from "./write-value.ts";
 
 /** Every row of a plan on its approval page: so many at a time, and all of them reachable. */
 
@@ -20,13 +22,9 @@ export type PlanPage = {
   readonly total: number;
 };
 
-type Names = Readonly<Record<string, string>>;
-
 const rowsPerPage = 100;
 /** So many rows are read at a glance, in any order. */
 const glance = 10;
-/** Longer than any address or path that the API takes: each is shown whole. */
-const mostCharacters = 2100;
 
 /** The rows that are still to be done; undefined for a plan that is no longer there. */
 export async function readPlanPage(
@@ -133,22 +131,5 @@ function renderField(field: string, old: string | undefined, to: unknown, names:
 }
 
 function show(text: string): string {
-  return escapeText(quote(text, mostCharacters));
-}
-
-/** A text in quotes, a list or an app by its members, and whatever else as it is written. */
-function writeValue(value: unknown, names: Names): string {
-  if (value === null || value === undefined || value === "") return "nothing";
-  if (typeof value === "string") {
-    return Object.hasOwn(names, value) ? String(names[value]) : quote(value, mostCharacters);
-  }
-  if (Array.isArray(value)) return value.map((item) => writeValue(item, names)).join(", ");
-  if (typeof value !== "object") return JSON.stringify(value);
-  return Object.entries(value)
-    .map(([name, member]) => {
-      // An app is told of by its name alone, where that is known.
-      const isNamed = name === "id" && typeof member === "string" && Object.hasOwn(names, member);
-      return `${isNamed ? "" : `${writeLabel(name)}: `}${writeValue(member, names)}`;
-    })
-    .join(", ");
+  return escapeText(quote(text, limits.web_address_characters));
 }

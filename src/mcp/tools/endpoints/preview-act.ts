@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../../contract/json.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { describeAssociation } from "../../approval/describe-association.ts";
 import type { Call } from "../tool.ts";
 import type { Act } from "./prepare-act.ts";
-import { describeAssociation, previewRegistration } from "./preview-app.ts";
+import { previewRegistration } from "./preview-app.ts";
 import { mostCharacters, previewChange, previewDeletion } from "./preview-change.ts";
 
 /** What a person reads before they approve of an act, whichever kind it is. */

@@ -29,11 +29,14 @@ async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
 }
 
+type Asked = { readonly text: string; readonly way: "form" | "page"; readonly url?: string };
+
 /** What apply_plan asks: in the client's form, or else on the page. */
-async function ask(args: object): Promise<{ text: string; way: "form" | "page"; url?: string }> {
-  const { plan } = (await assistant.callTool("plan_links", { ...args })).structured;
+async function ask(args: object, key?: string): Promise<Asked> {
+  const { callTool } = key === undefined ? assistant : await assistant.connect({ key });
+  const { plan } = (await callTool("plan_links", { ...args })).structured;
   const before = shown.length;
-  const { error } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+  const { error } = (await callTool("apply_plan", { plan_id: plan.id })).structured;
   // A form that is answered at once was shown to nobody, so that the page is named as well.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
@@ -147,6 +150,41 @@ describe("on the page of a plan that has more rows than are read at a glance", (
   });
 });
 
+describe("an app that links get or lose", () => {
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", name: "Shop" };
+
+  async function askApp(key?: string) {
+    const { id } = await assistant.plant("ios_app", ios_app);
+    await assistant.plant("link", { path: "has", url: old, ios_app: { id } });
+    await assistant.plant("link", { path: "gets", url: old });
+    const rows = [
+      { path: "has", ios_app: null },
+      { path: "gets", ios_app: { id } },
+    ];
+    return { id, ...(await ask({ operation: "update", rows }, key)) };
+  }
+
+  test("is told by its name, in the form and on the page", async () => {
+    const { id, text } = await askApp();
+    expect(text).toContain(
+      '- change "has": 0 clicks; ios_app: "Shop" ("com.example.shop") becomes',
+    );
+    expect(text).toContain('- change "gets": 0 clicks; ios_app: nothing becomes "Shop" ("com.');
+    expect(text).not.toContain(id);
+    expect(text).not.toContain("{");
+  });
+
+  test("is told to be one that the key may not read, where it may not", async () => {
+    const scopes = ["links.index", "links.show", "links.update"] as const;
+    const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
+    const unread = "an app that this API key may not read";
+    expect(text).toContain(`ios_app: nothing becomes ${unread}`);
+    const { html } = await assistant.visit(url ?? "");
+    expect(html).toContain(unread);
+    expect(html).not.toContain("ID: ");
+  });
+});
+
 describe("new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
@@ -163,6 +201,18 @@ describe("new links", () => {
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": team_id: "ABCDE12345"');
     expect(text).toContain('- registers the Android app "com.example.shop": fingerprints: ');
+    expect(text.split("\n")[0]).toBe("Create 1 link, and register 2 apps");
+    expect(text).toContain('- apple-app-site-association: + "app ABCDE12345.com.example.shop"');
+    expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
+  });
+
+  test("that would register an app say so on the page's button", async () => {
+    const key = await assistant.world.addKey({});
+    const rows = [{ path: "new", ios_app }];
+    const { url } = await ask({ operation: "upsert", rows }, key);
+    const { html } = await assistant.visit(url ?? "");
+    expect(html).toContain(">Create 1 link, and register 1 app</button>");
+    expect(html).toContain("<dt>Apple-app-site-association</dt>");
   });
 
   test("that open an app which is there are not", async () => {
