@@ -51,9 +51,10 @@ type RecentChange = {
 };
 
 /** Pages as they look, for the approval page alone; or why they are not shown. */
-export type Frames =
-  | { readonly pages: readonly { readonly name: string; readonly html: string }[] }
-  | { readonly left_out: string };
+export type Frames = { readonly pages: readonly Frame[] } | { readonly left_out: string };
+
+/** The HTML that each device is sent. */
+type Frame = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /** Texts of strangers are in quotes; only lines are quoted where they are shown. */
 export type Fact = {
