@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../contract/json.ts";
+import { limits } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
-import { mostCharacters } from "./preview-change.ts";
 
 /** What a person reads of an app before the domain vouches for it, or for another one. */
 
@@ -22,7 +22,7 @@ export function previewRegistration({ kind, fields }: NewApp): Preview {
 function describeFields(fields: JsonObject): readonly Fact[] {
   return Object.entries(fields).flatMap(([name, value]) => {
     const texts = (Array.isArray(value) ? value : [value]).filter((text) => text !== null);
-    const text = texts.map((each) => quote(String(each), mostCharacters)).join(", ");
+    const text = texts.map((each) => quote(String(each), limits.web_address_characters)).join(", ");
     return text === "" ? [] : [{ name, text }];
   });
 }
