@@ -7,10 +7,12 @@ import { limits } from "../../../contract/limits.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Plan, PlanRow } from "../../../state/plans.ts";
+import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
+import { writePlanUri } from "./uris.ts";
 
 /** Of hosts, fields and apps so many are named. */
 const mostNamed = 20;
@@ -40,7 +42,7 @@ export function previewPlan(
     title: writeTitle(plan, summary, job),
     button: describeActs(summary),
     destroys: summary.delete > 0,
-    rows: { plan_id: plan.id, names, best: listBest(summary, told) },
+    rows: { plan_id: plan.id, uri: writePlanUri(plan.id), names, best: listBest(summary, told) },
     ...(count !== undefined && { count }),
     ...(!isTold && { isPartial: true }),
     facts: [
@@ -112,7 +114,13 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
       ? "no link of this plan leads there yet"
       : `not seen in the project's ${looked.links} ${place}`;
   const news = isNew ? `; NEW: ${unseen}` : "";
-  return { name: `would lead to ${quote(host, mostShown)}`, text: countLinks(links) + news };
+  const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
+  const read = typed?.slice("https://".length) ?? host;
+  return {
+    name: `would lead to ${quote(host, mostShown)}`,
+    text: countLinks(links) + news,
+    ...(ascii !== undefined && { note: `reads ${quote(read, mostShown)}`, warnings }),
+  };
 }
 
 function describeApps({ registrations }: PlanSummary): readonly Fact[] {

@@ -94,7 +94,9 @@ describe("a change that all links get", () => {
   test("to an address in a script of look-alikes is told by the host that is asked", async () => {
     await plant(1);
     const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
-    expect((await ask({ operation: "update", rows })).text).toContain('lead to "xn--');
+    const { text } = await ask({ operation: "update", rows });
+    const line = text.split("\n").find((each) => each.includes('lead to "xn--'));
+    expect(line).toContain('(reads "ѕhop.example") (beware: "ѕhop" in the host mixes ');
   });
 });
 
@@ -147,6 +149,23 @@ describe("on the page of a plan that has more rows than are read at a glance", (
     await plant(61);
     const { url } = await ask({ operation: "delete", rows: listPaths(61) });
     expect((await assistant.visit(url ?? "")).html).not.toContain("Most clicked");
+  });
+});
+
+describe("where a text has no room for all of a plan", () => {
+  test("it says so, and where every row is to be read", async () => {
+    await using twoStep = await createAssistantWorld({ mode: "two-step" });
+    const rows = listPaths(150);
+    const planted = await twoStep.callTool("plan_links", { operation: "upsert", rows });
+    await twoStep.callTool("apply_plan", { plan_id: planted.structured.plan.id });
+    const planned = await twoStep.callTool("plan_links", { operation: "delete", rows });
+    const { id } = planned.structured.plan;
+    const { error } = (await twoStep.callTool("apply_plan", { plan_id: id })).structured;
+    const { preview } = error.approval;
+    expect(preview).toContain("- and: 90 links more\n");
+    const where = `- not all of it is shown here; every row is in: waypost://plans/${id}`;
+    expect(preview.split("\n").at(-1)).toBe(where);
+    expect((await twoStep.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
   });
 });
 
