@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, string>> = {
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract mcp/results",
-  "mcp/approval": "text contract state bulk/plan mcp/results",
+  "mcp/approval": "text contract visit state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",

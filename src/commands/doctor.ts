@@ -11,7 +11,7 @@ import { readApiKey, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
-import { listHosts } from "../contract/rules/destinations.ts";
+import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
@@ -49,7 +49,7 @@ function describeConfiguration(config: Config, version: string): Finding {
   const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
-  const hosts = destinations === undefined ? "any host" : listHosts(destinations);
+  const hosts = destinations === undefined ? "any host" : writeHosts(destinations);
   const said = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
   // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
+import { readApps, type NamedApp } from "./app-names.ts";
 import { createAppReader } from "./known-apps.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { listChanges } from "./list-changes.ts";
@@ -32,6 +33,8 @@ export type PlanSummary = {
   readonly registrations: readonly Registration[];
   /** The clicks of the links that would be deleted. */
   readonly clicksLost: number;
+  /** The apps that links get or lose, by their UUID; undefined where the key may not read one. */
+  readonly apps: ReadonlyMap<string, NamedApp | undefined>;
 };
 
 export type HostCount = { readonly host: string; readonly links: number; readonly isNew: boolean };
@@ -85,6 +88,7 @@ export async function summarizePlan(
     rows: [...tally.best, ...tally.made].slice(0, mostRows),
     registrations: await listNewApps(asking, [...tally.apps.values()]),
     clicksLost: tally.clicksLost,
+    apps: await readApps(asking, tally.appIds),
   };
 }
 
@@ -103,6 +107,7 @@ function createTally() {
     best: [] as PlanRow[],
     made: [] as PlanRow[],
     apps: new Map<string, Registration>(),
+    appIds: { ios_app: new Set<string>(), android_app: new Set<string>() },
     clicksLost: 0,
   };
 }
@@ -122,8 +127,19 @@ function countRow(tally: Tally, row: PlanRow): void {
     else tally.hosts.set(host, (known ?? 0) + 1);
   }
   noteApps(tally, row.fields ?? {});
+  for (const { kind } of appKinds) {
+    const { from, to } = changes[kind] ?? {};
+    for (const id of [from, readId(to)]) {
+      if (typeof id === "string" && id !== "") keep(tally.appIds[kind], id);
+    }
+  }
   if (action !== "update") return;
   for (const [name, to] of Object.entries(wanted)) countField(tally, name, to);
+}
+
+/** Of an app as a row names it; another value than an object has none. */
+function readId(choice: unknown): unknown {
+  return typeof choice === "object" && choice !== null && "id" in choice ? choice.id : undefined;
 }
 
 function keep(kept: Set<string>, item: string): void {

@@ -78,7 +78,7 @@ export function checkDestinations(
 /** Why an address is refused, as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
-  const wanted = `must lead to one of the allowed hosts (${listHosts(destinations)})`;
+  const wanted = `must lead to one of the allowed hosts (${writeHosts(destinations)})`;
   return shown === "" ? wanted : `${wanted}, not to ${shown}`;
 }
 
@@ -91,7 +91,7 @@ export function judgeBy(destinations: Destinations): (address: string) => string
 }
 
 /** The hosts for a person to read: the first few, and how many more there are. */
-export function listHosts(destinations: Destinations): string {
+export function writeHosts(destinations: Destinations): string {
   const more = destinations.length - mostShown;
   const shown = destinations.slice(0, mostShown).join(", ");
   return more > 0 ? `${shown} and ${more} more` : shown;

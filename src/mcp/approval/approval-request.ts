@@ -36,6 +36,10 @@ export type Preview = {
 
 type PlanRows = {
   readonly plan_id: string;
+  /** Where an assistant reads them all. */
+  readonly uri?: string | undefined;
+  /** The links that most visitors follow, where these are more than a few. */
+  readonly best?: readonly Fact[] | undefined;
   /** The names of apps that rows tell of by their UUID, in quotes. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 };
@@ -49,9 +53,10 @@ type RecentChange = {
 };
 
 /** Pages as they look, for the approval page alone; or why they are not shown. */
-export type Frames =
-  | { readonly pages: readonly { readonly name: string; readonly html: string }[] }
-  | { readonly left_out: string };
+export type Frames = { readonly pages: readonly Frame[] } | { readonly left_out: string };
+
+/** The HTML that each device is sent. */
+type Frame = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /** Texts of strangers are in quotes; only lines are quoted where they are shown. */
 export type Fact = {
@@ -92,8 +97,10 @@ export function writePreview(preview: Preview): string {
   const count = countFitting(facts);
   const omitted = facts.slice(count).map(({ name }) => name);
   const named = [...omitted.slice(0, mostNamed), ...(omitted.length > mostNamed ? ["…"] : [])];
+  const uri = fitsText(preview) ? undefined : preview.rows?.uri;
+  const where = uri === undefined ? [] : [`- not all of it is shown here; every row is in: ${uri}`];
   const rest = omitted.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
-  return [preview.title, ...facts.slice(0, count).map(writeFact), ...rest].join("\n");
+  return [preview.title, ...facts.slice(0, count).map(writeFact), ...rest, ...where].join("\n");
 }
 
 /** Whether a text of it holds every fact, and the facts tell everything. */

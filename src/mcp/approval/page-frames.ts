@@ -7,10 +7,8 @@ import type { Frames, Preview } from "./approval-request.ts";
  * nothing that it loads.
  */
 
-const widths = [
-  ["phone", "On a phone"],
-  ["desktop", "On a desktop"],
-] as const;
+const devices = { phone: "On an iPhone", desktop: "On a desktop" } as const;
+type Device = keyof typeof devices;
 
 const frameHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
@@ -33,29 +31,32 @@ export function renderFrames(frames: Frames): string {
   const body =
     "left_out" in frames
       ? `<p>${escapeText(frames.left_out)}</p>`
-      : `${widths.map(([width, label]) => renderWidth(frames.pages, width, label)).join("\n")}
-<p class="small">As on an iPhone, without pictures and scripts; nothing on it can be pressed.</p>`;
+      : `${renderDevice(frames.pages, "phone")}
+${renderDevice(frames.pages, "desktop")}
+<p class="small">Without pictures and scripts; nothing on it can be pressed.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
 }
 
 type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];
 
-function renderWidth(pages: Pages, width: string, label: string): string {
+function renderDevice(pages: Pages, device: Device): string {
+  const label = devices[device];
   const figures = pages.map(({ name }, index) => {
     const title = escapeText(`${name}, ${label}`);
     return `<figure>
 <figcaption>${escapeText(name)}</figcaption>
-<div><iframe src="?frame=${index}" title="${title}" sandbox></iframe></div>
+<div><iframe src="?frame=${index}-${device}" title="${title}" sandbox></iframe></div>
 </figure>`;
   });
-  return `<h3>${label}</h3>\n<div class="frames ${width}">\n${figures.join("\n")}\n</div>`;
+  return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;
 }
 
 /** The page that a frame's address asks for. */
 export function answerFrame({ frames }: Preview, params: URLSearchParams): Response | undefined {
   if (frames === undefined || "left_out" in frames) return undefined;
-  const index = params.get("frame") ?? "";
-  const page = /^\d$/.test(index) ? frames.pages[Number(index)] : undefined;
-  return page && new Response(page.html, { headers: frameHeaders });
+  const [, index, device] = /^(\d)-(phone|desktop)$/.exec(params.get("frame") ?? "") ?? [];
+  const page = frames.pages[Number(index)];
+  const html = device === "desktop" ? page?.desktop : page?.phone;
+  return html === undefined ? undefined : new Response(html, { headers: frameHeaders });
 }

@@ -9,7 +9,10 @@ import { style } from "./page-style.ts";
 import type { Asker } from "./person-asked.ts";
 import { writeAgo, writeSpan } from "./write-span.ts";
 
-/** The text of the approval page. It has no script, loads nothing and is shown in no frame. */
+/**
+ * The text of the approval page. It has no script, is shown in no frame, and loads nothing but
+ * frames of its own server, in which a page template is seen.
+ */
 
 export type Question = {
   readonly preview: Preview;

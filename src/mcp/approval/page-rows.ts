@@ -1,16 +1,20 @@
 import { listChanges } from "../../bulk/plan/list-changes.ts";
+import { limits } from "../../contract/limits.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Preview } from "./approval-request.ts";
-import { renderChange, renderWarnings, writeLabel } from "./page-facts.ts";
+import type { Fact, Preview } from "./approval-request.ts";
+import { renderChange, renderFacts, renderWarnings, writeLabel } from "./page-facts.ts";
+import { writeValue, type Names } from "./write-value.ts";
 
 /** Every row of a plan on its approval page: so many at a time, and all of them reachable. */
 
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
+  /** The most clicked links, which stand above a list that is longer than this. */
+  readonly best: readonly Fact[];
   /** The names of apps, by their UUID. */
   readonly names: Names;
   /** Counted from 1. */
@@ -18,16 +22,14 @@ export type PlanPage = {
   readonly total: number;
 };
 
-type Names = Readonly<Record<string, string>>;
-
 const rowsPerPage = 100;
-/** Longer than any address or path that the API takes: each is shown whole. */
-const mostCharacters = 2100;
+/** So many rows are read at a glance, in any order. */
+const glance = 10;
 
 /** The rows that are still to be done; undefined for a plan that is no longer there. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
-  { plan_id, names = {} }: NonNullable<Preview["rows"]>,
+  { plan_id, best = [], names = {} }: NonNullable<Preview["rows"]>,
   wanted: number,
 ): Promise<PlanPage | undefined> {
   const plan = await plans.find(plan_id);
@@ -39,10 +41,10 @@ export async function readPlanPage(
   const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
   if (job === undefined) {
     const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
-    return { rows, names, page, total };
+    return { rows, best, names, page, total };
   }
   const open = await jobs.listReceipts(job, { only: "open", ...part });
-  return { rows: open.map(({ planned }) => planned), names, page, total };
+  return { rows: open.map(({ planned }) => planned), best, names, page, total };
 }
 
 /** The page that an address asks for; the first one where it asks for none. */
@@ -55,15 +57,23 @@ function countPages(total: number): number {
   return Math.max(1, Math.ceil(total / rowsPerPage));
 }
 
-export function renderPlanPage({ rows, names, page, total }: PlanPage): string {
+export function renderPlanPage({ rows, best, names, page, total }: PlanPage): string {
   const first = (page - 1) * rowsPerPage + 1;
   const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
-  return `<section aria-labelledby="rows">
+  return `${best.length === 0 || total <= glance ? "" : renderBest(best)}
+<section aria-labelledby="rows">
 <h2 id="rows">Links ${range}</h2>
 <ol class="rows" start="${first}">
 ${rows.map((row) => renderRow(row, names)).join("\n")}
 </ol>
 ${renderWays(page, countPages(total))}
+</section>`;
+}
+
+function renderBest(best: readonly Fact[]): string {
+  return `<section aria-labelledby="best">
+<h2 id="best">Most clicked</h2>
+${renderFacts(best)}
 </section>`;
 }
 
@@ -121,22 +131,5 @@ function renderField(field: string, old: string | undefined, to: unknown, names:
 }
 
 function show(text: string): string {
-  return escapeText(quote(text, mostCharacters));
-}
-
-/** A text in quotes, a list or an app by its members, and whatever else as it is written. */
-function writeValue(value: unknown, names: Names): string {
-  if (value === null || value === undefined || value === "") return "nothing";
-  if (typeof value === "string") {
-    return Object.hasOwn(names, value) ? String(names[value]) : quote(value, mostCharacters);
-  }
-  if (Array.isArray(value)) return value.map((item) => writeValue(item, names)).join(", ");
-  if (typeof value !== "object") return JSON.stringify(value);
-  return Object.entries(value)
-    .map(([name, member]) => {
-      // An app is told of by its name alone, where that is known.
-      const isNamed = name === "id" && typeof member === "string" && Object.hasOwn(names, member);
-      return `${isNamed ? "" : `${writeLabel(name)}: `}${writeValue(member, names)}`;
-    })
-    .join(", ");
+  return escapeText(quote(text, limits.web_address_characters));
 }

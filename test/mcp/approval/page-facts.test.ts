@@ -238,9 +238,15 @@ describe("a page template", () => {
     await page.close();
   });
 
+  test("is shown as each device is sent it", async () => {
+    const url = await publish({ body: "<h1>{{ platform }}</h1>{% store_buttons %}", css: "" });
+    expect((await assistant.visit(`${url}?frame=0-phone`)).html).toContain("<h1>ios</h1>");
+    expect((await assistant.visit(`${url}?frame=0-desktop`)).html).toContain("<h1>desktop</h1>");
+  });
+
   test("has frames of their own policy, which no other page may hold", async () => {
     const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
-    const { headers, html, status } = await assistant.visit(`${url}?frame=0`);
+    const { headers, html, status } = await assistant.visit(`${url}?frame=0-phone`);
     expect([status, html]).toEqual([200, expect.stringContaining("After")]);
     const policy = headers.get("content-security-policy");
     expect(policy).toMatch(
@@ -248,13 +254,13 @@ describe("a page template", () => {
     );
     expect(policy).toContain("frame-ancestors 'self'");
     expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
-    for (const frame of ["1", "-1", "x", "__proto__", ""]) {
+    for (const frame of ["1-phone", "0", "0-watch", "-1", "x", "__proto__", ""]) {
       expect((await assistant.visit(`${url}?frame=${frame}`)).status).toBe(404);
     }
     const elsewhere = { host: "evil.example" };
-    expect((await assistant.visit(`${url}?frame=0`, undefined, elsewhere)).status).toBe(403);
+    expect((await assistant.visit(`${url}?frame=0-phone`, undefined, elsewhere)).status).toBe(403);
     await assistant.press(url, "decline");
-    expect((await assistant.visit(`${url}?frame=0`)).html).not.toContain("After");
+    expect((await assistant.visit(`${url}?frame=0-phone`)).html).not.toContain("After");
   });
 
   test("is left out with a sentence where the key may not ask for it", async () => {

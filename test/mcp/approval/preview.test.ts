@@ -286,3 +286,21 @@ test("nobody is asked about what is not there, or what the key may not do", asyn
   const forbidden = await (await assistant.connect({ key })).callTool("delete_link", { id });
   expect(forbidden.structured.error.code).toBe("scope_missing");
 });
+
+describe("a link that would register an app", () => {
+  test("is shown whole, with what its visitors will meet", async () => {
+    const preview = await readPreview("create_link", {
+      path: "spring",
+      url: "https://shop.example/spring",
+      enable_forced_redirect: true,
+      ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345" },
+    });
+    const lines = preview?.split("\n");
+    expect(lines).toContain("- enable_forced_redirect: true");
+    expect(lines).toContain('- ios_app: "com.example.shop"');
+    expect(lines).toContain("- visitors will meet: ");
+    expect(lines).toContain('Desktop: goes to "https://shop.example/spring"');
+    expect(preview).toMatch(/^- address: .*\/spring$/m);
+    expect(assistant.writes).toEqual([]);
+  });
+});

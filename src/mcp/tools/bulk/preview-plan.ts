@@ -2,21 +2,28 @@ import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
 import { listChanges } from "../../../bulk/plan/list-changes.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCountToType } from "../../../bulk/present.ts";
+import { contract } from "../../../contract/index.ts";
 import { limits } from "../../../contract/limits.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Plan, PlanRow } from "../../../state/plans.ts";
+import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { describeAssociation } from "../../approval/describe-association.ts";
+import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
+import { writePlanUri } from "./uris.ts";
 
 /** Of hosts, fields and apps so many are named. */
 const mostNamed = 20;
+/** Of the most clicked links so many stand above the page's list. */
+const mostBest = 10;
 /** Whole: what an address ends with decides where it leads. */
 const mostShown = limits.web_address_characters;
 
 /**
  * What a person approves: first what matters of all rows, then the rows that matter most. A form
- * may only ask where nothing is left over: each row is shown, or changed like all the others, and
- * every host that links would lead to is named.
+ * may only ask where nothing is left over: each row is shown, and every host, field and app named.
  */
 export function previewPlan(
   plan: Plan,
@@ -25,24 +32,26 @@ export function previewPlan(
 ): Preview {
   const total = summary.create + summary.update + summary.delete;
   const count = findCountToType(plan, total);
+  const names = nameApps(summary);
   const more = total - summary.rows.length;
   const isShared = summary.shared !== undefined && total === summary.update;
-  const isNamed = summary.hosts.length <= mostNamed && summary.registrations.length <= mostNamed;
-  const isTold = isNamed && (more === 0 || isShared);
+  const told = { isShared, names };
+  const named = [summary.hosts, summary.fields, summary.registrations];
+  const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
     title: writeTitle(plan, summary, job),
     button: describeActs(summary),
     destroys: summary.delete > 0,
-    rows: { plan_id: plan.id },
+    rows: { plan_id: plan.id, uri: writePlanUri(plan.id), names, best: listBest(summary, told) },
     ...(count !== undefined && { count }),
     ...(!isTold && { isPartial: true }),
     facts: [
       ...describeHosts(summary),
       ...describeApps(summary),
       ...describeLoss(summary, binDays),
-      ...describeFields(summary),
-      ...summary.rows.map((row) => describeRow(row, isShared)),
-      ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared) }] : []),
+      ...describeFields(summary, names),
+      ...summary.rows.map((row) => describeRow(row, told)),
+      ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
       { name: "takes about", text: `${estimatePart(plan.counts, total)} s` },
     ],
@@ -76,7 +85,9 @@ function describeActs(summary: PlanSummary): string {
   const total = acts.reduce((sum, act) => sum + summary[act], 0);
   const text = told.join(", ") || "change nothing";
   const sum = acts.length > 1 ? ` (${total} in all)` : "";
-  return text.charAt(0).toUpperCase() + text.slice(1) + sum;
+  const apps = summary.registrations.length;
+  const brought = apps === 0 ? "" : `, and register ${apps === 1 ? "1 app" : `${apps} apps`}`;
+  return text.charAt(0).toUpperCase() + text.slice(1) + sum + brought;
 }
 
 function countLinks(count: number): string {
@@ -103,17 +114,25 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
       ? "no link of this plan leads there yet"
       : `not seen in the project's ${looked.links} ${place}`;
   const news = isNew ? `; NEW: ${unseen}` : "";
-  return { name: `would lead to ${quote(host, mostShown)}`, text: countLinks(links) + news };
+  const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
+  const read = typed?.slice("https://".length) ?? host;
+  return {
+    name: `would lead to ${quote(host, mostShown)}`,
+    text: countLinks(links) + news,
+    ...(ascii !== undefined && { note: `reads ${quote(read, mostShown)}`, warnings }),
+  };
 }
 
 function describeApps({ registrations }: PlanSummary): readonly Fact[] {
-  const named = registrations.slice(0, mostNamed).map(({ kind, name, fields }) => {
+  const named = registrations.slice(0, mostNamed).flatMap(({ kind, name, fields }) => {
     const label = kind === "ios_app" ? "registers the iOS app" : "registers the Android app";
     const rest = Object.entries(fields).filter(([field]) => fields[field] !== name);
     const told = rest.map(([field, value]) => `${field}: ${writeValue(value)}`);
-    return { name: `${label} ${quote(name)}`, text: told.join("; ") };
+    const { create } = kind === "ios_app" ? contract.iosApps : contract.androidApps;
+    const fact = { name: `${label} ${quote(name)}`, text: told.join("; ") };
+    return [fact, ...describeAssociation(findKind(create), undefined, fields)];
   });
-  const more = registrations.length - named.length;
+  const more = registrations.length - mostNamed;
   return more > 0 ? [...named, { name: "registers", text: `${more} more apps` }] : named;
 }
 
@@ -128,21 +147,32 @@ function describeLoss(
   return [{ name: `kept for ${binDays} days, then lost`, text }];
 }
 
-function describeFields({ fields, update }: PlanSummary): readonly Fact[] {
+function nameApps({ apps }: PlanSummary): Names {
+  const named = [...apps].map(([id, app]) => [id, writeApp(id, [app?.name, app?.identifier])]);
+  return Object.fromEntries(named) as Names;
+}
+
+function describeFields({ fields, update }: PlanSummary, names: Names): readonly Fact[] {
   return fields.slice(0, mostNamed).map(({ field, links, to }) => {
     const all = links === update && links > 1 ? `all ${links}` : countLinks(links);
-    const text = to === undefined ? "to different values" : `becomes ${writeValue(to.value)}`;
+    const text =
+      to === undefined ? "to different values" : `becomes ${writeValue(to.value, names)}`;
     return { name: `${field} changes`, text: `${text} on ${all}` };
   });
 }
 
+/** What was told of all rows already. */
+type Told = { readonly isShared: boolean; readonly names: Names };
+
 /** The link by its name and path, what hangs on it, and what would be another. */
-function describeRow(row: PlanRow, isShared: boolean): Fact {
+function describeRow(row: PlanRow, { isShared, names }: Told): Fact {
   const { action, path, link_id, before } = row;
   const changes = Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
-    const old = before === null ? "" : `${writeValue(from)} becomes `;
+    const old = before === null ? "" : `${writeValue(from, names)} becomes `;
     // What all rows get was told above; what each of them has now was not.
-    return isShared ? `${field} is ${writeValue(from)}` : `${field}: ${old}${writeValue(to)}`;
+    return isShared
+      ? `${field} is ${writeValue(from, names)}`
+      : `${field}: ${old}${writeValue(to, names)}`;
   });
   const name = before?.["name"];
   const told = [
@@ -153,6 +183,12 @@ function describeRow(row: PlanRow, isShared: boolean): Fact {
   const act = action === "update" ? "change" : action;
   const named = `${act} ${quote(path ?? link_id ?? "", mostShown)}`;
   return { name: named, text: told.join("; "), isRow: true };
+}
+
+/** The page lists rows in the plan's order, and names these before: rows come by their clicks. */
+function listBest({ rows }: PlanSummary, told: Told): readonly Fact[] {
+  const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
+  return clicked.slice(0, mostBest).map((row) => describeRow(row, told));
 }
 
 function describeMore(more: number, isShared: boolean): string {
@@ -166,10 +202,4 @@ function describeLeftOut({ counts }: Plan): readonly Fact[] {
     ...(unchanged > 0 ? [{ name: "unchanged", text: String(unchanged) }] : []),
     ...(conflict > 0 ? [{ name: "left out, in conflict", text: String(conflict) }] : []),
   ];
-}
-
-/** A text as it is, and whatever else as JSON. */
-function writeValue(value: unknown): string {
-  if (value === null || value === "") return "nothing";
-  return quote(typeof value === "string" ? value : JSON.stringify(value), mostShown);
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../contract/json.ts";
+import { limits } from "../../../contract/limits.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { quote } from "../../../text/show-hidden.ts";
@@ -8,7 +9,7 @@ import type { Fact } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import type { LinkApps } from "./read-link-apps.ts";
 
-/** What visitors will meet once a link has changed: a line for each system. */
+/** What visitors will meet once a link has changed or is there: a line for each system. */
 
 type Changed = {
   readonly record: JsonObject;
@@ -16,15 +17,10 @@ type Changed = {
   readonly apps: LinkApps;
 };
 
-/** As long as any address that the API takes: each is shown whole. */
-const mostCharacters = 2100;
-
 export function listVisits(
   { record, changes, apps }: Changed,
   { keyContext }: Pick<Call, "keyContext">,
 ): readonly Fact[] {
-  // Of a link that the key may not read, nobody knows what else it leads to.
-  if (Object.keys(record).length === 0) return [];
   const { linkHost, hasSecondHost, linkInReferrer } = keyContext.known;
   const { ios_app: _, android_app: __, ...fields } = changes;
   // The deployment answered the record, and takes the fields or refuses them.
@@ -58,7 +54,7 @@ function describeMobile({ with_app, without_app }: Visits["ios"]): string {
 }
 
 function describeOutcome({ action, to }: Outcome): string {
-  const place = to === undefined ? undefined : quote(to, mostCharacters);
+  const place = to === undefined ? undefined : quote(to, limits.web_address_characters);
   switch (action) {
     case "redirect":
       return `goes to ${place}`;

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../../contract/json.ts";
-import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { describeAssociation } from "../../approval/describe-association.ts";
 import type { Call } from "../tool.ts";
 import type { Act } from "./prepare-act.ts";
-import { describeAssociation, previewRegistration } from "./preview-app.ts";
-import { mostCharacters, previewChange, previewDeletion } from "./preview-change.ts";
+import { previewRegistration } from "./preview-app.ts";
+import { previewChange, previewCreation, previewDeletion } from "./preview-change.ts";
 
 /** What a person reads before they approve of an act, whichever kind it is. */
 export async function previewAct(
@@ -16,14 +16,7 @@ export async function previewAct(
   if (target.state === "absent" && first?.kind === kind) return previewRegistration(first);
   const brought = registered.map(previewRegistration);
   if (target.state === "absent") {
-    return addApps(
-      {
-        title: `Create a ${kind.label}`,
-        button: `Create ${kind.label}`,
-        facts: describeTexts(changes),
-      },
-      brought,
-    );
+    return addApps(await previewCreation(kind, changes, call), brought);
   }
   const record = target.state === "known" ? target.record : {};
   const subject = { kind, id: target.id, record };
@@ -49,10 +42,4 @@ function addApps(preview: Preview, brought: readonly Preview[]): Preview {
   const rest = more.map((text) => text.charAt(0).toLowerCase() + text.slice(1));
   const facts = brought.flatMap((each) => each.facts);
   return { ...addFacts(preview, facts), title: [title, ...rest].join(", and ") };
-}
-
-function describeTexts(fields: JsonObject): readonly Fact[] {
-  return Object.entries(fields).flatMap(([name, value]) =>
-    typeof value === "string" ? [{ name, text: quote(value, mostCharacters) }] : [],
-  );
 }

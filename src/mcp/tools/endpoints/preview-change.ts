@@ -1,5 +1,6 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { limits } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
@@ -25,7 +26,7 @@ export type Subject = {
 
 const shownLinks = 3;
 /** As long as any address, domain or identifier that the API takes: each is shown whole. */
-export const mostCharacters = 2100;
+const mostCharacters = limits.web_address_characters;
 
 export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
   const { kind } = subject;
@@ -52,6 +53,8 @@ export async function previewChange(
   const { kind } = subject;
   const isLink = kind.name === "link";
   const apps = isLink ? await readLinkApps(subject.record, changes, call) : undefined;
+  // Of a link that the key may not read, nobody knows what else it leads to.
+  const isKnown = Object.keys(subject.record).length > 0;
   const changed = Object.entries(changes).map(([name, value]) =>
     describeChange(subject, name, value, apps),
   );
@@ -62,8 +65,31 @@ export async function previewChange(
       ...changed,
       ...rest,
       ...(isLink ? listNewAddress(changes, call) : []),
-      ...(apps === undefined ? [] : listVisits({ ...subject, changes, apps }, call)),
+      ...(apps === undefined || !isKnown ? [] : listVisits({ ...subject, changes, apps }, call)),
       ...(await listTouched(subject, call)),
+    ],
+  };
+}
+
+/** All that a new one is given; of a link also what its visitors will meet. */
+export async function previewCreation(
+  kind: ResourceKind,
+  given: JsonObject,
+  call: Asking,
+): Promise<Preview> {
+  const isLink = kind.name === "link";
+  const apps = isLink ? await readLinkApps({}, given, call) : {};
+  const path = given["path"];
+  return {
+    title: `Create a ${kind.label}`,
+    button: `Create ${kind.label}`,
+    facts: [
+      ...(isLink && isFilled(path) ? describeAddress(path, call) : []),
+      ...Object.entries(given).map(([name, value]) => {
+        const app = name === "ios_app" || name === "android_app" ? apps[name] : undefined;
+        return app === undefined ? describeValue(name, value) : { name, text: app.change.to };
+      }),
+      ...(isLink ? listVisits({ record: {}, changes: given, apps }, call) : []),
     ],
   };
 }
@@ -117,11 +143,7 @@ function nameSubject({ kind, id, record }: Subject): string {
 function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] {
   const shown = kind.name === "link" ? ["path", "url", "clicks"] : kind.names;
   const filled = shown.filter((name) => !isBlank(record[name]));
-  const facts = filled.map((name): Fact => {
-    const value = record[name];
-    const address = typeof value === "string" ? showAddress(value) : undefined;
-    return { name, text: show(value), ...(address !== undefined && describeHost(address)) };
-  });
+  const facts = filled.map((name) => describeValue(name, record[name]));
   const path = record["path"];
   const address = kind.name === "link" && isFilled(path) ? describeAddress(path, call) : [];
   if (facts.length > 0) return [...address, ...facts];
@@ -131,6 +153,11 @@ function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] 
     { name: "details", text: details },
     { name: "id", text: quote(id) },
   ];
+}
+
+function describeValue(name: string, value: unknown): Fact {
+  const address = typeof value === "string" ? showAddress(value) : undefined;
+  return { name, text: show(value), ...(address !== undefined && describeHost(address)) };
 }
 
 function describeAddress(

@@ -1,8 +1,8 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { quote } from "../../../text/show-hidden.ts";
 import type { VisitedApps } from "../../../visit/decide-visit.ts";
+import { writeApp } from "../../approval/write-value.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
@@ -81,12 +81,6 @@ async function readApp(
   }
 }
 
-/** By its name and its identifier; by its UUID where neither is known. */
 function nameApp(field: AppField, app: JsonObject | undefined, id: string): string {
-  const identifier = app?.[kinds[field].key];
-  const name = app?.["name"];
-  const known = [name, identifier].filter((text) => typeof text === "string" && !isBlank(text));
-  const [first, second] = known.map((text) => quote(String(text)));
-  if (first === undefined) return `an app that this API key may not read (${quote(id)})`;
-  return second === undefined ? first : `${first} (${second})`;
+  return writeApp(id, [app?.["name"], app?.[kinds[field].key]]);
 }

@@ -1,6 +1,7 @@
 import { pickLasting } from "../../../contract/condition.ts";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
 import { contract } from "../../../contract/index.ts";
+import { limits } from "../../../contract/limits.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
@@ -20,7 +21,6 @@ import type { Step } from "./plan-step.ts";
 const { publish, unpublish } = contract.pageTemplate;
 /** An app's deletion has taken it away from many links. */
 const mostShown = 20;
-const mostCharacters = 2100;
 
 /** Each call asks as it would by itself; and so does what would lose a later change. */
 export function listReasons({ steps, isDoubtful }: Undo): readonly ApprovalReason[] {
@@ -115,5 +115,8 @@ function nameKind(name: string): string {
 
 function show(value: unknown): string {
   if (value === null || value === "") return "nothing";
-  return quote(typeof value === "string" ? value : JSON.stringify(value), mostCharacters);
+  return quote(
+    typeof value === "string" ? value : JSON.stringify(value),
+    limits.web_address_characters,
+  );
 }

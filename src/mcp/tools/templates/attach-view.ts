@@ -5,20 +5,11 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { describeChanges } from "./preview-publication.ts";
 import { pickText, readState } from "./template-state.ts";
+import { userAgents } from "./user-agents.ts";
 
 /** What a client that shows views is given beside the page of `preview_template`. */
 
 const { preview } = contract.pageTemplate;
-
-/** The API makes the page for one user agent, so that it is asked for with each of these. */
-const agents = {
-  android:
-    "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) " +
-    "Chrome/141.0.0.0 Mobile Safari/537.36",
-  desktop:
-    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
-    "Chrome/141.0.0.0 Safari/537.36",
-} as const;
 
 /** The result waits at most this long for the other pages that the view shows. */
 const viewTimeout_ms = 5000;
@@ -30,8 +21,8 @@ export async function attachTemplateView(
 ): Promise<void> {
   if (!call.showsViews) return;
   const [android, desktop, changes] = await Promise.all([
-    readInTime(call.ask(preview, { ...given, user_agent: agents.android })),
-    readInTime(call.ask(preview, { ...given, user_agent: agents.desktop })),
+    readInTime(call.ask(preview, { ...given, user_agent: userAgents.android })),
+    readInTime(call.ask(preview, { ...given, user_agent: userAgents.desktop })),
     readInTime(compareWithLive(given, call)),
   ]);
   call.attachView({ pages: { ios: html, android, desktop }, changes });

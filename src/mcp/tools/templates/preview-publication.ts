@@ -6,6 +6,7 @@ import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import { pickText, type Asking, type TemplateState, type TemplateText } from "./template-state.ts";
+import { userAgents } from "./user-agents.ts";
 
 /** What a person reads before the page of all links changes, or the draft is replaced. */
 
@@ -122,7 +123,7 @@ function describePlace(field: string, place: readonly Change[]): Fact {
   return { name: `${field}, line ${place[0]?.line}`, kind: "lines", lines };
 }
 
-/** How the page looks with each of these texts; what there is none of, or is not known, is not. */
+/** How the page looks on each device with each of these texts; what there is none of, or is not known, is not. */
 async function drawFrames(
   texts: Readonly<Record<string, Partial<TemplateText> | null | undefined>>,
   { ask, keyContext }: Asking,
@@ -136,10 +137,19 @@ async function drawFrames(
   });
   try {
     const pages = await Promise.all(
-      drawn.map(async ({ name, text }) => ({ name, html: await ask(pageTemplate.preview, text) })),
+      drawn.map(async ({ name, text }) => {
+        const seen = { ...text, user_agent: userAgents.desktop };
+        const [phone, desktop] = await Promise.all([
+          ask(pageTemplate.preview, text),
+          ask(pageTemplate.preview, seen),
+        ]);
+        return { name, phone, desktop };
+      }),
     );
     if (pages.length === 0) return { left_out: "This API key may not read the page." };
-    const isLong = pages.some(({ html }) => html.length > mostFrameCharacters);
+    const isLong = pages.some(
+      ({ phone, desktop }) => Math.max(phone.length, desktop.length) > mostFrameCharacters,
+    );
     return isLong ? { left_out: "The page is too long to be shown here." } : { pages };
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error;

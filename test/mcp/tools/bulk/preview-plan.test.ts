@@ -29,15 +29,18 @@ async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
 }
 
+type Asked = { readonly text: string; readonly way: "form" | "page"; readonly url?: string };
+
 /** What apply_plan asks: in the client's form, or else on the page. */
-async function ask(args: object): Promise<{ text: string; way: "form" | "page" }> {
-  const { plan } = (await assistant.callTool("plan_links", { ...args })).structured;
+async function ask(args: object, key?: string): Promise<Asked> {
+  const { callTool } = key === undefined ? assistant : await assistant.connect({ key });
+  const { plan } = (await callTool("plan_links", { ...args })).structured;
   const before = shown.length;
-  const { error } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+  const { error } = (await callTool("apply_plan", { plan_id: plan.id })).structured;
   // A form that is answered at once was shown to nobody, so that the page is named as well.
   if (shown.length > before) return { text: shown.at(-1) ?? "", way: "form" };
   expect(error.code).toBe("approval_required");
-  return { text: error.approval.preview, way: "page" };
+  return { text: error.approval.preview, way: "page", url: error.approval.url };
 }
 
 const listPaths = (count: number) =>
@@ -73,7 +76,7 @@ describe("of updates of which the last lead elsewhere", () => {
 });
 
 describe("a change that all links get", () => {
-  test("stands once, in the words of who wants it, and a form may ask", async () => {
+  test("stands once, in the words of who wants it, and the page shows every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
     const { text, way } = await ask({ operation: "update", rows });
@@ -83,13 +86,17 @@ describe("a change that all links get", () => {
     expect(field).toBe(`- url changes: becomes "${other}" on all 70`);
     expect(text.match(/evil\.example\/login/g)).toHaveLength(2);
     expect(text).toContain("10 links more, changed in the same way");
-    expect(way).toBe("form");
+    expect(way).toBe("page");
+    const few = listPaths(60).map((row) => ({ ...row, url: other }));
+    expect((await ask({ operation: "update", rows: few })).way).toBe("form");
   });
 
   test("to an address in a script of look-alikes is told by the host that is asked", async () => {
     await plant(1);
     const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
-    expect((await ask({ operation: "update", rows })).text).toContain('lead to "xn--');
+    const { text } = await ask({ operation: "update", rows });
+    const line = text.split("\n").find((each) => each.includes('lead to "xn--'));
+    expect(line).toContain('(reads "ѕhop.example") (beware: "ѕhop" in the host mixes ');
   });
 });
 
@@ -121,6 +128,82 @@ describe("a deletion", () => {
   });
 });
 
+describe("on the page of a plan that has more rows than are read at a glance", () => {
+  test("the most clicked links stand above the list, which is in the plan's order", async () => {
+    await plant(130);
+    const { store } = assistant.world;
+    await store.write((db) =>
+      db.updateTable("links").set({ clicks: 999_999 }).where("path", "=", "p129").execute(),
+    );
+    const { url } = await ask({ operation: "delete", rows: listPaths(130) });
+    const { html } = await assistant.visit(url ?? "");
+    const [above, list] = html.split("Links 1 to 100 of 130");
+    expect(above).toContain("Most clicked");
+    expect(above).toContain("<dt>delete &quot;p129&quot;</dt><dd>999999 clicks</dd>");
+    expect(above).not.toContain("&quot;p0&quot;");
+    expect(list).not.toContain("&quot;p129&quot;");
+    expect(html).not.toContain("links more");
+  });
+
+  test("no link is called the most clicked where none has clicks", async () => {
+    await plant(61);
+    const { url } = await ask({ operation: "delete", rows: listPaths(61) });
+    expect((await assistant.visit(url ?? "")).html).not.toContain("Most clicked");
+  });
+});
+
+describe("where a text has no room for all of a plan", () => {
+  test("it says so, and where every row is to be read", async () => {
+    await using twoStep = await createAssistantWorld({ mode: "two-step" });
+    const rows = listPaths(150);
+    const planted = await twoStep.callTool("plan_links", { operation: "upsert", rows });
+    await twoStep.callTool("apply_plan", { plan_id: planted.structured.plan.id });
+    const planned = await twoStep.callTool("plan_links", { operation: "delete", rows });
+    const { id } = planned.structured.plan;
+    const { error } = (await twoStep.callTool("apply_plan", { plan_id: id })).structured;
+    const { preview } = error.approval;
+    expect(preview).toContain("- and: 90 links more\n");
+    const where = `- not all of it is shown here; every row is in: waypost://plans/${id}`;
+    expect(preview.split("\n").at(-1)).toBe(where);
+    expect((await twoStep.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
+  });
+});
+
+describe("an app that links get or lose", () => {
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", name: "Shop" };
+
+  async function askApp(key?: string) {
+    const { id } = await assistant.plant("ios_app", ios_app);
+    await assistant.plant("link", { path: "has", url: old, ios_app: { id } });
+    await assistant.plant("link", { path: "gets", url: old });
+    const rows = [
+      { path: "has", ios_app: null },
+      { path: "gets", ios_app: { id } },
+    ];
+    return { id, ...(await ask({ operation: "update", rows }, key)) };
+  }
+
+  test("is told by its name, in the form and on the page", async () => {
+    const { id, text } = await askApp();
+    expect(text).toContain(
+      '- change "has": 0 clicks; ios_app: "Shop" ("com.example.shop") becomes',
+    );
+    expect(text).toContain('- change "gets": 0 clicks; ios_app: nothing becomes "Shop" ("com.');
+    expect(text).not.toContain(id);
+    expect(text).not.toContain("{");
+  });
+
+  test("is told to be one that the key may not read, where it may not", async () => {
+    const scopes = ["links.index", "links.show", "links.update"] as const;
+    const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
+    const unread = "an app that this API key may not read";
+    expect(text).toContain(`ios_app: nothing becomes ${unread}`);
+    const { html } = await assistant.visit(url ?? "");
+    expect(html).toContain(unread);
+    expect(html).not.toContain("ID: ");
+  });
+});
+
 describe("new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
@@ -137,6 +220,18 @@ describe("new links", () => {
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": team_id: "ABCDE12345"');
     expect(text).toContain('- registers the Android app "com.example.shop": fingerprints: ');
+    expect(text.split("\n")[0]).toBe("Create 1 link, and register 2 apps");
+    expect(text).toContain('- apple-app-site-association: + "app ABCDE12345.com.example.shop"');
+    expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
+  });
+
+  test("that would register an app say so on the page's button", async () => {
+    const key = await assistant.world.addKey({});
+    const rows = [{ path: "new", ios_app }];
+    const { url } = await ask({ operation: "upsert", rows }, key);
+    const { html } = await assistant.visit(url ?? "");
+    expect(html).toContain(">Create 1 link, and register 1 app</button>");
+    expect(html).toContain("<dt>Apple-app-site-association</dt>");
   });
 
   test("that open an app which is there are not", async () => {

@@ -1,0 +1,61 @@
+import { androidApps, iosApps } from "../../contract/apps.ts";
+import type { Meta } from "../../contract/fields.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/limits.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { Asking } from "../owner.ts";
+
+/** What apps are called that rows name by their UUID. */
+
+/** As the key may read it. */
+export type NamedApp = { readonly name: unknown; readonly identifier: unknown };
+
+type Ids = Readonly<Record<"ios_app" | "android_app", ReadonlySet<string>>>;
+
+/** A project has few apps; of one that has thousands, not all are looked through. */
+const mostPages = 5;
+
+/** Every id that is asked for, with its app where one was found. */
+export async function readApps(
+  { call, signal }: Asking,
+  { ios_app, android_app }: Ids,
+): Promise<ReadonlyMap<string, NamedApp | undefined>> {
+  const ios = await readKind(ios_app, async (page) => {
+    const { ios_apps, meta } = await call(iosApps.index, page, signal);
+    return { apps: ios_apps, meta };
+  });
+  const android = await readKind(android_app, async (page) => {
+    const { android_apps, meta } = await call(androidApps.index, page, signal);
+    return { apps: android_apps, meta };
+  });
+  return new Map([
+    ...[...ios_app].map((id) => [id, ios.get(id.toLowerCase())] as const),
+    ...[...android_app].map((id) => [id, android.get(id.toLowerCase())] as const),
+  ]);
+}
+
+type Page = { readonly page: number; readonly limit: number };
+type Read = (page: Page) => Promise<{ readonly apps: readonly JsonObject[]; readonly meta: Meta }>;
+
+async function readKind(
+  ids: ReadonlySet<string>,
+  read: Read,
+): Promise<ReadonlyMap<string, NamedApp>> {
+  const found = new Map<string, NamedApp>();
+  const missing = new Set([...ids].map((id) => id.toLowerCase()));
+  for (let page = 1; page <= mostPages && missing.size > 0; page += 1) {
+    const asked = await read({ page, limit: paging.max_limit }).catch(ignoreRefusal);
+    for (const { id, name, bundle_id, package_name } of asked?.apps ?? []) {
+      if (typeof id !== "string" || !missing.delete(id)) continue;
+      found.set(id, { name, identifier: bundle_id ?? package_name });
+    }
+    if (typeof asked?.meta.next !== "number") break;
+  }
+  return found;
+}
+
+/** A key that may write links need not be allowed to list apps. */
+function ignoreRefusal(error: unknown): undefined {
+  if (error instanceof Problem && error.status === 401) return undefined;
+  throw error;
+}
