@@ -31,8 +31,8 @@ function createApplyPlan(mode: Mode): Tool {
     name,
     title: "Apply a plan",
     description:
-      "Do what a plan of plan_links says; a person approves where it overwrites or deletes. " +
-      "Called again, it answers the same job or resumes it.",
+      "Do what a plan of plan_links says; a person approves what overwrites, deletes or " +
+      "registers an app. Called again, it answers the same job or resumes it.",
     effect: "destroy",
     overwrites: true,
     fields: () => ({
