@@ -123,7 +123,7 @@ function describePlace(field: string, place: readonly Change[]): Fact {
   return { name: `${field}, line ${place[0]?.line}`, kind: "lines", lines };
 }
 
-/** How the page looks on each device with each of these texts; what there is none of, or is not known, is not. */
+/** How the page looks with each text that there is and that is known, on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, Partial<TemplateText> | null | undefined>>,
   { ask, keyContext }: Asking,
