@@ -29,8 +29,6 @@ async function call(tool: string, args: Args): Promise<Structured> {
   return (await (await assistant.connect({ key })).callTool(tool, args)).structured;
 }
 
-/** Elsewhere the call ends there, and the next one asks. */
-const refused = { code: "plan_changed", effect: "none" };
 const there = "https://example.com/spring";
 const elsewhere = "https://other.example/";
 const meanwhile = "meanwhile";
@@ -89,6 +87,15 @@ function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = f
   };
 }
 
+/** The other writer is the first one of all. */
+async function plantNothing(): Promise<Scene> {
+  return {
+    args: page("mine"),
+    edit: () => request("PATCH", "/page_template", { body: page(meanwhile) }),
+    read: () => request("PATCH", "/page_template", { body: {} }),
+  };
+}
+
 type Row = readonly [string, () => Promise<Scene>];
 
 const asked: readonly Row[] = [
@@ -103,6 +110,7 @@ const asked: readonly Row[] = [
   ["delete_project", plantProject({})],
   ["publish_template", plantTemplate("save")],
   ["publish_template", plantTemplate("publish", page("chosen"))],
+  ["publish_template", plantNothing],
   ["unpublish_template", plantTemplate("publish")],
   ["unpublish_template", plantTemplate("save")],
   ["restore_template_version", plantTemplate("save", {}, true)],
@@ -131,7 +139,6 @@ describe.each([
     const first = await ask(tool, args);
     await assistant.press(first.url, "approve");
     const changed = interruptOnce(moment, edit, read);
-    if (isRemote) expect((await call(tool, args)).error).toMatchObject(refused);
     const again = await ask(tool, args);
     expect(again.url).not.toBe(first.url);
     expect((await read()).body).toEqual(changed());
