@@ -12,6 +12,8 @@ const appHandlers = "src/service/handlers/apps.ts";
 const projectHandlers = "src/service/handlers/projects.ts";
 const templateHandlers = "src/service/handlers/page-templates.ts";
 
+const templateLook = "      requireShownTemplate(call.precondition, await readTemplate(tenant));\n";
+
 /** The file, what goes wrong, and what stands there right and wrong. */
 const rows: readonly (readonly [string, string, string, string])[] = [
   [
@@ -113,13 +115,13 @@ const rows: readonly (readonly [string, string, string, string])[] = [
   [
     templateHandlers,
     "the condition of taking the page down is not looked at",
-    "      requireShownTemplate(call.precondition, await readTemplate(tenant));\n      await setLive",
+    `${templateLook}      await setLive`,
     "      await setLive",
   ],
   [
     templateHandlers,
     "the condition of a version's restoration is not looked at",
-    "      requireShownTemplate(call.precondition, await readTemplate(tenant));\n      await saveDraft",
+    `${templateLook}      await saveDraft`,
     "      await saveDraft",
   ],
 ];
