@@ -1,5 +1,6 @@
 import { access } from "./access.ts";
 import { approval } from "./approval.ts";
+import { between } from "./between.ts";
 import { bulk } from "./bulk.ts";
 import { files } from "./files.ts";
 import { furtherRights } from "./further-rights.ts";
@@ -16,6 +17,7 @@ import { tenancy } from "./tenancy.ts";
 export const mutations: readonly Mutation[] = [
   ...access,
   ...approval,
+  ...between,
   ...tenancy,
   ...retry,
   ...bulk,

@@ -11,8 +11,6 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { createClient } from "../../src/client/client.ts";
-import { sendEmbedded } from "../../src/client/carriers.ts";
-import type { Send } from "../../src/client/send-once.ts";
 import { checkPin, openPin } from "../../src/compose/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
@@ -29,20 +27,17 @@ import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
 import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
+import { watchCarrier, type WatchedCarrier } from "./watched-carrier.ts";
 import { createWorld, linkOrigin, type World } from "./world.ts";
 
 /**
  * An assistant before a real service: our server over the service's own seam, its memory in a real
  * file, official clients over an in-memory transport, and clocks that the test moves.
  */
-export type AssistantWorld = {
+export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt"> & {
   readonly world: World;
   readonly state: State;
   readonly bulk: Bulk;
-  /** What was let through to the API: every request that could change something. */
-  readonly writes: readonly string[];
-  /** How many requests the API was asked in all. */
-  readonly countAsked: () => number;
   /** What was reported as unexpected; a test that expects none looks here. */
   readonly reported: readonly unknown[];
   /** Another client: another key, person or era than the first one's. */
@@ -149,14 +144,6 @@ export type AssistantOptions = Connecting & {
   readonly beside?: World;
 };
 
-/** What many a framework says where there is no route: a page of its own. */
-const notThere = {
-  status: 404,
-  headers: {},
-  readBody: () => Promise.resolve(undefined),
-  discard: () => {},
-};
-
 /** Where approval pages are; nothing listens there. */
 const pageOrigin = "http://127.0.0.1:8787";
 
@@ -184,27 +171,22 @@ export async function createAssistantWorld(
   const openTheState = () => Promise.resolve(state);
   const { store, setAlarm } = world;
   const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
-  const writes: string[] = [];
-  let asked = 0;
-  const answer = sendEmbedded(service.answer);
-  const send: Send = (request, signal) => {
-    const { pathname } = new URL(request.url);
-    asked += 1;
-    if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
-    const isLacking = lacks.some((path) => pathname === `/api/v1${path}`);
-    return isLacking ? Promise.resolve(notThere) : answer(request, signal);
-  };
+  const { send, reach, ...watched } = watchCarrier(service.answer, lacks);
 
   const hash =
     typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin && "not looked at";
   const toolbox = createToolbox({ mode, selection });
-  const requireApproval = createRequireApproval({
+  const requireYes = createRequireApproval({
     mode,
     readPin: () => Promise.resolve(hash),
     openState: openTheState,
     openPage,
     clock,
   });
+  const requireApproval: typeof requireYes = async (...asked) => {
+    await requireYes(...asked);
+    await reach("approved");
+  };
   const awaitDecision = createAwaitDecision({ openState: openTheState, clock, sleep });
   const clients = createClientMemory(clock);
   const approveOverwrite = createApproveOverwrite({ mode, openState: openTheState });
@@ -293,8 +275,7 @@ export async function createAssistantWorld(
     world,
     state,
     bulk,
-    writes,
-    countAsked: () => asked,
+    ...watched,
     reported,
     connect,
     ...client,

@@ -1,0 +1,261 @@
+import { describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/**
+ * Another writer comes between what an act was decided on and the act. Our own service refuses the
+ * write then; before another deployment the target is read once more after the yes.
+ */
+
+type Args = Readonly<Record<string, unknown>>;
+type Written = { readonly status: number; readonly body: Structured };
+// oxlint-disable-next-line typescript/no-explicit-any
+type Structured = any;
+
+/** An act on something that was just planted, and the other writer of it. */
+type Scene = {
+  readonly args: Args;
+  readonly edit: () => Promise<Written>;
+  /** The target as it is, for whoever may read it. */
+  readonly read: () => Promise<Written>;
+};
+
+let assistant: AssistantWorld;
+
+const request: AssistantWorld["world"]["call"] = (...asked) => assistant.world.call(...asked);
+
+async function call(tool: string, args: Args): Promise<Structured> {
+  const key = tool.endsWith("_project") ? assistant.world.master : assistant.world.key;
+  return (await (await assistant.connect({ key })).callTool(tool, args)).structured;
+}
+
+const there = "https://example.com/spring";
+const elsewhere = "https://other.example/";
+const meanwhile = "meanwhile";
+const print = Array.from({ length: 32 }, () => "AB").join(":");
+
+function plantLink(args: Args) {
+  return async (): Promise<Scene> => {
+    const { id } = await assistant.plant("link", { path: "spring", name: "Spring", url: there });
+    return sceneOf(`/links/${id}`, { ...("path" in args ? {} : { id }), ...args });
+  };
+}
+
+function plantApp(kind: "ios_app" | "android_app", args: Args) {
+  return async (): Promise<Scene> => {
+    const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "App" };
+    const android = { package_name: "com.example.app", fingerprints: [print], name: "App" };
+    const { id } = await assistant.plant(kind, kind === "ios_app" ? ios : android);
+    return sceneOf(`/${kind}s/${id}`, { id, ...args }, kind);
+  };
+}
+
+function plantProject(args: Args) {
+  return async (): Promise<Scene> => {
+    const { id } = await assistant.world.addProject({ name: "Shop", subdomain: "shop" });
+    const { master: key } = assistant.world;
+    return sceneOf(`/projects/${id}`, { id, ...args }, "project", key);
+  };
+}
+
+/** The other writer gives it another name. */
+function sceneOf(path: string, args: Args, wrapper = "", key = assistant.world.key): Scene {
+  const name = { name: meanwhile };
+  const body = wrapper === "" ? name : { [wrapper]: name };
+  return {
+    args,
+    edit: () => request("PATCH", path, { key, body }),
+    read: () => request("GET", path, { key }),
+  };
+}
+
+const page = (text: string) => ({ body: `<p>${text}</p>{% store_buttons %}`, css: "" });
+
+/** A live page, and another draft. The other writer saves one, or publishes one. */
+function plantTemplate(edited: "save" | "publish", args: Args = {}, restores = false) {
+  return async (): Promise<Scene> => {
+    const { body } = await request("POST", "/page_template/publish", { body: page("live") });
+    await request("PATCH", "/page_template", { body: page("draft") });
+    const [method, path] =
+      edited === "save" ? ["PATCH", "/page_template"] : ["POST", "/page_template/publish"];
+    return {
+      args: restores ? { id: body.live_version.id } : args,
+      edit: () => request(method ?? "", path ?? "", { body: page(meanwhile) }),
+      // To save nothing changes nothing, and answers with all of it.
+      read: () => request("PATCH", "/page_template", { body: {} }),
+    };
+  };
+}
+
+/** The other writer is the first one of all. */
+async function plantNothing(): Promise<Scene> {
+  return {
+    args: page("mine"),
+    edit: () => request("PATCH", "/page_template", { body: page(meanwhile) }),
+    read: () => request("PATCH", "/page_template", { body: {} }),
+  };
+}
+
+type Row = readonly [string, () => Promise<Scene>];
+
+const asked: readonly Row[] = [
+  ["update_link", plantLink({ url: elsewhere })],
+  ["upsert_link", plantLink({ path: "spring", url: elsewhere })],
+  ["delete_link", plantLink({})],
+  ["update_ios_app", plantApp("ios_app", { team_id: "OTHER12345" })],
+  ["update_android_app", plantApp("android_app", { package_name: "com.other" })],
+  ["delete_ios_app", plantApp("ios_app", {})],
+  ["delete_android_app", plantApp("android_app", {})],
+  ["update_project", plantProject({ subdomain: "other" })],
+  ["delete_project", plantProject({})],
+  ["publish_template", plantTemplate("save")],
+  ["publish_template", plantTemplate("publish", page("chosen"))],
+  ["publish_template", plantNothing],
+  ["unpublish_template", plantTemplate("publish")],
+  ["unpublish_template", plantTemplate("save")],
+  ["restore_template_version", plantTemplate("save", {}, true)],
+];
+
+const unasked: readonly Row[] = [
+  ["update_link", plantLink({ name: "mine" })],
+  ["upsert_link", plantLink({ path: "spring", name: "mine" })],
+  ["update_ios_app", plantApp("ios_app", { name: "mine" })],
+  ["update_android_app", plantApp("android_app", { name: "mine" })],
+  ["update_project", plantProject({ name: "mine" })],
+];
+
+describe.each([
+  ["before our own service", false, "write"],
+  ["before our own service", false, "approved"],
+  ["before another deployment", true, "approved"],
+] as const)("%s (remote: %s) what changes once it is: %s", (_, isRemote, moment) => {
+  openForEach(
+    () => createAssistantWorld({ isRemote }),
+    (opened) => (assistant = opened),
+  );
+
+  test.each(asked)("is shown before %s acts on it", async (tool, plant) => {
+    const { args, edit, read } = await plant();
+    const first = await ask(tool, args);
+    await assistant.press(first.url, "approve");
+    const changed = interruptOnce(moment, edit, read);
+    const again = await ask(tool, args);
+    expect(again.url).not.toBe(first.url);
+    expect((await read()).body).toEqual(changed());
+
+    await assistant.press(again.url, "approve");
+    expect((await call(tool, args)).error).toBeUndefined();
+    expect(await read()).not.toMatchObject({ status: 200, body: changed() });
+  });
+});
+
+describe("what nobody is asked about", () => {
+  openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+  test.each(unasked)("is prepared anew by %s", async (tool, plant) => {
+    const { args, edit, read } = await plant();
+    interruptOnce("write", edit, read);
+    const { change } = await call(tool, args);
+    expect(change.fields).toEqual({ name: { from: meanwhile, to: "mine" } });
+  });
+
+  test("is prepared anew by save_template", async () => {
+    const { args, edit, read } = await plantTemplate("save", page("mine"))();
+    interruptOnce("write", edit, read);
+    const { change } = await call("save_template", args);
+    expect(change.fields.body).toEqual({ from: page(meanwhile).body, to: page("mine").body });
+  });
+
+  test("is asked about once it leads a link elsewhere", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    const { read } = sceneOf(`/links/${id}`, {});
+    const edit = () => request("PATCH", `/links/${id}`, { body: { url: elsewhere } });
+    const changed = interruptOnce("write", edit, read);
+    expect((await ask("update_link", { id, url: there })).preview).toContain(elsewhere);
+    expect((await read()).body).toEqual(changed());
+  });
+
+  test("is asked about where the path has a link by now that leads elsewhere", async () => {
+    const changed = interruptOnce("write", createMeanwhile, readAtPath);
+    const { preview } = await ask("upsert_link", { path: "spring", url: there });
+    expect(preview).toContain(elsewhere);
+    expect((await readAtPath()).body).toEqual(changed());
+  });
+});
+
+describe.each([
+  ["before our own service", false, "write", "it changed just now"],
+  ["before another deployment", true, "approved", "name changed since"],
+] as const)("a plan %s (remote: %s), interrupted once it is: %s", (_, isRemote, moment, why) => {
+  openForEach(
+    () => createAssistantWorld({ isRemote }),
+    (opened) => (assistant = opened),
+  );
+
+  test.each([
+    ["update", { url: elsewhere }],
+    ["upsert", { url: elsewhere }],
+    ["delete", {}],
+  ])("does not %s a link that was not shown so", async (operation, fields) => {
+    const { edit, read } = await plantLink({})();
+    const plan_id = await plan(operation, { path: "spring", ...fields });
+    const { url } = await ask("apply_plan", { plan_id });
+    await assistant.press(url, "approve");
+    const changed = interruptOnce(moment, edit, read);
+    await expectRejected(plan_id, why);
+    expect((await read()).body).toEqual(changed());
+  });
+});
+
+describe("a plan of new links", () => {
+  openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+  test("overwrites none that came just now", async () => {
+    const plan_id = await plan("upsert", { path: "spring", url: there });
+    const changed = interruptOnce("write", createMeanwhile, readAtPath);
+    await expectRejected(plan_id, "it changed just now");
+    expect((await readAtPath()).body).toEqual(changed());
+  });
+});
+
+async function createMeanwhile(): Promise<Written> {
+  return request("POST", "/links", { body: { path: "spring", url: elsewhere } });
+}
+
+async function readAtPath(): Promise<Written> {
+  return request("GET", "/links", { query: "q[path_eq]=spring" });
+}
+
+async function ask(tool: string, args: Args): Promise<{ url: string; preview: string }> {
+  const { error } = await call(tool, args);
+  expect(error).toMatchObject({ code: "approval_required", effect: "none" });
+  return error.approval;
+}
+
+/** Answers what the target was once the other writer was done; whoever asks expects that. */
+function interruptOnce(
+  moment: "approved" | "write",
+  edit: Scene["edit"],
+  read: Scene["read"],
+): () => Structured {
+  let after: Written | undefined;
+  assistant.interrupt(moment, async () => {
+    expect((await edit()).status).toBeLessThan(300);
+    after = await read();
+  });
+  return () => {
+    expect(after, "the other writer came").toMatchObject({ status: 200 });
+    return after?.body;
+  };
+}
+
+async function plan(operation: string, row: Args): Promise<string> {
+  return (await call("plan_links", { operation, rows: [row] })).plan.id;
+}
+
+async function expectRejected(plan_id: string, why: string): Promise<void> {
+  const { job } = await call("apply_plan", { plan_id });
+  expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
+  const message = expect.stringContaining(`plan_changed: ${why}`);
+  expect(job.failures).toMatchObject([{ outcome: "rejected", message }]);
+}

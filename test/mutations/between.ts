@@ -1,0 +1,136 @@
+import type { Mutation } from "./mutation.ts";
+
+/** What is carried out, though it is not what was shown. */
+
+const tests = ["test/mcp/approval/between.test.ts"];
+
+const runEndpoint = "src/mcp/tools/endpoints/run-endpoint.ts";
+const runTemplate = "src/mcp/tools/templates/run-template.ts";
+const applyRows = "src/bulk/apply/apply-rows.ts";
+const linkHandlers = "src/service/handlers/links.ts";
+const appHandlers = "src/service/handlers/apps.ts";
+const projectHandlers = "src/service/handlers/projects.ts";
+const templateHandlers = "src/service/handlers/page-templates.ts";
+
+const templateLook = "      requireShownTemplate(call.precondition, await readTemplate(tenant));\n";
+
+/** The file, what goes wrong, and what stands there right and wrong. */
+const rows: readonly (readonly [string, string, string, string])[] = [
+  [
+    runEndpoint,
+    "elsewhere, a target is not read once more after the yes",
+    "    await requireShown(act, call);\n",
+    "",
+  ],
+  [
+    runTemplate,
+    "elsewhere, a template is not read once more after the yes",
+    "    await requireShown(endpoint, state, call);\n",
+    "",
+  ],
+  [
+    runEndpoint,
+    "an act is sent without its condition",
+    "    condition: describeCondition(act),\n",
+    "",
+  ],
+  [
+    runTemplate,
+    "a template's act is sent without its condition",
+    "        condition: describeCondition(state),\n",
+    "",
+  ],
+  [
+    "src/mcp/tools/history/journal-write.ts",
+    "what is noted in the history is sent without its condition",
+    "ask(endpoint, input, known.condition)",
+    "ask(endpoint, input)",
+  ],
+  [
+    applyRows,
+    "a plan's row that creates is sent without its condition",
+    `path: row.path ?? "" }, signal, condition);`,
+    `path: row.path ?? "" }, signal);`,
+  ],
+  [
+    applyRows,
+    "a plan's row that deletes is sent without its condition",
+    "call(links.destroy, { id }, signal, condition)",
+    "call(links.destroy, { id }, signal)",
+  ],
+  [
+    applyRows,
+    "a plan's row that updates is sent without its condition",
+    "call(links.update, { ...fields, id }, signal, condition)",
+    "call(links.update, { ...fields, id }, signal)",
+  ],
+  [
+    linkHandlers,
+    "an upsert's condition is not looked at",
+    "      requireCondition(call.precondition, ...(isThere ? [known] : []));\n",
+    "",
+  ],
+  [
+    linkHandlers,
+    "the condition of a link's update is not looked at",
+    "      requireCondition(call.precondition, before);\n      return changeLink",
+    "      return changeLink",
+  ],
+  [
+    linkHandlers,
+    "the condition of a link's deletion is not looked at",
+    "      requireCondition(call.precondition, before);\n      await deleteLink",
+    "      await deleteLink",
+  ],
+  [
+    appHandlers,
+    "the condition of an app's update is not looked at",
+    "        requireCondition(call.precondition, before);\n        const",
+    "        const",
+  ],
+  [
+    appHandlers,
+    "the condition of an app's deletion is not looked at",
+    "    requireCondition(call.precondition, before);\n    return apps.remove",
+    "    return apps.remove",
+  ],
+  [
+    projectHandlers,
+    "the condition of a project's update is not looked at",
+    "      requireCondition(precondition, present(before));\n",
+    "",
+  ],
+  [
+    projectHandlers,
+    "the condition of a project's deletion is not looked at",
+    "      requireCondition(precondition, present(await find(db, params.id)));\n",
+    "",
+  ],
+  [
+    "src/service/write-template.ts",
+    "the condition of a publication is not looked at",
+    "      requireShownTemplate(call.precondition, before);\n",
+    "",
+  ],
+  [
+    templateHandlers,
+    "the condition of taking the page down is not looked at",
+    `${templateLook}      await setLive`,
+    "      await setLive",
+  ],
+  [
+    templateHandlers,
+    "the condition of a version's restoration is not looked at",
+    `${templateLook}      await saveDraft`,
+    "      await saveDraft",
+  ],
+];
+
+export const between: readonly Mutation[] = rows.map(([file, what, find, replace], index) => ({
+  id: `M${index + 1}`,
+  file,
+  what,
+  find,
+  replace,
+  tests,
+}));

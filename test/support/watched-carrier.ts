@@ -1,0 +1,58 @@
+import { sendEmbedded } from "../../src/client/carriers.ts";
+import type { Send } from "../../src/client/send-once.ts";
+import type { AnswerApi, ApiRequest } from "../../src/contract/api-message.ts";
+
+/** The way from an assistant's client to the API, where a test may look on and step in. */
+export type WatchedCarrier = {
+  readonly send: Send;
+  /** What was let through to the API: every request that could change something. */
+  readonly writes: readonly string[];
+  /** How many requests the API was asked in all. */
+  readonly countAsked: () => number;
+  /** Lets another writer come at that moment, once: nothing of the call happens meanwhile. */
+  readonly interrupt: (moment: Moment, edit: Edit) => void;
+  readonly reach: (moment: Moment) => Promise<void>;
+};
+
+/** Right after a person's yes was counted, or right before a request that changes something. */
+export type Moment = "approved" | "write";
+type Edit = () => Promise<unknown>;
+
+/** What many a framework says where there is no route: a page of its own. */
+const notThere = {
+  status: 404,
+  headers: {},
+  readBody: () => Promise.resolve(undefined),
+  discard: () => {},
+};
+
+export function watchCarrier(answer: AnswerApi, lacks: readonly string[]): WatchedCarrier {
+  const writes: string[] = [];
+  const waiting = new Map<Moment, Edit>();
+  let asked = 0;
+  const carry = sendEmbedded(answer);
+  const reach = async (moment: Moment) => {
+    const edit = waiting.get(moment);
+    waiting.delete(moment);
+    await edit?.();
+  };
+  return {
+    send: async (request, signal) => {
+      const { pathname } = new URL(request.url);
+      asked += 1;
+      if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
+      if (lacks.some((path) => pathname === `/api/v1${path}`)) return notThere;
+      if (changesSomething(request)) await reach("write");
+      return carry(request, signal);
+    },
+    writes,
+    countAsked: () => asked,
+    interrupt: (moment, edit) => void waiting.set(moment, edit),
+    reach,
+  };
+}
+
+/** A preview is asked for by POST, and a draft is read by a save of nothing. */
+function changesSomething({ method, url, body }: ApiRequest): boolean {
+  return method !== "GET" && !url.endsWith("/preview") && body !== "{}";
+}
