@@ -22,7 +22,7 @@ export type Bulk = Runner & {
   /** Undefined for another key's plan as for none at all. */
   readonly findPlan: (id: string, owner: Owner) => Promise<Plan | undefined>;
   readonly listRows: (plan: Plan, page: RowPage) => Promise<readonly PlanRow[]>;
-  /** What the whole plan would do; of a job, what is left of it. */
+  /** What the whole plan would do; of a job, what is left of it. It waits in line, as a plan. */
   readonly summarize: (
     plan: Plan,
     owner: Owner,
@@ -69,8 +69,12 @@ export function createBulk(options: RunnerOptions): Bulk {
     findPlan: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }, page) => (await openState()).plans.listRows(id, page),
-    summarize: async (plan, { call }, { job, signal } = {}) =>
-      summarizePlan({ call, signal: limit(signal) }, readWrites(await openState(), plan, job)),
+    summarize: (plan, { key_print, call }, { job, signal: given } = {}) => {
+      const signal = limit(given);
+      return line.run(key_print, signal, async () =>
+        summarizePlan({ call, signal }, readWrites(await openState(), plan, job)),
+      );
+    },
     findJob: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
     listJobs: async ({ key_print }, page) => {

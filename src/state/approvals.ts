@@ -34,6 +34,8 @@ export type Approvals = {
     wanted: WantedPage,
   ) => Promise<Said | { readonly said: "used" } | { readonly waits: Approval }>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
+  /** Without what a person is shown, which may be long: whoever waits asks often. */
+  readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
   /** Writes a person's answer down; false when the approval no longer waits. */
   readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
 };
@@ -78,6 +80,11 @@ export function createApprovals(
 
     findPage: async (id) => (await listCurrent(sql.db, { id, channel: "page" }))[0],
 
+    readStatus: async (id) => {
+      const row = await selectTimes(sql.db, id).executeTakeFirst();
+      return row !== undefined && lifetimes.isCurrent(row) ? row.status : undefined;
+    },
+
     decidePage: (id, said) =>
       sql.write(async (db) => {
         const [row] = await listCurrent(db, { id, channel: "page" });
@@ -107,6 +114,11 @@ export function createApprovals(
     const rows = await found.where((row) => row.and(known)).execute();
     return rows.filter(lifetimes.isCurrent);
   }
+}
+
+function selectTimes(db: Db, id: string) {
+  const pages = db.selectFrom("approvals").where("channel", "=", "page");
+  return pages.select(["id", "status", "created_at", "expires_at"]).where("id", "=", id);
 }
 
 /** True for one caller alone where several change the same status at once. */

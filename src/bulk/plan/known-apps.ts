@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { Problem, toSentence } from "../../contract/problem.ts";
@@ -108,6 +109,27 @@ function explainChoice({ kind, choice, name, known, check }: AppChoice): string 
   const faults = toSentence(problems.map(({ message }) => message));
   const advice = "register it first, or let the row say the rest";
   return `The ${kind} ${name} is not registered; ${advice}: ${faults}`;
+}
+
+/**
+ * Tells of a row that says something else of a new app than an earlier row of its plan: whichever
+ * of them comes first would register it, and a person is shown each app once.
+ */
+export function createAppComparison(): (row: number, fields: LinkFields) => string | undefined {
+  const firsts = new Map<string, { readonly row: number; readonly choice: object }>();
+  return (row, fields) => {
+    for (const { kind, choice, name } of listAppChoices(fields, noApps)) {
+      // By its id, or by its name alone, no app is registered.
+      if (!choice || !isBlank(choice.id) || Object.keys(choice).length < 2) continue;
+      const app = `${kind} ${name}`;
+      const first = firsts.get(app);
+      if (first === undefined) firsts.set(app, { row, choice });
+      else if (!isDeepStrictEqual(first.choice, choice)) {
+        return `It tells other things of the ${app} than number ${first.row}; make them the same`;
+      }
+    }
+    return undefined;
+  };
 }
 
 function readIosApps({ call, signal }: Asking): Promise<KnownKind> {

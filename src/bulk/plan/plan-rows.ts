@@ -9,6 +9,7 @@ import { findLinks, batchRows, type Known } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import {
+  createAppComparison,
   createAppReader,
   dropRegistrations,
   findAppFault,
@@ -34,7 +35,8 @@ export async function* planRows(
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<UnnumberedRow> {
   const readApps = planning.operation === "delete" ? () => noApps : createAppReader(planning);
-  const earlier: Earlier = { rowsById: new Map(), left: new Set() };
+  const findDispute = createAppComparison();
+  const earlier: Earlier = { rowsById: new Map(), left: new Set(), findDispute };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
@@ -81,6 +83,8 @@ type Earlier = {
   readonly rowsById: Map<string, number>;
   /** Paths that their links have moved away from. */
   readonly left: Set<string>;
+  /** What they said of a new app that this row says otherwise. */
+  readonly findDispute: ReturnType<typeof createAppComparison>;
 };
 
 type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
@@ -90,6 +94,8 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
     const message = row.problems.map((problem) => problem.message).join("; ");
     return planRefusal("invalid", row, message);
   }
+  const dispute = context.earlier.findDispute(row.row, row.fields);
+  if (dispute !== undefined) return planRefusal("invalid", row, dispute);
   if (planning.operation === "upsert") return planUpsert(planning, row, context);
   const link = findMeant(row, context.known);
   if (link === undefined) return planRefusal("conflict", row, "There is no such link");

@@ -4,7 +4,6 @@ import { isBlank } from "../../contract/text.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { readApps, type NamedApp } from "./app-names.ts";
-import { createAppReader } from "./known-apps.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { listChanges } from "./list-changes.ts";
 import { findUnseenHosts, type Looked } from "./seen-hosts.ts";
@@ -29,7 +28,10 @@ export type PlanSummary = {
   readonly shared: Readonly<Record<string, unknown>> | undefined;
   /** The rows that matter most: links that are there by their clicks, then new ones. */
   readonly rows: readonly PlanRow[];
-  /** Apps that no link could open before. */
+  /**
+   * Apps that rows tell more of than the name. Those that are registered already count as well: one
+   * that is deleted before its row is done would be registered by it.
+   */
   readonly registrations: readonly Registration[];
   /** The clicks of the links that would be deleted. */
   readonly clicksLost: number;
@@ -86,7 +88,7 @@ export async function summarizePlan(
     fields: changed.toSorted((one, other) => other.links - one.links),
     shared: isShared && counts.update > 0 ? readShared(changed) : undefined,
     rows: [...tally.best, ...tally.made].slice(0, mostRows),
-    registrations: await listNewApps(asking, [...tally.apps.values()]),
+    registrations: [...tally.apps.values()],
     clicksLost: tally.clicksLost,
     apps: await readApps(asking, tally.appIds),
   };
@@ -189,25 +191,6 @@ function noteApps({ apps }: Tally, fields: JsonObject): void {
     const id = `${kind} ${name}`;
     if (apps.size < mostKept && !apps.has(id)) apps.set(id, { kind, name, fields: choice });
   }
-}
-
-/** Where the key may not list apps, each of them may be a new one. */
-async function listNewApps(
-  asking: Asking,
-  named: readonly Registration[],
-): Promise<readonly Registration[]> {
-  if (named.length === 0) return named;
-  const read = createAppReader(asking);
-  const ios = named.find(({ kind }) => kind === "ios_app");
-  const android = named.find(({ kind }) => kind === "android_app");
-  const known = await read({
-    ...(ios && { ios_app: ios.fields }),
-    ...(android && { android_app: android.fields }),
-  });
-  return named.filter(({ kind, name }) => {
-    const { idsByName } = (kind === "ios_app" ? known.ios : known.android) ?? {};
-    return idsByName?.has(name) !== true;
-  });
 }
 
 function order(one: HostCount, other: HostCount): number {

@@ -139,6 +139,29 @@ describe("an app that a row names", () => {
     expect(await plan("upsert", names)).toEqual(["unchanged"]);
   });
 
+  test.each([
+    ["iOS", "ios_app", ios, { ...ios, app_store_id: "666" }],
+    [
+      "Android",
+      "android_app",
+      android,
+      { ...android, fingerprints: [sha256, sha256.replace(/^../, "00")] },
+    ],
+  ])(
+    "and is new is told of in one way by all rows of a plan: %s",
+    async (kind, field, app, other) => {
+      const same = Object.fromEntries(Object.entries(app).toReversed());
+      const apps = [app, same, other, app];
+      const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
+      const told = `It tells other things of the ${kind} app com.example.shop than number 1; make`;
+      const planned = ["create", "create", ["invalid", `${told} them the same`], "create"];
+      expect(await plan("upsert", rows)).toEqual(planned);
+      // What is registered already is not registered by any of them.
+      await run("upsert", rows.slice(0, 1));
+      expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
+    },
+  );
+
   test("and is not registered needs the rest as well", async () => {
     await planner.make({ path: "b" });
     const missing = "is not registered; register it first, or let the row say the rest";

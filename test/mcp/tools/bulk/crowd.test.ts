@@ -46,6 +46,16 @@ describe("of an assistant are taken", () => {
 });
 
 describe("plans and exports of one key", () => {
+  test("are asked for in line as well: all rows are read for the question", async () => {
+    await assistant.plant("link", { path: "p0" });
+    const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
+    const calls = Array.from({ length: 40 }, () =>
+      assistant.callTool("apply_plan", { plan_id: id }),
+    );
+    const codes = (await Promise.all(calls)).map(({ structured }) => structured.error.code);
+    expect(new Set(codes)).toEqual(new Set(["approval_required", "overloaded"]));
+  });
+
   test("wait in line, and those behind it are told when to come again", async () => {
     const neighbour = await assistant.connect({ key: await assistant.world.addKey({}) });
     let planned = 0;
