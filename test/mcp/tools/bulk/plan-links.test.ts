@@ -60,13 +60,13 @@ describe("every link whose name contains spring", () => {
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
-  test("comes back with a new id when its deletion is undone", async () => {
+  test("comes back with its id when its deletion is undone", async () => {
     const { plan } = await call("plan_links", { operation: "delete", filters });
     const job = await applyApproved(plan.id);
     expect((await call("list_links")).meta.count).toBe(4);
     const undoing = (await call("plan_links", { undo: job.id })).plan;
     expect(undoing.counts).toMatchObject({ create: 8 });
-    expect(undoing.sample[0].message).toContain("new id and without its clicks");
+    expect(undoing.sample[0].message).toContain("with its id, its clicks and its short address");
     const { job: ended } = await call("apply_plan", { plan_id: undoing.id });
     expect(ended).toMatchObject({ state: "done", counts: { done: 8 } });
     const { links } = await call("list_links", { limit: 50, filters });
