@@ -14,7 +14,7 @@ export type Overwrites = {
   readonly grant: (keyPrint: string) => Promise<void>;
 };
 
-export type TakenOverwrite = {
+type TakenOverwrite = {
   /** Nothing was overwritten after all. */
   readonly giveBack: () => Promise<void>;
 };

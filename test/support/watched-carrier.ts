@@ -15,7 +15,7 @@ export type WatchedCarrier = {
 };
 
 /** Right after a person's yes was counted, or right before a request that changes something. */
-export type Moment = "approved" | "write";
+type Moment = "approved" | "write";
 type Edit = () => Promise<unknown>;
 
 /** What many a framework says where there is no route: a page of its own. */

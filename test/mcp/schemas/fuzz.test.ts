@@ -244,7 +244,7 @@ const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
 /** Plans, jobs and what undoes them ask for every link that they are about. */
 function countMost(tool: string): number {
-  return /_plan$|^plan_/.test(tool) ? 1000 : 10;
+  return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 10;
 }
 
 async function check(scene: Scene, client: AssistantClient, call: Call): Promise<string> {
