@@ -136,7 +136,8 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
   test("two calls that wait for one page are one act", async () => {
     const client = await connect(era);
     const calls = [remove(client), remove(client)];
-    await assistant.untilAsleep(2);
+    // Both share one look at the page.
+    await assistant.untilAsleep();
     expect(new Set(pages).size).toBe(1);
     await decide("approve");
     const results = await Promise.all(calls);
