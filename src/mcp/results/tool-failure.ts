@@ -66,7 +66,7 @@ export function isChanged(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.status === changedStatus;
 }
 
-/** Nothing happened. */
+/** It is known that nothing happened. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.effect === "none";
 }

@@ -3,10 +3,11 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
+import { isRefused } from "../../results/tool-failure.ts";
 import { describeCondition } from "../templates/run-template.ts";
 import type { Call } from "../tool.ts";
 import { describeEffect, readTemplateRecord } from "./describe-effect.ts";
-import { isUndone, templateId } from "./journal-write.ts";
+import { templateId } from "./journal-write.ts";
 import type { Undo } from "./plan-undo.ts";
 import type { Step } from "./plan-step.ts";
 
@@ -33,7 +34,7 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
     });
     const shown = kind === templateId ? condition : shownOf(step);
     const body = await send(step, shown, call, history).catch(async (error: unknown) => {
-      if (isUndone(error)) await takeBack(history, undoing.id, done);
+      if (isRefused(error)) await takeBack(history, undoing.id, done);
       throw error;
     });
     const id = step.id ?? String(body?.["id"]);

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { isRefused, readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
 import { describeEffect, keepKnown, nameTarget, readTemplateRecord } from "./describe-effect.ts";
 import { listDetached } from "./list-detached.ts";
@@ -48,7 +48,7 @@ export async function journalWrite<E extends Endpoint>(
     note: note ?? describeLoss(endpoint),
   });
   const body = await ask(endpoint, input, known.condition).catch(async (error: unknown) => {
-    if (isUndone(error)) await history.drop(change.id).catch(report);
+    if (isRefused(error)) await history.drop(change.id).catch(report);
     throw error;
   });
   let ended: Ended = { ...change, state: "done" };
@@ -63,11 +63,6 @@ export async function journalWrite<E extends Endpoint>(
     body,
     change: { id: change.id, fields: showFields({ ...change, ...ended }, keyContext) },
   };
-}
-
-/** Whether a call that failed is known to have changed nothing. */
-export function isUndone(error: unknown): boolean {
-  return error instanceof ToolFailure && error.failure.effect === "none";
 }
 
 type Begun = Pick<Journaling, "ask" | "keyContext"> & {
