@@ -19,14 +19,14 @@ const rows: readonly (readonly [string, string, string, string])[] = [
   [
     runEndpoint,
     "elsewhere, a target is not read once more after the yes",
-    "    await requireShown(act, call);\n",
+    "    await requireActShown(act, call);\n",
     "",
   ],
   [
     runTemplate,
     "elsewhere, a template is not read once more after the yes",
-    "    await requireShown(endpoint, state, call);\n",
-    "",
+    "readNow: () => readState(call)",
+    "readNow: () => Promise.resolve(state)",
   ],
   [
     runEndpoint,
@@ -37,7 +37,7 @@ const rows: readonly (readonly [string, string, string, string])[] = [
   [
     runTemplate,
     "a template's act is sent without its condition",
-    "        condition: describeCondition(state),\n",
+    "    condition: describeCondition(state),\n",
     "",
   ],
   [
@@ -123,6 +123,12 @@ const rows: readonly (readonly [string, string, string, string])[] = [
     "the condition of a version's restoration is not looked at",
     `${templateLook}      await saveDraft`,
     "      await saveDraft",
+  ],
+  [
+    "src/mcp/tools/history/undo.ts",
+    "elsewhere, what an undo acts on is not read once more after the yes",
+    "readNow: async () => describeUndoState(await plan(change, history, call)),",
+    "readNow: () => Promise.resolve(describeUndoState(planned)),",
   ],
 ];
 

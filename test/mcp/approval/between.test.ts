@@ -96,6 +96,12 @@ async function plantNothing(): Promise<Scene> {
   };
 }
 
+/** What is taken back is a link that was just made. */
+async function plantUndo(): Promise<Scene> {
+  const { link, change } = await call("create_link", { path: "spring", url: there });
+  return sceneOf(`/links/${link.id}`, { change_id: change.id });
+}
+
 type Row = readonly [string, () => Promise<Scene>];
 
 const asked: readonly Row[] = [
@@ -114,6 +120,7 @@ const asked: readonly Row[] = [
   ["unpublish_template", plantTemplate("publish")],
   ["unpublish_template", plantTemplate("save")],
   ["restore_template_version", plantTemplate("save", {}, true)],
+  ["undo", plantUndo],
 ];
 
 const unasked: readonly Row[] = [

@@ -245,6 +245,18 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
+  test("are undos as well, and a yes for one of them covers further ones", async () => {
+    await assistant.plant("link", { path: "spring", name: "first" });
+    await renameTimes(20);
+    const { error } = await call("undo", {});
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(error.approval.preview).toContain("also allows");
+    await assistant.press(error.approval.url, "approve");
+    expect(await call("undo", {})).toHaveProperty("change");
+    await renameTimes(100);
+    expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
+  });
+
   test("are counted again after ten minutes, and a yes ends with them", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);

@@ -3,11 +3,10 @@ import type { Endpoint } from "../../../contract/endpoint.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { digestOf } from "../../../text/digest.ts";
+import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { isChanged, isRefused, refuseChanged } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
 import {
@@ -20,9 +19,6 @@ import {
 } from "./prepare-act.ts";
 import { previewAct } from "./preview-act.ts";
 
-/** A target that changes again and again while somebody approves of it is left alone. */
-const mostTries = 4;
-
 /** A call of a tool that is an entry of the contract. */
 export async function runEndpoint(
   endpoint: Endpoint,
@@ -31,20 +27,11 @@ export async function runEndpoint(
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
   if (endpoint.effect === "read") return read(endpoint, given, call);
-  for (let tries = 1; ; tries += 1) {
-    const act = await prepareAct(endpoint, given, call);
-    let overwrite = uncounted;
-    try {
-      overwrite = await requireApproval(act, call);
-      const result = await carryOut(act, call);
-      await overwrite.end(true);
-      return result;
-    } catch (error) {
-      await overwrite.end(!isRefused(error));
-      // What was shown is not there any more: this would be another act, so it begins anew.
-      if (!isChanged(error) || tries === mostTries) throw error;
-    }
-  }
+  return actAsShown({
+    prepare: () => prepareAct(endpoint, given, call),
+    approve: (act) => requireApproval(act, call),
+    carryOut: (act) => carryOut(act, call),
+  });
 }
 
 /** Whether calls of this endpoint may have to be approved. */
@@ -63,7 +50,7 @@ async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite>
   const { endpoint, target, reasons, changes } = act;
   if (reasons.length > 0) {
     await call.approve(await describeRequest(act, call));
-    await requireShown(act, call);
+    await requireActShown(act, call);
     return uncounted;
   }
   // What is as it was asked for already overwrites nothing.
@@ -83,17 +70,14 @@ async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
   };
 }
 
-/**
- * A deployment that checks no conditions is read once more right before the act. What happens
- * between this reading and the act stays unseen there.
- */
-async function requireShown(act: Act, call: Call): Promise<void> {
-  const { endpoint, input } = act;
-  if (call.keyContext.checksConditions || act.target.state === "unread") return;
-  const target = await readTarget(endpoint, input, call);
-  if (digestOf(describeState({ ...act, target })) !== digestOf(describeState(act))) {
-    throw refuseChanged(endpoint.tool);
-  }
+async function requireActShown(act: Act, call: Call): Promise<void> {
+  const { endpoint, input, target } = act;
+  if (target.state === "unread") return;
+  await requireShown(call.keyContext, {
+    tool: endpoint.tool,
+    shown: describeState(act),
+    readNow: async () => describeState({ ...act, target: await readTarget(endpoint, input, call) }),
+  });
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {

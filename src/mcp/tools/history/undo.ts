@@ -4,12 +4,13 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
-import { digestOf } from "../../../text/digest.ts";
 import type { Change, History } from "../../../state/history.ts";
+import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
+import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import type { Mode } from "../../approval/mode.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { isChanged, refuseChanged, ToolFailure } from "../../results/tool-failure.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
@@ -24,8 +25,6 @@ import { changeSchema, showChange } from "./show-change.ts";
 
 const name = "undo";
 const linkKind = findKind(contract.links.show).name;
-/** What changes again and again while somebody approves of the undo is left alone. */
-const mostTries = 4;
 
 export function createUndo(mode: Mode): Tool {
   return makeBulkTool({
@@ -70,19 +69,17 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
   throw refuseMissing(message, "Find the right id with list_changes.");
 }
 
-async function undo(change: Change, history: History, call: Call): Promise<Change> {
-  for (let tries = 1; ; tries += 1) {
-    const planned = await plan(change, history, call);
-    requireRights(planned, call);
-    refuseForeignSteps(planned, call);
-    await requireApproval(planned, history, call);
-    try {
-      return await carryOutUndo(planned, history, call);
-    } catch (error) {
-      // What was shown is not there any more: this would be another act, so it begins anew.
-      if (!isChanged(error) || tries === mostTries) throw error;
-    }
-  }
+function undo(change: Change, history: History, call: Call): Promise<Change> {
+  return actAsShown({
+    prepare: async () => {
+      const planned = await plan(change, history, call);
+      requireRights(planned, call);
+      refuseForeignSteps(planned, call);
+      return planned;
+    },
+    approve: (planned) => requireApproval(planned, history, call),
+    carryOut: (planned) => carryOutUndo(planned, history, call),
+  });
 }
 
 async function plan(change: Change, history: History, call: Call): Promise<Undo> {
@@ -115,7 +112,11 @@ function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
   if (problems.length > 0) throw failForeign(problems);
 }
 
-async function requireApproval(planned: Undo, history: History, call: Call): Promise<void> {
+async function requireApproval(
+  planned: Undo,
+  history: History,
+  call: Call,
+): Promise<ApprovedOverwrite> {
   const { change, steps } = planned;
   const describe = async () => ({
     tool: name,
@@ -126,16 +127,15 @@ async function requireApproval(planned: Undo, history: History, call: Call): Pro
   });
   if (listReasons(planned).length === 0) {
     const overwrites = steps.some(({ endpoint }) => endpoint.overwrites);
-    if (overwrites) await call.approveOverwrite(describe);
-    return;
+    return overwrites ? call.approveOverwrite(describe) : uncounted;
   }
   await call.approve(await describe());
-  // A deployment that checks no conditions is read once more right before the act.
-  if (call.keyContext.checksConditions) return;
-  const now = await plan(change, history, call);
-  if (digestOf(describeUndoState(now)) !== digestOf(describeUndoState(planned))) {
-    throw refuseChanged(name);
-  }
+  await requireShown(call.keyContext, {
+    tool: name,
+    shown: describeUndoState(planned),
+    readNow: async () => describeUndoState(await plan(change, history, call)),
+  });
+  return uncounted;
 }
 
 /** Many links are put back by a plan, which a person sees before it is applied. */

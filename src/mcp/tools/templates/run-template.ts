@@ -6,18 +6,11 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import { messages } from "../../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../../contract/problem.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { digestOf } from "../../../text/digest.ts";
+import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
-import {
-  explainEnd,
-  isChanged,
-  isRefused,
-  refuseArguments,
-  refuseChanged,
-  ToolFailure,
-} from "../../results/tool-failure.ts";
+import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
 import {
@@ -37,8 +30,6 @@ import {
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
 const { save, publish, restore, preview } = contract.pageTemplate;
-/** A template that changes again and again while somebody approves of it is left alone. */
-const mostTries = 4;
 
 export async function runTemplate(
   endpoint: Endpoint,
@@ -54,27 +45,27 @@ export async function runTemplate(
 }
 
 /** Publishes, takes down, replaces or saves what was shown; where it changed, all begins anew. */
-async function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
-  for (let tries = 1; ; tries += 1) {
-    const state = await readState(call);
-    if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
-    const input = endpoint === publish ? await settleText(given, state, call) : given;
-    let overwrite = uncounted;
-    try {
-      overwrite = await requireApproval({ endpoint, given, input, state }, call);
-      const { body, change } = await call.write(endpoint, input, {
-        kind: findKind(endpoint),
-        before: describeTemplate(state),
-        condition: describeCondition(state),
-      });
-      await overwrite.end(true);
-      // The entries of this room that write all answer with the template.
-      return { ...presentBody(endpoint, body as unknown as JsonObject, undefined), change };
-    } catch (error) {
-      await overwrite.end(!isRefused(error));
-      if (!isChanged(error) || tries === mostTries) throw error;
-    }
-  }
+function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+  return actAsShown({
+    prepare: async () => {
+      const state = await readState(call);
+      if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
+      const input = endpoint === publish ? await settleText(given, state, call) : given;
+      return { endpoint, given, input, state };
+    },
+    approve: (act) => requireApproval(act, call),
+    carryOut: (act) => carryOut(act, call),
+  });
+}
+
+async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
+  const { body, change } = await call.write(endpoint, input, {
+    kind: findKind(endpoint),
+    before: describeTemplate(state),
+    condition: describeCondition(state),
+  });
+  // The entries of this room that write all answer with the template.
+  return { ...presentBody(endpoint, body as unknown as JsonObject, undefined), change };
 }
 
 type TemplateAct = {
@@ -96,7 +87,11 @@ async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOv
   });
   if (endpoint.effect === "destroy") {
     await call.approve(await describeRequest());
-    await requireShown(endpoint, state, call);
+    await requireShown(call.keyContext, {
+      tool: endpoint.tool,
+      shown: state,
+      readNow: () => readState(call),
+    });
     return uncounted;
   }
   return state.isAbsent ? uncounted : call.approveOverwrite(describeRequest);
@@ -133,12 +128,6 @@ function describeLack({ keyContext }: Call): string {
 
 function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
-}
-
-/** A deployment that checks no conditions is read once more right before the act. */
-async function requireShown(endpoint: Endpoint, state: TemplateState, call: Call): Promise<void> {
-  if (call.keyContext.checksConditions) return;
-  if (digestOf(await readState(call)) !== digestOf(state)) throw refuseChanged(endpoint.tool);
 }
 
 export function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
