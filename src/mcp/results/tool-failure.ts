@@ -61,13 +61,13 @@ export class ToolFailure extends Error {
   }
 }
 
-/** The target is not what the call was made for any more. */
+/** The target is not what the call was made for any more, and nothing happened. */
 export function isChanged(error: unknown): boolean {
-  return error instanceof ToolFailure && error.failure.status === changedStatus;
+  return isRefused(error) && error.failure.status === changedStatus;
 }
 
 /** It is known that nothing happened. */
-export function isRefused(error: unknown): boolean {
+export function isRefused(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.effect === "none";
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
-import { isRefused } from "../../results/tool-failure.ts";
+import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { describeCondition } from "../templates/run-template.ts";
 import type { Call } from "../tool.ts";
 import { describeEffect, readTemplateRecord } from "./describe-effect.ts";
@@ -35,7 +35,7 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
     const shown = kind === templateId ? condition : shownOf(step);
     const body = await send(step, shown, call, history).catch(async (error: unknown) => {
       if (isRefused(error)) await takeBack(history, undoing.id, done);
-      throw error;
+      throw done.length > undoing.effects.length ? tellHalfDone(error, change) : error;
     });
     const id = step.id ?? String(body?.["id"]);
     if (step.id === undefined) await history.noteSuccessor(writer.realm, step.anew ?? "", id);
@@ -91,6 +91,16 @@ function shownOf({ now }: Step): Condition | undefined {
 /** Nothing was done by this step: what was done before it stays noted, if there was anything. */
 async function takeBack(history: History, id: string, done: readonly Effect[]): Promise<void> {
   await (done.length === 0 ? history.drop(id) : history.note(id, { effects: done }));
+}
+
+/** A step that was refused changed nothing, but those before it did. */
+function tellHalfDone(error: unknown, { id }: Change): unknown {
+  if (!isRefused(error)) return error;
+  const { failure } = error;
+  const next =
+    `Tell the user that a part of it is put back; to put back the rest, call ${tool} with ` +
+    `change_id ${id}. ${failure.next}`;
+  return new ToolFailure({ ...failure, effect: "done", next });
 }
 
 function describeStep(step: Step, id: string | undefined, after: JsonObject | null): Effect {

@@ -148,6 +148,26 @@ test("an undo that broke off half way is gone on with", async () => {
   expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
 });
 
+test("an undo that is refused half way says so, and is gone on with", async () => {
+  const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
+  const { link, change } = await call("create_link", { path: "spring", ios_app });
+  const body = { ios_app: { name: "Meanwhile" } };
+  const editApp = () => assistant.world.call("PATCH", `/ios_apps/${link.ios_app_id}`, { body });
+  // Before the second step, when the link is deleted and the app is still there.
+  const editNext = () => Promise.resolve(assistant.interrupt("write", editApp));
+  assistant.interrupt("write", editNext);
+  const error = await fail("undo");
+  expect(error).toMatchObject({ code: "plan_changed", effect: "done" });
+  expect(error.next).toContain(`call undo with change_id ${change.id}`);
+  expect((await readLink(link.id)).error).toBeDefined();
+  const { body: app } = await assistant.world.call("GET", `/ios_apps/${link.ios_app_id}`);
+  expect(app).toMatchObject({ name: "Meanwhile" });
+
+  await call("undo", { change_id: change.id });
+  expect(asked.at(-1)).toContain('"Meanwhile" is lost');
+  expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
+});
+
 test("of a change whose end was never seen, the target tells whether it was done", async () => {
   const { id } = await makeChanged();
   const { history } = assistant.state;
