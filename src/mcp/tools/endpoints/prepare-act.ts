@@ -5,14 +5,13 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
-import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { readListRows } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { countTouched } from "./count-touched.ts";
+import { findRecord } from "./find-record.ts";
 import { findTarget } from "./find-target.ts";
 import type { NewApp } from "./preview-app.ts";
 import { settleApps } from "./settle-apps.ts";
@@ -81,7 +80,7 @@ export function describeCondition({ endpoint, target }: Act): Condition | undefi
   return target.state === "absent" && endpoint === links.upsert ? "absent" : undefined;
 }
 
-/** The target as an approval is bound to it; null where the key may not read it. */
+/** The target as an approval is bound to it, as far as the key may read it. */
 export function describeState({ target, input, registered, beside, reasons }: Act): unknown {
   const record = target.state === "known" ? pickLasting(target.record) : target.state;
   const apps = registered.length === 0 ? null : input;
@@ -104,19 +103,12 @@ export async function readTarget(
     : { state: "known", id, record: body as JsonObject };
 }
 
-async function readAtPath(given: string, { ask }: Asking): Promise<Target> {
-  const path = normalizeForSearch(given);
-  const filters = [{ field: "path", condition: "eq", value: path } as const];
-  const page: unknown = await readIfAllowed(() => ask(links.index, { filters }));
-  if (page === undefined) return { state: "unread", id: given };
-  const rows = readListRows(links.index, page as JsonObject);
-  const record = rows.find(
-    (row) => typeof row["path"] === "string" && normalizeForSearch(row["path"]) === path,
-  );
-  const id = record?.["id"];
-  return record === undefined || typeof id !== "string"
+async function readAtPath(path: string, call: Asking): Promise<Target> {
+  const record = await findRecord(findKind(links.show), path, call);
+  if (record === undefined) return { state: "unread", id: path };
+  return record === null
     ? { state: "absent" }
-    : { state: "known", id, record };
+    : { state: "known", id: String(record["id"]), record };
 }
 
 /** The endpoint that registers an app by itself. */

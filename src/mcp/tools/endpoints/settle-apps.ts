@@ -2,9 +2,8 @@ import { androidApps, iosApps } from "../../../contract/apps.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { readListRows } from "../../results/present-body.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { findRecord, readRecord, type Reading } from "./find-record.ts";
 import type { NewApp } from "./preview-app.ts";
 
 /**
@@ -22,10 +21,12 @@ export async function settleApps(input: JsonObject, call: Pick<Call, "ask">): Pr
     const fields = choice as JsonObject;
     const name = fields[kind.key ?? ""];
     const isNamed = isBlank(fields["id"]) && typeof name === "string" && !isBlank(name);
-    const app = await (isNamed ? findApp(kind, name, call) : readApp(kind, fields["id"], call));
-    if (app !== undefined) chosen.push(app);
+    const app = isNamed
+      ? await findRecord(kind, name, call)
+      : await readChosen(kind, fields["id"], call);
+    if (app) chosen.push(app);
     if (!isNamed) continue;
-    if (app !== undefined) settled[kind.name] = { id: app["id"] };
+    if (app) settled[kind.name] = { id: app["id"] };
     else if (Object.keys(fields).length > 1) registered.push({ kind, fields });
   }
   return { input: settled, registered, chosen };
@@ -41,32 +42,11 @@ export type SettledApps = {
 
 const kinds = [findKind(iosApps.show), findKind(androidApps.show)];
 
-/** Undefined where there is none, and where the key may not look. */
-async function findApp(
-  { index, key = "" }: ResourceKind,
-  name: string,
-  { ask }: Pick<Call, "ask">,
-): Promise<JsonObject | undefined> {
-  const filters = [{ field: key, condition: "eq", value: name } as const];
-  const page: unknown = await readIfAllowed(() => ask(index, { filters }));
-  if (page === undefined) return undefined;
-  // A deployment that ignores filters answers with all, so that the rows are compared here too.
-  const rows = readListRows(index, page as JsonObject);
-  return rows.find((row) => row[key] === name && typeof row["id"] === "string");
-}
-
-async function readApp(
-  { show }: ResourceKind,
+/** An app that is not there is the API's to refuse. */
+async function readChosen(
+  kind: ResourceKind,
   id: unknown,
-  { ask }: Pick<Call, "ask">,
-): Promise<JsonObject | undefined> {
-  if (typeof id !== "string" || isBlank(id)) return undefined;
-  try {
-    const body: unknown = await readIfAllowed(() => ask(show, { id }));
-    return body as JsonObject | undefined;
-  } catch (error) {
-    // An app that is not there is the API's to refuse.
-    if (error instanceof ToolFailure && error.failure.code === "not_found") return undefined;
-    throw error;
-  }
+  call: Pick<Call, "ask">,
+): Promise<Reading> {
+  return typeof id === "string" && !isBlank(id) ? readRecord(kind, id, call) : undefined;
 }

@@ -6,11 +6,9 @@ import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import type { Effect, Target } from "../../../state/history.ts";
+import type { Reading } from "../endpoints/find-record.ts";
 
 /** What a write has done, from what was there before it and what was there after it. */
-
-/** A record, null for none, and undefined for what the key may not read. */
-export type Reading = JsonObject | null | undefined;
 
 /** Of what was changed only the fields that changed are kept, of the rest everything. */
 export function describeEffect(

@@ -3,7 +3,7 @@ import { contract } from "../../../contract/index.ts";
 import type { Effect } from "../../../state/history.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import type { Reading } from "./describe-effect.ts";
+import type { Reading } from "../endpoints/find-record.ts";
 
 /**
  * The links that an app's deletion takes the app away from. Our own service puts it back on them by

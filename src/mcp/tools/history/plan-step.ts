@@ -9,7 +9,8 @@ import {
   writeBack,
 } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
-import { pick, type Reading } from "./describe-effect.ts";
+import type { Reading } from "../endpoints/find-record.ts";
+import { pick } from "./describe-effect.ts";
 
 /** What puts one effect back, given what it was, what it became, and what is there now. */
 
@@ -19,9 +20,9 @@ export type Step = {
   /** By whose tool the operator chooses whether it may be made; left out, its own. */
   readonly chosenBy?: Endpoint;
   readonly kind: string;
-  /** Undefined for what is made anew, */
+  /** Undefined for what is made anew. */
   readonly id: string | undefined;
-  /** in place of what had this id. */
+  /** The id of what is made anew, as it was. */
   readonly anew?: string | null;
   readonly input: JsonObject;
   readonly now: Reading;

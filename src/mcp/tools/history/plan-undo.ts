@@ -2,11 +2,10 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isSame, listEdited } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
-import { readListRows } from "../../results/present-body.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { findRecord, readRecord, type Reading } from "../endpoints/find-record.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
-import { describeEffect, type Reading } from "./describe-effect.ts";
+import { describeEffect } from "./describe-effect.ts";
 import { templateId } from "./journal-write.ts";
 import { endpointsOf, planStep, type Step, type StepPlan } from "./plan-step.ts";
 import { planTemplate } from "./plan-template.ts";
@@ -102,17 +101,9 @@ async function followApps(
   return followed;
 }
 
-/** Null where it is gone, and undefined where the key may not read it. */
-async function readNow(name: string, id: string | null, { ask }: Asking): Promise<Reading> {
+async function readNow(name: string, id: string | null, call: Asking): Promise<Reading> {
   const kind = findKindNamed(name);
-  if (kind === undefined || id === null) return null;
-  try {
-    const body: unknown = await readIfAllowed(() => ask(kind.show, { id }));
-    return body as JsonObject | undefined;
-  } catch (error) {
-    if (error instanceof ToolFailure && error.failure.code === "not_found") return null;
-    throw error;
-  }
+  return kind === undefined || id === null ? null : readRecord(kind, id, call);
 }
 
 /** The end of the call was never seen: what is there now tells whether it was done. */
@@ -135,8 +126,8 @@ async function settleEffect(
     if (typeof key !== "string") {
       throw new NotUndoable("It is not known whether it was done, nor how to find what it made.");
     }
-    const made = await findAtKey(name, key, call);
-    if (made === undefined) throw refuseUndone();
+    const made = await findRecord(kind, key, call);
+    if (!made) throw refuseUndone();
     return describeEffect(kind, String(made["id"]), null, made);
   }
   const now = await readNow(name, effect.id, call);
@@ -152,23 +143,10 @@ function refuseUndone(): NotUndoable {
   return new NotUndoable("It was never done: everything is as it was before.");
 }
 
-async function findMadeAnew({ kind, before }: Effect, call: Asking): Promise<string | undefined> {
-  const key = before?.[findKindNamed(kind)?.key ?? ""];
-  const found = typeof key === "string" ? await findAtKey(kind, key, call) : undefined;
-  const id = found?.["id"];
+async function findMadeAnew(effect: Effect, call: Asking): Promise<string | undefined> {
+  const kind = findKindNamed(effect.kind);
+  const key = effect.before?.[kind?.key ?? ""];
+  if (kind === undefined || typeof key !== "string") return undefined;
+  const id = (await findRecord(kind, key, call))?.["id"];
   return typeof id === "string" ? id : undefined;
-}
-
-async function findAtKey(
-  name: string,
-  value: string,
-  { ask }: Asking,
-): Promise<JsonObject | undefined> {
-  const kind = findKindNamed(name);
-  if (kind?.key === undefined) return undefined;
-  const { index, key } = kind;
-  const filters = [{ field: key, condition: "eq", value } as const];
-  const page: unknown = await readIfAllowed(() => ask(index, { filters }));
-  const rows = page === undefined ? [] : readListRows(index, page as JsonObject);
-  return rows.find((row) => row[key] === value);
 }
