@@ -1,8 +1,10 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import type { Effect } from "../../../state/history.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { appFilters } from "../endpoints/count-touched.ts";
 import type { Reading } from "../endpoints/find-record.ts";
 
 /**
@@ -12,21 +14,22 @@ import type { Reading } from "../endpoints/find-record.ts";
 
 type Detached = { readonly detached: readonly Effect[]; readonly note?: string };
 
-const { links, iosApps, androidApps } = contract;
+const { links } = contract;
 /** As many as one page of a list holds, the most clicked ones. */
 const most = 100;
 
 export async function listDetached(
-  { tool }: Endpoint,
+  endpoint: Endpoint,
   app: Reading,
   id: string | null,
   { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
 ): Promise<Detached> {
-  const kind = kinds.find((each) => each.tool === tool);
-  const value = app?.[kind?.key ?? ""];
-  if (kind === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
+  const kind = findKind(endpoint);
+  const filter = endpoint.method === "DELETE" ? appFilters[kind.name] : undefined;
+  if (filter === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
+  const value = app?.[kind.key ?? ""];
   if (typeof value !== "string") return { detached: [], note: noneNoted };
-  const filters = [{ field: kind.filter, condition: "eq", value } as const];
+  const filters = [{ field: filter, condition: "eq", value } as const];
   const sort = { field: "clicks", direction: "desc" } as const;
   const page = await ask(links.index, { filters, sort, limit: most }).catch((error: unknown) => {
     // An app can be deleted although its links cannot be read.
@@ -35,12 +38,13 @@ export async function listDetached(
   });
   if (page === undefined) return { detached: [], note: noneNoted };
   // A deployment that ignores filters answers with all, so that the rows are compared here too.
-  const own = page.links.filter((link) => link[kind.field] === id);
+  const field = `${kind.name}_id`;
+  const own = page.links.filter((link) => link[field] === id);
   const detached = own.map((link) => ({
     kind: "link",
     id: link.id,
-    before: { [kind.field]: id },
-    after: { [kind.field]: null },
+    before: { [field]: id },
+    after: { [field]: null },
   }));
   const { count } = page.meta;
   if (count <= most) return { detached };
@@ -48,18 +52,3 @@ export async function listDetached(
 }
 
 const noneNoted = "Which links opened it could not be read: undo does not put it back on them.";
-
-const kinds = [
-  {
-    tool: iosApps.destroy.tool,
-    key: "bundle_id",
-    filter: "ios_app_bundle_id",
-    field: "ios_app_id",
-  },
-  {
-    tool: androidApps.destroy.tool,
-    key: "package_name",
-    filter: "android_app_package_name",
-    field: "android_app_id",
-  },
-] as const;

@@ -1,10 +1,10 @@
 import { pickLasting } from "../../../contract/condition.ts";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
 import { contract } from "../../../contract/index.ts";
-import { limits } from "../../../contract/limits.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
+import { writeValue } from "../../approval/write-value.ts";
 import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
 import {
@@ -72,7 +72,7 @@ export function describeUndoState({ steps }: Undo): unknown {
 function describeLosses({ lost }: Step): readonly Fact[] {
   return Object.entries(lost).map(([name, { from, to }]) => ({
     name: `${name}, changed since`,
-    text: `${show(from)} is lost, and becomes ${show(to)}`,
+    text: `${writeValue(from)} is lost, and becomes ${writeValue(to)}`,
   }));
 }
 
@@ -111,12 +111,4 @@ function isTemplate({ endpoint }: Step): boolean {
 
 function nameKind(name: string): string {
   return findKindNamed(name)?.label ?? name;
-}
-
-function show(value: unknown): string {
-  if (value === null || value === "") return "nothing";
-  return quote(
-    typeof value === "string" ? value : JSON.stringify(value),
-    limits.web_address_characters,
-  );
 }
