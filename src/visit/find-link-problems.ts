@@ -2,6 +2,7 @@ import * as z from "zod";
 import { androidApps, iosApps } from "../contract/apps.ts";
 import { links } from "../contract/links.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { isStoreToken } from "../contract/rules/link-rules.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 import {
@@ -53,8 +54,7 @@ function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
   const fix = fixOnLink(explained, "both provider_token and campaign_token, or clear both");
   return explained.faults.map(({ field, message }) => {
-    const isToken = field === "provider_token" || field === "campaign_token";
-    return describe(field, message, ...(isToken && isOneMissing ? [fix] : []));
+    return describe(field, message, ...(isStoreToken(field) && isOneMissing ? [fix] : []));
   });
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
-import type { LinkValues } from "../../contract/rules/link-rules.ts";
+import { isStoreToken, type LinkValues } from "../../contract/rules/link-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import { listAppChoices, type AppChoice, type KnownApps } from "./known-apps.ts";
 
@@ -30,15 +30,11 @@ function isUnset(value: unknown): boolean {
 
 /** Of the fields of a row, those that change something; the store's tokens travel together. */
 export function pickChanged(fields: LinkFields, changes: Changes): LinkFields {
-  const hasToken = Object.keys(changes).some(isToken);
+  const hasToken = Object.keys(changes).some(isStoreToken);
   const picked = Object.entries(fields).filter(
-    ([field]) => field in changes || `${field}_id` in changes || (hasToken && isToken(field)),
+    ([field]) => field in changes || `${field}_id` in changes || (hasToken && isStoreToken(field)),
   );
   return Object.fromEntries(picked);
-}
-
-function isToken(field: string): boolean {
-  return field === "provider_token" || field === "campaign_token";
 }
 
 /** Which fields of a link are not what they were; visits come by themselves. */

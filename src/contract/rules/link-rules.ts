@@ -22,6 +22,13 @@ const textFields = [
   "provider_token",
   "campaign_token",
 ] as const;
+/** The two tokens of the store count together alone, and travel together. */
+export const storeTokens: readonly string[] = ["provider_token", "campaign_token"];
+
+export function isStoreToken(field: string): boolean {
+  return storeTokens.includes(field);
+}
+
 const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled"] as const;
 
 /** The plain values of a link, after normalisation: exactly what is stored. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { isStoreToken, storeTokens } from "../../../contract/rules/link-rules.ts";
 import {
   isSame,
   listEdited,
@@ -112,18 +113,11 @@ function planChange(effect: Effect, { update }: Endpoints, now: Reading): StepPl
   if (names.length === 0 || id === null) return nothing;
   const edited = now === undefined ? [] : names.filter((name) => !isSame(after[name], now[name]));
   const lost = describeLost(edited, now, before);
-  // The two tokens of the store travel together.
   const whole = now === undefined ? before : { ...now, ...before };
-  const sent = names.some(isToken) ? [...new Set([...names, ...tokens])] : names;
+  const sent = names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
   const input = { id, ...writeBack(update, whole, sent) };
   const wanted = now === undefined ? before : { ...now, ...pick(before, names) };
   return { steps: [{ endpoint: update, kind, id, input, now, wanted, lost }] };
-}
-
-const tokens = ["provider_token", "campaign_token"];
-
-function isToken(name: string): boolean {
-  return tokens.includes(name);
 }
 
 export function describeLost(names: readonly string[], now: Reading, then: Reading): Lost {
