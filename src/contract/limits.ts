@@ -14,6 +14,8 @@ export const limits = {
   template_body_bytes: 65_536,
   template_css_bytes: 32_768,
   kept_template_versions: 20,
+  /** For so long a person may approve of what they are asked. */
+  approval_ms: 5 * 60_000,
   /** For so long our own service can bring back what was deleted. */
   bin_days: 30,
 } as const;

@@ -1,4 +1,5 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
+import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createLifetimes } from "./approval-lifetimes.ts";
 import type { Db, StateTables } from "./tables.ts";
@@ -42,15 +43,13 @@ export type Approvals = {
 
 type Said = { readonly said: "approved" | "declined" };
 
-/** design.md, "Approval". */
-const lasts_ms = 5 * 60_000;
 const idBytes = 20;
 
 export function createApprovals(
   sql: Sql<StateTables>,
   { clock, random }: ClockAndRandom,
 ): Approvals {
-  const lifetimes = createLifetimes(clock, lasts_ms);
+  const lifetimes = createLifetimes(clock, limits.approval_ms);
 
   return {
     openForToken: (wanted) => sql.write((db) => begin(db, "sealed", wanted)),

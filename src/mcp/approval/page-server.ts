@@ -1,6 +1,7 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { limits } from "../../contract/limits.ts";
 
 /**
  * A page for a process that serves nothing else: a listener on loopback that is open only while
@@ -16,7 +17,7 @@ export type PageServer = {
 
 const host = "127.0.0.1";
 /** As long as an approval may wait, and a little longer, to tell a late person that it is over. */
-const openFor_ms = 5 * 60_000 + 30_000;
+const openFor_ms = limits.approval_ms + 30_000;
 /** So that a browser still gets the page that tells how it ended. */
 const openAfterEnd_ms = 2000;
 const serverLimits = {

@@ -5,6 +5,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { limits } from "../../contract/limits.ts";
 import type { Answer, Page, PersonAsked } from "../approval/person-asked.ts";
 
 /** A question as it goes to a client, which shows a form or opens a page, and what comes back. */
@@ -47,13 +48,11 @@ export function askForPatience({ token }: PersonAsked): InputRequiredResult {
   return inputRequired({ requestState: token });
 }
 
-/** By then the question's approval has expired. */
-const answerTimeout_ms = 5 * 60_000;
-
 /** A client that is gone, that breaks the form or that stays silent fails to answer. */
 export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<Reply> {
   const { page, token, message } = asked;
-  const options = { timeout: answerTimeout_ms, signal: mcpReq.signal };
+  // By then the question's approval has expired.
+  const options = { timeout: limits.approval_ms, signal: mcpReq.signal };
   const params =
     page === undefined
       ? buildForm(asked)

@@ -1,4 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
+import { limits } from "../../contract/limits.ts";
 
 /**
  * What this process remembers of its clients from call to call, whether or not they have sessions:
@@ -20,8 +21,6 @@ export type ClientMemory = {
 const unseen_ms = 300;
 /** A person may have given the client a window since. */
 const hides_ms = 60 * 60_000;
-/** No approval lasts longer. */
-const opened_ms = 5 * 60_000;
 
 export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemory {
   const asked = createRecent(clock);
@@ -33,7 +32,7 @@ export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemor
     noteUnseen: unseen.note,
     hidesQuestions: (client) => unseen.readAge(client) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
-    hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= opened_ms,
+    hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };
 }
 
