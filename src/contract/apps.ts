@@ -147,6 +147,11 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
   } as const satisfies Record<string, Endpoint>;
 }
 
+/** The endpoint that registers an app of this kind by itself. */
+export function findRegistration(name: string): Endpoint {
+  return name === "ios_app" ? iosApps.create : androidApps.create;
+}
+
 /** Undoes a deletion: what creating an app needs is needed for this too. */
 function describeRestore<const Name extends AppKind["name"], Resource extends z.ZodType>(
   name: Name,

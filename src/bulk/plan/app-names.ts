@@ -2,8 +2,8 @@ import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { Meta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
-import { Problem } from "../../contract/problem.ts";
 import type { Asking } from "../owner.ts";
+import { readIfAllowed } from "./read-if-allowed.ts";
 
 /** What apps are called that rows name by their UUID. */
 
@@ -44,7 +44,7 @@ async function readKind(
   const found = new Map<string, NamedApp>();
   const missing = new Set([...ids].map((id) => id.toLowerCase()));
   for (let page = 1; page <= mostPages && missing.size > 0; page += 1) {
-    const asked = await read({ page, limit: paging.max_limit }).catch(ignoreRefusal);
+    const asked = await readIfAllowed(() => read({ page, limit: paging.max_limit }));
     for (const { id, name, bundle_id, package_name } of asked?.apps ?? []) {
       if (typeof id !== "string" || !missing.delete(id)) continue;
       found.set(id, { name, identifier: bundle_id ?? package_name });
@@ -52,10 +52,4 @@ async function readKind(
     if (typeof asked?.meta.next !== "number") break;
   }
   return found;
-}
-
-/** A key that may write links need not be allowed to list apps. */
-function ignoreRefusal(error: unknown): undefined {
-  if (error instanceof Problem && error.status === 401) return undefined;
-  throw error;
 }

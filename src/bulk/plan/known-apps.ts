@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import { Problem, toSentence } from "../../contract/problem.ts";
-import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
+import { toSentence } from "../../contract/problem.ts";
+import { bringsNewApp, checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Asking, Owner } from "../owner.ts";
 import { readWholeList } from "../select/read-whole-list.ts";
+import { readIfAllowed } from "./read-if-allowed.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
 
@@ -119,8 +120,7 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
   const firsts = new Map<string, { readonly row: number; readonly choice: object }>();
   return (row, fields) => {
     for (const { kind, choice, name } of listAppChoices(fields, noApps)) {
-      // By its id, or by its name alone, no app is registered.
-      if (!choice || !isBlank(choice.id) || Object.keys(choice).length < 2) continue;
+      if (!choice || !bringsNewApp(choice)) continue;
       const app = `${kind} ${name}`;
       const first = firsts.get(app);
       if (first === undefined) firsts.set(app, { row, choice });
@@ -149,13 +149,9 @@ function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
 type NamedApp = { readonly id: string; readonly name: string };
 type ReadApps = Parameters<typeof readWholeList<NamedApp>>[0];
 
-async function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
-  try {
+function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
+  return readIfAllowed(async () => {
     const apps = (await readWholeList(read, unique)) ?? [];
     return { idsByName: new Map(apps.map(({ id, name }) => [name, id])) };
-  } catch (error) {
-    // A key that may write links need not be allowed to list apps.
-    if (error instanceof Problem && error.status === 401) return undefined;
-    throw error;
-  }
+  });
 }

@@ -1,8 +1,8 @@
 import { paging } from "../../contract/limits.ts";
 import { links } from "../../contract/links.ts";
-import { Problem } from "../../contract/problem.ts";
 import type { Asking } from "../owner.ts";
 import { listHosts } from "./destination-hosts.ts";
+import { readIfAllowed } from "./read-if-allowed.ts";
 
 /** Which hosts no link of the project leads to, as far as a few requests can tell. */
 
@@ -25,17 +25,11 @@ export async function findUnseenHosts(
   const sort = { field: "clicks", direction: "desc" } as const;
   for (let page = 1; page <= mostPages && unseen.size > 0 && !looked.isWhole; page += 1) {
     const asked = { page, limit: paging.max_limit, sort };
-    const found = await call(links.index, asked, signal).catch(ignoreRefusal);
+    const found = await readIfAllowed(() => call(links.index, asked, signal));
     if (found === undefined) break;
     for (const link of found.links) for (const host of listHosts(link)) unseen.delete(host);
     const isLast = typeof found.meta.next !== "number";
     looked = { links: looked.links + found.links.length, isWhole: isLast };
   }
   return { unseen, looked };
-}
-
-/** A key that may write links need not be allowed to list them. */
-function ignoreRefusal(error: unknown): undefined {
-  if (error instanceof Problem && error.status === 401) return undefined;
-  throw error;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../contract/json.ts";
-import { isBlank } from "../../contract/text.ts";
+import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { readApps, type NamedApp } from "./app-names.ts";
@@ -180,14 +180,12 @@ function readShared(changed: readonly FieldCount[]): Readonly<Record<string, unk
   return Object.fromEntries(changed.map(({ field, to }) => [field, to?.value]));
 }
 
-/** By its name alone no app is registered. */
 function noteApps({ apps }: Tally, fields: JsonObject): void {
   for (const { kind, key } of appKinds) {
     // The rows were checked by the schema of a link's fields, in which this is an object.
     const choice = (fields[kind] ?? {}) as JsonObject;
     const name = choice[key];
-    const isNew = isBlank(choice["id"]) && Object.keys(choice).length > 1;
-    if (typeof name !== "string" || !isNew) continue;
+    if (typeof name !== "string" || !bringsNewApp(choice)) continue;
     const id = `${kind} ${name}`;
     if (apps.size < mostKept && !apps.has(id)) apps.set(id, { kind, name, fields: choice });
   }

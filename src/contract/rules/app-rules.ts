@@ -21,6 +21,11 @@ export type AndroidAppValues = {
   readonly custom_scheme: string | null;
 };
 
+/** By its id, or by its name alone, a link brings along no app that would be registered. */
+export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean {
+  return isBlank(choice["id"]) && Object.keys(choice).length > 1;
+}
+
 const teamIdLength = 10;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
 import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { ListChanging } from "../../../bulk/select/read-whole-list.ts";
+import { findRegistration } from "../../../contract/apps.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -114,9 +115,7 @@ export function requireActs(
   if (counts.create > 0) requireAct(links.upsert);
   if (counts.update > 0) requireAct(links.update);
   if (counts.delete > 0) requireAct(links.destroy);
-  for (const { kind } of registrations) {
-    requireAct(kind === "ios_app" ? contract.iosApps.create : contract.androidApps.create);
-  }
+  for (const { kind } of registrations) requireAct(findRegistration(kind));
 }
 
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {

@@ -2,7 +2,7 @@ import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
 import { listChanges } from "../../../bulk/plan/list-changes.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCountToType } from "../../../bulk/present.ts";
-import { contract } from "../../../contract/index.ts";
+import { findRegistration } from "../../../contract/apps.ts";
 import { limits } from "../../../contract/limits.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
@@ -125,12 +125,11 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
 
 function describeApps({ registrations }: PlanSummary): readonly Fact[] {
   const named = registrations.slice(0, mostNamed).flatMap(({ kind, name, fields }) => {
-    const label = kind === "ios_app" ? "registers the iOS app" : "registers the Android app";
     const rest = Object.entries(fields).filter(([field]) => fields[field] !== name);
     const told = rest.map(([field, value]) => `${field}: ${writeValue(value)}`);
-    const { create } = kind === "ios_app" ? contract.iosApps : contract.androidApps;
-    const fact = { name: `${label} ${quote(name)}`, text: told.join("; ") };
-    return [fact, ...describeAssociation(findKind(create), undefined, fields)];
+    const app = findKind(findRegistration(kind));
+    const fact = { name: `registers the ${app.label} ${quote(name)}`, text: told.join("; ") };
+    return [fact, ...describeAssociation(app, undefined, fields)];
   });
   const more = registrations.length - mostNamed;
   return more > 0 ? [...named, { name: "registers", text: `${more} more apps` }] : named;

@@ -1,4 +1,5 @@
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
+import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type Condition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
@@ -111,19 +112,13 @@ async function readAtPath(path: string, call: Asking): Promise<Target> {
     : { state: "known", id: String(record["id"]), record };
 }
 
-/** The endpoint that registers an app by itself. */
-function findRegistration({ name }: ResourceKind): Endpoint {
-  return name === "ios_app" ? contract.iosApps.create : contract.androidApps.create;
-}
-
 function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): readonly NewApp[] {
-  const isOwn = endpoint === contract.iosApps.create || endpoint === contract.androidApps.create;
-  return isOwn ? [{ kind, fields }] : [];
+  return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
 }
 
 /** Nobody is asked about what the operator or the deployment is known to refuse. */
 function requireRegistration({ tool }: Endpoint, kind: ResourceKind, call: Asking): void {
-  const endpoint = findRegistration(kind);
+  const endpoint = findRegistration(kind.name);
   call.requireAct(endpoint);
   const reading = call.keyContext.access.read(endpoint);
   if (reading.state === "denied") throw refuseDenied({ tool, endpoint }, reading);

@@ -1,10 +1,12 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { VisitedApps } from "../../../visit/decide-visit.ts";
 import { writeApp } from "../../approval/write-value.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { readRecord } from "./find-record.ts";
 
 /** The apps on a link, as it is and as it will be: by their names, for a person to read. */
 
@@ -22,8 +24,8 @@ type LinkApp = {
 type Asking = Pick<Call, "ask">;
 
 const kinds = {
-  ios_app: { show: contract.iosApps.show, key: "bundle_id" },
-  android_app: { show: contract.androidApps.show, key: "package_name" },
+  ios_app: findKind(contract.iosApps.show),
+  android_app: findKind(contract.androidApps.show),
 } as const;
 
 export async function readLinkApps(
@@ -66,21 +68,16 @@ async function readLinkApp(
 }
 
 /** Undefined where there is no such app, or where the key may not read it. */
-async function readApp(
-  field: AppField,
-  id: string,
-  { ask }: Asking,
-): Promise<JsonObject | undefined> {
+async function readApp(field: AppField, id: string, call: Asking): Promise<JsonObject | undefined> {
   try {
-    return await readIfAllowed<JsonObject>(() =>
-      field === "ios_app" ? ask(kinds.ios_app.show, { id }) : ask(kinds.android_app.show, { id }),
-    );
+    return (await readRecord(kinds[field], id, call)) ?? undefined;
   } catch (error) {
+    // What is approved of is shown all the same, with the app's UUID for its name.
     if (error instanceof ToolFailure) return undefined;
     throw error;
   }
 }
 
 function nameApp(field: AppField, app: JsonObject | undefined, id: string): string {
-  return writeApp(id, [app?.["name"], app?.[kinds[field].key]]);
+  return writeApp(id, [app?.["name"], app?.[kinds[field].key ?? ""]]);
 }

@@ -1,6 +1,7 @@
 import { androidApps, iosApps } from "../../../contract/apps.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { findRecord, readRecord, type Reading } from "./find-record.ts";
@@ -27,7 +28,7 @@ export async function settleApps(input: JsonObject, call: Pick<Call, "ask">): Pr
     if (app) chosen.push(app);
     if (!isNamed) continue;
     if (app) settled[kind.name] = { id: app["id"] };
-    else if (Object.keys(fields).length > 1) registered.push({ kind, fields });
+    else if (bringsNewApp(fields)) registered.push({ kind, fields });
   }
   return { input: settled, registered, chosen };
 }
