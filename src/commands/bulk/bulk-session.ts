@@ -1,6 +1,5 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
-import type { Deployment } from "../../compose/deployment.ts";
 import { clock, random, requireData } from "../../compose/embedded.ts";
 import { createLazyState } from "../../compose/lazy-state.ts";
 import { createLog, createReport } from "../../compose/log.ts";
@@ -8,7 +7,7 @@ import { openClient, sleep } from "../../compose/open-client.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import { withDeployment } from "../../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
-import { findRefusal } from "../../contract/access.ts";
+import { findRefusal, type KeyFacts } from "../../contract/access.ts";
 import { unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
@@ -53,7 +52,6 @@ export function withBulk<Result>(
     try {
       const key = requireKey(config);
       const { call } = openClient(deployment, { key, life: signal, openState, report });
-      const requireRight = await readRights(deployment, key);
       const known = await deployment.followKey(key)();
       // WAYPOST_DESTINATIONS is for assistants: who sits at the terminal is who sets it.
       const checkDestinations: CheckDestinations = (fields, before) =>
@@ -62,7 +60,7 @@ export function withBulk<Result>(
         key_print: printKey(key),
         origin: deployment.origin,
         call,
-        requireRight,
+        requireRight: createRequireRight(known?.facts),
         checkDestinations,
         keepsBin: known?.binDays !== undefined,
       };
@@ -91,13 +89,9 @@ export function refuseReadOnly({ mode }: Config, words: string): void {
 }
 
 /** The embedded service tells what the key may do; of other keys nothing is known before. */
-async function readRights(
-  { followKey }: Deployment,
-  key: string,
-): Promise<NonNullable<Owner["requireRight"]>> {
-  const known = await followKey(key)();
+function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["requireRight"]> {
   return (endpoint) => {
-    const refusal = known?.facts && findRefusal(endpoint, known.facts);
+    const refusal = facts && findRefusal(endpoint, facts);
     if (refusal !== undefined) throw unauthorized(refusal.message);
   };
 }
