@@ -39,7 +39,7 @@ export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
   const address = normalizeAddress(name.replace(/^\[(.*)\]$/, "$1"));
-  return address !== undefined && loopback.check(address, readFamily(address));
+  return address !== undefined && isLoopback(address);
 }
 
 /** Whether what is sent to an address on the web leaves this machine unencrypted. */
@@ -48,8 +48,20 @@ export function isOpenHttp(url: string): boolean {
   return protocol === "http:" && !isLoopbackHost(hostname);
 }
 
-export const loopbackNetworks = ["127.0.0.0/8", "::1/128"] as const;
+export type Network = { readonly address: string; readonly prefix: number };
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
+export const loopbackNetworks: readonly Network[] = [
+  { address: "127.0.0.0", prefix: 8 },
+  { address: "::1", prefix: 128 },
+];
+
+const isLoopback = matchNetworks(loopbackNetworks);
+
+/** Whether a normalised address is of one of them. */
+export function matchNetworks(networks: readonly Network[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const { address, prefix } of networks) {
+    list.addSubnet(address, prefix, readFamily(address));
+  }
+  return (address) => list.check(address, readFamily(address));
+}

@@ -1,13 +1,16 @@
-import { BlockList } from "node:net";
-import { loopbackNetworks, normalizeAddress, readFamily } from "./ip-address.ts";
+import {
+  loopbackNetworks,
+  matchNetworks,
+  normalizeAddress,
+  readFamily,
+  type Network,
+} from "./ip-address.ts";
 
 /** Which proxies in front of this server are believed what they say of their clients. */
 
 export type TrustedProxies =
   /** So many, one behind the other. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
-
-type Network = { readonly address: string; readonly prefix: number };
 
 /** Whether the machine at this address is one of them; hop 0 is the one that is connected to us. */
 export type Trusts = (address: string, hop: number) => boolean;
@@ -16,9 +19,9 @@ export type Trusts = (address: string, hop: number) => boolean;
 export function readTrustedProxies(text: string): TrustedProxies | undefined {
   const words = text.split(",").map((word) => word.trim());
   if (/^[1-9]\d?$/.test(text.trim())) return { hops: Number(text) };
-  const networks = words
-    .flatMap((word) => (word === "loopback" ? loopbackNetworks : [word]))
-    .map(readNetwork);
+  const networks = words.flatMap<Network | undefined>((word) =>
+    word === "loopback" ? loopbackNetworks : [readNetwork(word)],
+  );
   const known = networks.filter((network) => network !== undefined);
   return known.length === networks.length ? { networks: known } : undefined;
 }
@@ -27,11 +30,7 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
 export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   if (proxies === undefined) return () => false;
   if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
-  const trusted = new BlockList();
-  for (const { address, prefix } of proxies.networks) {
-    trusted.addSubnet(address, prefix, readFamily(address));
-  }
-  return (address) => trusted.check(address, readFamily(address));
+  return matchNetworks(proxies.networks);
 }
 
 /** Behind "believed": by whom. */
