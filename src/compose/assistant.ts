@@ -8,6 +8,7 @@ import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mc
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { createServer } from "../mcp/protocol/server.ts";
+import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
@@ -47,8 +48,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
   const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
-  let pin: Promise<string | undefined> | undefined;
-  const readPin = () => (pin ??= openPinIn(secrets.approval_pin_file));
+  const readPin = once(() => openPinIn(secrets.approval_pin_file));
   const requireApproval = createRequireApproval({ mode, readPin, openState, openPage, clock });
   const approveOverwrite = createApproveOverwrite({ mode, openState });
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
