@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
-  createFolder,
+  createServed,
   run,
   runJson,
-  startServe,
   untilSeen,
   type Folder,
   type Serving,
 } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost bin` while `serve` runs on the same data folder. */
 
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServed, (served) => ({ folder, serving } = served));
 
 const bin = (...words: readonly string[]) => ["bin", ...words, "--data", folder.path];
 

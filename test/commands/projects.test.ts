@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
-  createFolder,
+  createServed,
   run,
   runJson,
-  startServe,
   type Folder,
   type Serving,
   untilSeen,
 } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost projects` while `serve` runs on the same data folder. */
 
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(createServed, (served) => ({ folder, serving } = served));
 
 const inFolder = (...words: readonly string[]) => ["projects", ...words, "--data", folder.path];
 const update = async (...words: readonly string[]) => {

@@ -65,7 +65,9 @@ export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "int
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Era = "modern" | "legacy" | "v1";
+export const eras = ["modern", "legacy", "v1"] as const;
+export const legacyEras = ["legacy", "v1"] as const;
+export type Era = (typeof eras)[number];
 
 /** The person in front of a client; it may also never answer, or fail. */
 export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;

@@ -143,6 +143,26 @@ export async function createFolder(parent = memoryFolder): Promise<Folder> {
   };
 }
 
+/** A data folder of its own, and `serve` that runs on it. */
+type Served = {
+  readonly folder: Folder;
+  readonly serving: Serving;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export async function createServed(): Promise<Served> {
+  const folder = await createFolder();
+  const serving = await startServe(folder.path);
+  return {
+    folder,
+    serving,
+    [Symbol.asyncDispose]: async () => {
+      await serving[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
 function start(
   words: readonly string[],
   { env, under = [], input }: SpawnOptions = {},

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
+  eras,
+  legacyEras,
   type AssistantClient,
   type AssistantWorld,
   type Elicit,
@@ -12,8 +14,6 @@ import type { RawCall, RawResult } from "../../support/speak-raw.ts";
 
 /** A client that opens the approval page: the call waits, and goes on by itself. */
 
-const eras: readonly Era[] = ["modern", "legacy", "v1"];
-const legacyEras: readonly Era[] = ["legacy", "v1"];
 const opens = { elicitation: { url: {} } };
 const agree: Reply = { action: "accept" };
 const look_ms = 250;

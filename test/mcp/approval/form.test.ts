@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   createAssistantWorld,
+  eras,
+  legacyEras,
   type AssistantWorld,
   type Elicit,
-  type Era,
 } from "../../support/assistant-world.ts";
 import { createGate } from "../../support/gate.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -11,8 +12,6 @@ import type { RawCall, RawResult } from "../../support/speak-raw.ts";
 
 /** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
 
-const eras: readonly Era[] = ["modern", "legacy", "v1"];
-const legacyEras: readonly Era[] = ["legacy", "v1"];
 const yes = { action: "accept", content: { approve: true } } as const;
 
 /** A client that loses the form while its person looks at it. */

@@ -6,7 +6,7 @@ import { writePreview, type Preview } from "../../../src/mcp/approval/approval-r
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 import { approvalPath } from "../../../src/mcp/approval/page.ts";
 import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
-import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
 
 /** What the approval page shows of an act: who asks, what changes, and how a page looks. */
@@ -34,7 +34,7 @@ async function show(preview: unknown): Promise<string> {
 }
 
 describe("who asks", () => {
-  test.each(["modern", "legacy", "v1"] as const)("is told by a %s client's name", async (era) => {
+  test.each(eras)("is told by a %s client's name", async (era) => {
     await assistant.plant("link", { path: "spring" });
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;

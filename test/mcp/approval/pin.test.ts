@@ -5,6 +5,7 @@ import { checkPin, openPin } from "../../../src/compose/pin-file.ts";
 import { UsageFault } from "../../../src/config.ts";
 import {
   createAssistantWorld,
+  eras,
   readToken,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
@@ -277,23 +278,20 @@ describe("a page whose approval has a PIN", () => {
   });
 });
 
-test.each(["modern", "legacy", "v1"] as const)(
-  "where a PIN is set, the form of a %s client approves of nothing",
-  async (era) => {
-    let questions = 0;
-    const elicit = () => {
-      questions += 1;
-      return { action: "accept", content: { approve: true } } as const;
-    };
-    await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
-    await assistant.plant("link", { path: "a" });
-    const { structured } = await assistant.callTool("delete_link", { id: "a" });
-    expect(structured.error).toMatchObject({ code: "approval_required" });
-    expect(structured.error.approval.url).toMatch(/\/approve\//);
-    expect(questions).toBe(0);
-    expect(assistant.writes).toEqual([]);
-  },
-);
+test.each(eras)("where a PIN is set, the form of a %s client approves of nothing", async (era) => {
+  let questions = 0;
+  const elicit = () => {
+    questions += 1;
+    return { action: "accept", content: { approve: true } } as const;
+  };
+  await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
+  await assistant.plant("link", { path: "a" });
+  const { structured } = await assistant.callTool("delete_link", { id: "a" });
+  expect(structured.error).toMatchObject({ code: "approval_required" });
+  expect(structured.error.approval.url).toMatch(/\/approve\//);
+  expect(questions).toBe(0);
+  expect(assistant.writes).toEqual([]);
+});
 
 describe("where a PIN is set, a yes that was sealed without one", () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };

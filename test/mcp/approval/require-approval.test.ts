@@ -1,15 +1,14 @@
 import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
+  eras,
   type AssistantClient,
   type AssistantWorld,
   type Elicit,
-  type Era,
 } from "../../support/assistant-world.ts";
 
 /** design.md, "Approval": the four modes, before clients of both eras. */
 
-const eras: readonly Era[] = ["modern", "legacy", "v1"];
 const yes = () => ({ action: "accept", content: { approve: true } }) as const;
 const writers = [
   "create_link",

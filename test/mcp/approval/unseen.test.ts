@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
+  eras,
+  legacyEras,
   type AssistantClient,
   type AssistantWorld,
   type Elicit,
@@ -11,8 +13,6 @@ import { openForEach } from "../../support/open-for.ts";
 
 /** Clients that answer a question by themselves: nobody saw it, so that it is no answer. */
 
-const eras: readonly Era[] = ["modern", "legacy", "v1"];
-const legacyEras: readonly Era[] = ["legacy", "v1"];
 const hour_ms = 60 * 60_000;
 
 let assistant: AssistantWorld;

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import {
+  createAssistantWorld,
+  eras,
+  type AssistantWorld,
+} from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
@@ -75,29 +79,25 @@ async function plan(given: Record<string, unknown> = { operation: "upsert", rows
 
 const countLinks = async () => (await call("list_links")).meta.count;
 
-test.each(["modern", "legacy", "v1"] as const)(
-  "a client that asks is told how far a job is (%s)",
-  async (era) => {
-    const { id } = await plan();
-    const client = await assistant.connect({ era });
-    const told: { progress: number; total?: number | undefined; message?: string | undefined }[] =
-      [];
-    const { structured } = await goOn(
-      client.callTool(
-        "apply_plan",
-        { plan_id: id },
-        {},
-        { onprogress: (progress) => told.push(progress) },
-      ),
-    );
-    expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.every(({ total }) => total === count)).toBe(true);
-    const steps = told.map(({ progress }) => progress);
-    expect(steps).toEqual(steps.toSorted((one, other) => one - other));
-    expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d s left$/);
-  },
-);
+test.each(eras)("a client that asks is told how far a job is (%s)", async (era) => {
+  const { id } = await plan();
+  const client = await assistant.connect({ era });
+  const told: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
+  const { structured } = await goOn(
+    client.callTool(
+      "apply_plan",
+      { plan_id: id },
+      {},
+      { onprogress: (progress) => told.push(progress) },
+    ),
+  );
+  expect(structured.job).toMatchObject({ state: "done", counts: { done: count, left: 0 } });
+  expect(told.length).toBeGreaterThan(0);
+  expect(told.every(({ total }) => total === count)).toBe(true);
+  const steps = told.map(({ progress }) => progress);
+  expect(steps).toEqual(steps.toSorted((one, other) => one - other));
+  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d s left$/);
+});
 
 describe("a client that takes tasks", () => {
   const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };

@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import {
+  createAssistantWorld,
+  eras,
+  type AssistantWorld,
+} from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Many links through the tools: planned, asked of a person, applied, watched. */
@@ -134,31 +138,28 @@ describe("a plan of more than fifty links that are there", () => {
     return (await call("plan_links", { operation: "update", filters, changes })).plan;
   }
 
-  test.each(["modern", "legacy", "v1"] as const)(
-    "needs its number typed in a form (%s)",
-    async (era) => {
-      const { id } = await plan(51);
-      elicited = [];
-      let typed: number | undefined;
-      const client = await assistant.connect({
-        era,
-        elicit: (message) => {
-          elicited.push({ message });
-          const content = { approve: true, ...(typed !== undefined && { count: typed }) };
-          return { action: "accept", content };
-        },
-      });
-      for (const wrong of [undefined, 50, 0]) {
-        typed = wrong;
-        const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
-        expect(error).toMatchObject({ code: "approval_declined" });
-      }
-      expect(elicited[0]?.message).toMatch(/^Change 51 links\n/);
-      typed = 51;
-      const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
-      expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
-    },
-  );
+  test.each(eras)("needs its number typed in a form (%s)", async (era) => {
+    const { id } = await plan(51);
+    elicited = [];
+    let typed: number | undefined;
+    const client = await assistant.connect({
+      era,
+      elicit: (message) => {
+        elicited.push({ message });
+        const content = { approve: true, ...(typed !== undefined && { count: typed }) };
+        return { action: "accept", content };
+      },
+    });
+    for (const wrong of [undefined, 50, 0]) {
+      typed = wrong;
+      const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+      expect(error).toMatchObject({ code: "approval_declined" });
+    }
+    expect(elicited[0]?.message).toMatch(/^Change 51 links\n/);
+    typed = 51;
+    const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+    expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
+  });
 
   test("does not with one less", async () => {
     const { id } = await plan(50);

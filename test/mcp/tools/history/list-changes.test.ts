@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { callDone, type Args } from "../../../support/call-tool.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Who is shown which changes, and how much of them. */
@@ -11,11 +12,8 @@ openForEach(
   (opened) => (assistant = opened),
 );
 
-async function call(tool: string, args: Record<string, unknown> = {}, client: Client = assistant) {
-  const { structured } = await client.callTool(tool, args);
-  expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
-  return structured;
-}
+const call = (tool: string, args?: Args, client: Client = assistant) =>
+  callDone(client, tool, args);
 
 type Client = Pick<AssistantWorld, "callTool" | "listTools">;
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Changes put back, one kind after another. */
@@ -11,17 +12,8 @@ openForEach(
   (opened) => (assistant = opened),
 );
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  const { structured } = await assistant.callTool(tool, args);
-  expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
-  return structured;
-}
-
-async function fail(tool: string, args: Record<string, unknown> = {}) {
-  const { structured } = await assistant.callTool(tool, args);
-  expect(structured.error, JSON.stringify(structured)).toBeDefined();
-  return structured.error;
-}
+const call = (tool: string, args?: Args) => callDone(assistant, tool, args);
+const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
 
 const readLink = async (id: string) =>
   (await assistant.callTool("get_link", { id })).structured.link;
