@@ -2,6 +2,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type Link, type LinkFields } from "../../contract/links.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
+import {
+  listWritable,
+  nameField,
+  writeAnew,
+  writeBack,
+} from "../../contract/rules/writable-fields.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-journal.ts";
 import type { Asking } from "../owner.ts";
@@ -20,11 +26,8 @@ export type Undoing = Asking & {
 
 /** Rows that are read at the same time: each row takes requests of its own. */
 const mostAtOnce = 8;
-const apps = ["ios_app", "android_app"] as const;
 /** What is written of a link as it is read; the rest of a record is the service's own. */
-const plainFields = Object.keys(links.update.body.shape).filter(
-  (field) => field in links.show.response.shape,
-);
+const writable = listWritable(links.update, links.show.response.shape);
 
 /** The last row first: a path that was moved twice is free again in that order alone. */
 export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<UnnumberedRow> {
@@ -75,7 +78,7 @@ async function undoRow(
   const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
   if (action === "create") return { ...base, action: "delete" };
-  const fields = restore(planned.before ?? {}, Object.keys(planned.fields ?? {}));
+  const fields = restoreFields(planned.before ?? {}, Object.keys(planned.fields ?? {}));
   return { ...base, path: now.path, action: "update", fields };
 }
 
@@ -94,7 +97,7 @@ async function undoDeletion(
   if (other !== undefined && !later.has(other.id)) {
     return { ...base, action: "conflict", message: "Its path is another link's by now" };
   }
-  const fields = restore(before);
+  const fields = writeAnew(links.create, before);
   if (asking.keepsBin) {
     const message = "It returns as it was, with its id, its clicks and its short address";
     return { ...base, action: "create", fields, message };
@@ -119,19 +122,8 @@ function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly
   return [...own, ...others.filter((field) => !touched.has(field))];
 }
 
-/** The fields as they were; an empty text takes one away that was not there. */
-function restore(replaced: JsonObject, only?: readonly string[]): LinkFields {
-  const isWanted = (name: string) => only === undefined || only.includes(name);
-  const fields: Record<string, unknown> = {};
-  for (const field of plainFields.filter(isWanted)) {
-    const value = replaced[field] ?? null;
-    // A link that is made anew lacks by itself what it lacked before.
-    if (value !== null || only !== undefined) fields[field] = value ?? "";
-  }
-  for (const app of apps.filter(isWanted)) {
-    const id = replaced[`${app}_id`];
-    if (typeof id === "string") fields[app] = { id };
-    else if (only !== undefined) fields[app] = null;
-  }
-  return fields;
+/** Of the fields that a row gave, what gives the link its own back. */
+function restoreFields(replaced: JsonObject, given: readonly string[]): LinkFields {
+  const names = writable.filter((name) => given.includes(nameField(links.update, name)));
+  return writeBack(links.update, replaced, names);
 }

@@ -4,9 +4,14 @@ import type { JsonObject } from "../json.ts";
 /** How a record that was read is written again, so that it becomes as it was. */
 
 /** The members of a record that a call can change; the rest is the service's own. */
-export function listWritable({ body }: Endpoint, record: JsonObject): readonly string[] {
-  const fields = body?.shape ?? {};
-  return Object.keys(record).filter((name) => name in fields || name.replace(/_id$/, "") in fields);
+export function listWritable(endpoint: Endpoint, record: JsonObject): readonly string[] {
+  const fields = endpoint.body?.shape ?? {};
+  return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
+}
+
+/** A link tells of its app by the app's id, and takes it as an object. */
+export function nameField({ body }: Endpoint, member: string): string {
+  return member in (body?.shape ?? {}) ? member : member.replace(/_id$/, "");
 }
 
 /** Which of them are not what they were; what is unset is null, or not there at all. */
@@ -24,16 +29,15 @@ export function isSame(one: unknown, other: unknown): boolean {
 
 /** The fields of a call that gives a record these members back; an empty text takes one away. */
 export function writeBack(
-  { body }: Endpoint,
+  endpoint: Endpoint,
   record: JsonObject,
   names: readonly string[],
 ): JsonObject {
-  const fields = body?.shape ?? {};
   const members = names.map((name) => {
-    if (name in fields) return [name, record[name] ?? ""] as const;
-    // A link tells of its app by the app's id, and takes it as an object.
+    const field = nameField(endpoint, name);
+    if (field === name) return [name, record[name] ?? ""] as const;
     const id = record[name];
-    return [name.replace(/_id$/, ""), typeof id === "string" ? { id } : null] as const;
+    return [field, typeof id === "string" ? { id } : null] as const;
   });
   return Object.fromEntries(members);
 }
