@@ -52,7 +52,7 @@ const pageBytes = 4 * 1024 * 1024;
 const rowsTogether = 500;
 
 export function createBulk(options: RunnerOptions): Bulk {
-  const { openState, random, sleep } = options;
+  const { openState, random, sleep, clock } = options;
   const line = createLine(sleep);
   const life = new AbortController();
   /** Until the process ends, or the caller's signal is aborted. */
@@ -72,7 +72,7 @@ export function createBulk(options: RunnerOptions): Bulk {
     summarize: (plan, { key_print, call }, { job, signal: given } = {}) => {
       const signal = limit(given);
       return line.run(key_print, signal, async () =>
-        summarizePlan({ call, signal }, readWrites(await openState(), plan, job)),
+        summarizePlan({ call, signal, clock }, readWrites(await openState(), plan, job)),
       );
     },
     findJob: async (id, owner) =>

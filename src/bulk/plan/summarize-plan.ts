@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock } from "../../contract/clock.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
@@ -54,6 +55,8 @@ type Registration = {
 
 /** Of hosts and apps so many are told apart. */
 const mostKept = 1000;
+/** Of the links that lead to a host already. */
+const mostPaths = 3;
 const mostRows = 60;
 const appKinds = [
   { kind: "ios_app", key: "bundle_id" },
@@ -61,7 +64,7 @@ const appKinds = [
 ] as const;
 
 export async function summarizePlan(
-  asking: Asking,
+  asking: Asking & { readonly clock: Clock },
   batches: AsyncIterable<readonly PlanRow[]>,
 ): Promise<PlanSummary> {
   const tally = createTally();
@@ -71,7 +74,7 @@ export async function summarizePlan(
     await nextTurn();
   }
   const { hosts, before, fields, counts } = tally;
-  const candidates = [...hosts.keys()].filter((host) => !before.has(host));
+  const candidates = new Map([...hosts.keys()].map((host) => [host, before.get(host) ?? []]));
   const { unseen, looked } = await findUnseenHosts(asking, candidates);
   const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
   const changed = [...fields].map(([field, { links, to }]) => ({
@@ -101,8 +104,8 @@ function createTally() {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
     otherHosts: 0,
-    /** Hosts that links of the plan lead to already. */
-    before: new Set<string>(),
+    /** Hosts that links of the plan lead to already, with the paths of some of these. */
+    before: new Map<string, string[]>(),
     /** Of links that are there; what new ones are given is told by their hosts. */
     fields: new Map<string, { links: number; to: { readonly value: unknown } | undefined }>(),
     /** The most clicked first. */
@@ -118,7 +121,7 @@ function countRow(tally: Tally, row: PlanRow): void {
   const { action, before } = row;
   if (action !== "create" && action !== "update" && action !== "delete") return;
   tally.counts[action] += 1;
-  for (const host of listHosts(before ?? {})) keep(tally.before, host);
+  for (const host of listHosts(before ?? {})) keepPath(tally.before, host, before?.["path"]);
   if (action === "delete") tally.clicksLost += readClicks(row);
   keepRow(tally, row);
   const changes = listChanges(row) ?? {};
@@ -146,6 +149,13 @@ function readId(choice: unknown): unknown {
 
 function keep(kept: Set<string>, item: string): void {
   if (kept.size < mostKept) kept.add(item);
+}
+
+function keepPath(kept: Tally["before"], host: string, path: unknown): void {
+  if (typeof path !== "string") return;
+  const paths = kept.get(host);
+  if (paths === undefined && kept.size < mostKept) kept.set(host, [path]);
+  else if (paths !== undefined && paths.length < mostPaths) paths.push(path);
 }
 
 function keepRow({ best, made }: Tally, row: PlanRow): void {

@@ -111,8 +111,8 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
   const place = looked.isWhole ? "links" : "most clicked links";
   const unseen =
     looked.links === 0
-      ? "no link of this plan leads there yet"
-      : `not seen in the project's ${looked.links} ${place}`;
+      ? "no link is known to lead there for a day"
+      : `not seen in the project's ${looked.links} ${place} that are older than a day`;
   const news = isNew ? `; NEW: ${unseen}` : "";
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
   const read = typed?.slice("https://".length) ?? host;

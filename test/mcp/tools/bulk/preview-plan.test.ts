@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sha256 } from "../../../contract/sample-link.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
+import { addLinks } from "../../../support/rows.ts";
 
 /** What a person is told of a plan before they say yes: above all what nobody may overlook. */
 
@@ -24,9 +25,16 @@ openForEach(
 
 const old = "https://shop.example/old";
 const other = "https://evil.example/login";
+const day_ms = 24 * 60 * 60_000;
 
+/** Links of the day before, whose hosts are known ones. */
 async function plant(count: number): Promise<void> {
   for (const row of listPaths(count)) await assistant.plant("link", { ...row, url: old });
+  passDay();
+}
+
+function passDay(): void {
+  assistant.setClock(day_ms + 1);
 }
 
 type Asked = { readonly text: string; readonly way: "form" | "page"; readonly url?: string };
@@ -60,7 +68,8 @@ describe("of updates of which the last lead elsewhere", () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
-      '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links',
+      '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links ' +
+        "that are older than a day",
       '- would lead to "shop.example": 20 links',
       "- url changes: to different values on all 45",
     ]);
@@ -104,10 +113,35 @@ describe("a host is new", () => {
   test("where no link leads to it, whether the plan has that link or not", async () => {
     await plant(1);
     await assistant.plant("link", { path: "elsewhere", url: "https://known.example/" });
+    passDay();
     const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain('- would lead to "known.example": 1 link\n');
     expect(text).toContain('- would lead to "evil.example": 1 link; NEW');
+  });
+
+  test("although a link was made that leads there, which asked nobody", async () => {
+    await plant(1);
+    assistant.world.advance(day_ms);
+    const made = await assistant.callTool("create_link", { path: "p1", url: other });
+    expect(made.isError).toBe(false);
+    const rows = listPaths(2).map((row) => ({ ...row, url: `${other}/2` }));
+    const { text } = await ask({ operation: "update", rows });
+    expect(text).toContain('- would lead to "evil.example": 2 links; NEW: not seen in the project');
+  });
+
+  test("and is not where a link of the plan has led there for long", async () => {
+    await assistant.plant("link", { path: "p0", url: other });
+    const { store, project } = assistant.world;
+    await store.write(async (db) => {
+      await addLinks({ db, projectId: project.id }, 501, { url: old });
+      await db.updateTable("links").set({ clicks: 1 }).where("path", "!=", "p0").execute();
+    });
+    passDay();
+    const rows = [{ path: "p0", url: `${other}/2` }];
+    const { text } = await ask({ operation: "update", rows });
+    expect(text).toContain("evil.example");
+    expect(text).not.toContain("NEW");
   });
 });
 
