@@ -1,6 +1,9 @@
 import { clock, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
+import { journalCommand } from "../compose/journal-command.ts";
 import { UsageFault, type Config } from "../config.ts";
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { Link } from "../contract/links.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
 import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
 import { countBin, describeEmptying, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
@@ -31,7 +34,11 @@ type BinOptions = {
   readonly stopped: Promise<void>;
 };
 
-type Session = { readonly store: Store; readonly project: StoredProject };
+type Session = {
+  readonly config: Config;
+  readonly store: Store;
+  readonly project: StoredProject;
+};
 
 const entriesPerPage = 100;
 /** What is not done in this time is done by the next `serve`. */
@@ -45,7 +52,11 @@ export async function runBin(
 ): Promise<boolean | void> {
   const run = chooseRun(options, [subcommand, id, ...rest], flags);
   return withKnownEmbedded(options.config, async (store) =>
-    run({ store, project: await requireProject(store.db, flags.project) }),
+    run({
+      config: options.config,
+      store,
+      project: await requireProject(store.db, flags.project),
+    }),
   );
 }
 
@@ -115,9 +126,15 @@ function writeEntry(entry: BinEntry): readonly string[] {
   return [entry.kind, entry.id, ...texts, deleted_at, until];
 }
 
-async function restore({ store, project }: Session, id: string, isJson: boolean): Promise<void> {
-  const { restored, chore } = await store.write((db) =>
-    restoreOne({ db, projectId: project.id }, project, id),
+async function restore(session: Session, id: string, isJson: boolean): Promise<void> {
+  const { config, store, project } = session;
+  const kind = await findBinKind({ db: store.db, projectId: project.id }, id);
+  if (kind === undefined) throw refuseMissing(id);
+  const { restored, chore } = await journalCommand(
+    config,
+    { tool: "bin restore", realm: project.id, kind, id, name: null },
+    () => store.write((db) => restoreOne({ db, projectId: project.id }, project, { kind, id })),
+    (done) => ({ id, name: done.restored.name, before: null, after: done.restored }),
   );
   if (chore !== undefined) await store.finishChore(chore, longestChore_ms);
   if (isJson) return printJson(restored);
@@ -126,32 +143,35 @@ async function restore({ store, project }: Session, id: string, isJson: boolean)
 }
 
 type RestoredOne = {
-  readonly restored: { readonly id: string };
+  readonly restored: Link | IosApp | AndroidApp;
   readonly chore?: ChoreTable | undefined;
 };
 
 async function restoreOne(
   tenant: Tenant,
   project: StoredProject,
-  id: string,
+  { kind, id }: { readonly kind: BinKind; readonly id: string },
 ): Promise<RestoredOne> {
-  const kind = await findBinKind(tenant, id);
   const now = clock.now();
   if (kind === "link") {
     const link = await restoreDeletedLink(tenant, project, id, now);
     if (link !== undefined) return { restored: link };
-  } else if (kind !== undefined) {
+  } else {
     const found =
       kind === "ios_app"
         ? await restoreDeletedApp(tenant, iosAppKind.apps, id, now)
         : await restoreDeletedApp(tenant, androidAppKind.apps, id, now);
     if (found !== undefined) return { restored: found.app, chore: found.chore };
   }
-  throw new UsageFault(`the bin has nothing with the id ${quote(id)}; bin list shows what it has`);
+  throw refuseMissing(id);
+}
+
+function refuseMissing(id: string): UsageFault {
+  return new UsageFault(`the bin has nothing with the id ${quote(id)}; bin list shows what it has`);
 }
 
 async function empty(
-  { store, project }: Session,
+  { config, store, project }: Session,
   { input, stopped }: BinOptions,
   { isSure, isJson }: { readonly isSure: boolean; readonly isJson: boolean },
 ): Promise<boolean> {
@@ -172,11 +192,18 @@ async function empty(
     return false;
   }
   const chore = describeEmptying(project.id, upTo);
-  await store.write((db) => queueChore(db, chore));
+  await journalCommand(
+    config,
+    { tool: "bin empty", realm: project.id, kind: "bin", id: project.id, name: null, note: lost },
+    () => store.write((db) => queueChore(db, chore)),
+    () => ({ id: project.id, name: null, before: { entries: count }, after: { entries: 0 } }),
+  );
   await store.finishChore(chore, longestChore_ms);
   conclude(count, `${count} are gone for ever.`);
   return true;
 }
+
+const lost = "The bin was emptied at the terminal: nothing brings back what was in it.";
 
 async function confirm(input: NodeJS.ReadStream, stopped: Promise<void>): Promise<boolean> {
   if (!input.isTTY) {

@@ -1,5 +1,7 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
+import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
+import { journalCommand } from "../compose/journal-command.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { issueKey } from "../service/issue-key.ts";
@@ -40,13 +42,18 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
   if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
     throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
   }
-  const key = await withEmbedded(config, (store) =>
-    store.write(async (db) => {
-      const project_id =
-        flags.master === true ? null : (await requireProject(db, flags.project)).id;
-      return issueKey(db, { clock, random }, { ...wanted, project_id });
-    }),
-  );
+  const key = await withEmbedded(config, async (store) => {
+    const isMaster = flags.master === true;
+    const project_id = isMaster ? null : (await requireProject(store.db, flags.project)).id;
+    return journalCommand(
+      config,
+      { ...describeChange("keys create", project_id), id: null },
+      () => store.write((db) => issueKey(db, { clock, random }, { ...wanted, project_id })),
+      ({ id, scopes: granted, role }) => {
+        return { id, name: null, before: null, after: { role, scopes: granted } };
+      },
+    );
+  });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
   say(`Key ${key.id} (${describeReach(key)}). This is the only time that the key is shown.`);
@@ -70,9 +77,27 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
 }
 
 async function revokeKey(config: Config, id: string): Promise<void> {
-  const isGone = await withKnownEmbedded(config, (store) => store.write((db) => deleteKey(db, id)));
-  if (!isGone) throw new UsageFault(`there is no key ${id}; keys list shows them`);
+  const refuse = () => new UsageFault(`there is no key ${id}; keys list shows them`);
+  await withKnownEmbedded(config, async (store) => {
+    const key = (await listKeys(store.db)).find((each) => each.id === id);
+    if (key === undefined) throw refuse();
+    const { role, scopes: granted } = key;
+    await journalCommand(
+      config,
+      { ...describeChange("keys revoke", key.project_id), id },
+      async () => {
+        if (!(await store.write((db) => deleteKey(db, id)))) throw refuse();
+      },
+      () => ({ id, name: null, before: { role, scopes: granted }, after: null }),
+    );
+  });
   say(`Key ${id} is revoked.`);
+}
+
+/** The history has what a key may do, and never the key. */
+function describeChange(tool: string, project_id: string | null) {
+  const note = "A key is made and revoked at the terminal: waypost keys.";
+  return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
 }
 
 function present(key: Key) {

@@ -1,5 +1,7 @@
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
+import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
+import { compareRecords, journalCommand } from "../compose/journal-command.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
@@ -39,15 +41,20 @@ export async function runProjects(
   if (subcommand === "list" && name === undefined) return showProjects(config, flags);
   if (subcommand === "create" && name === undefined) {
     requireDomain(settings, fields.custom_domain);
-    return writeProject(config, flags, (db) =>
-      makeProject(db, { clock, random }, fields, settings),
-    );
+    const made = { id: null, name: fields.name ?? null, realm: embeddedOrigin };
+    return writeProject(config, flags, { ...made, tool: "projects create" }, async (db) => ({
+      before: null,
+      project: await makeProject(db, { clock, random }, fields, settings),
+    }));
   }
   if (subcommand === "update" && name !== undefined && rest.length === 0) {
-    return writeProject(config, flags, async (db) => {
-      const before = await requireProject(db, name);
+    const { id } = await withEmbedded(config, ({ db }) => requireProject(db, name));
+    const changed = { id, name: null, realm: id };
+    return writeProject(config, flags, { ...changed, tool: "projects update" }, async (db) => {
+      const before = await requireProject(db, id);
       requireDomain(settings, fields.custom_domain ?? before.custom_domain);
-      return changeProject(db, { clock }, before, fields, settings);
+      const project = await changeProject(db, { clock }, before, fields, settings);
+      return { before, project };
     });
   }
   throw new UsageFault(
@@ -63,12 +70,25 @@ function requireDomain(
   throw new UsageFault("--verify-domain needs a custom domain; add --custom-domain");
 }
 
+type Written = { readonly before: StoredProject | null; readonly project: StoredProject };
+
 async function writeProject(
   config: Config,
   flags: ProjectFlags,
-  write: (db: Db) => Promise<StoredProject>,
+  command: Pick<Parameters<typeof journalCommand>[1], "tool" | "realm" | "id" | "name">,
+  write: (db: Db) => Promise<Written>,
 ): Promise<void> {
-  const project = await withEmbedded(config, (store) => store.write(write));
+  const note = "It was done at the terminal, and is put back there: waypost projects update.";
+  const { project } = await journalCommand(
+    config,
+    { ...command, kind: "project_settings", note },
+    () => withEmbedded(config, (store) => store.write(write)),
+    ({ before, project: { id, name, links_count: _count, ...after } }) => {
+      const named = { id, name: name === "" ? null : name };
+      if (before === null) return { ...named, before, after: { name, ...after } };
+      return { ...named, ...compareRecords(before, { name, ...after }) };
+    },
+  );
   if (flags.json === true) return print(JSON.stringify(project));
   print(project.id);
   say(`Project ${project.subdomain} (${describe(project)}).`);

@@ -30,7 +30,7 @@ type DeploymentOptions = {
 };
 
 /** A name that is never looked up: requests to it are answered in this process. */
-const embeddedOrigin = "http://waypost.invalid";
+export const embeddedOrigin = "http://waypost.invalid";
 
 export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
   const { base_url } = options.config;

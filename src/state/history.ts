@@ -10,6 +10,9 @@ import type { Db, StateTables } from "./tables.ts";
 
 type Row = Selectable<StateTables["changes"]>;
 
+/** In place of a key: who sits at the terminal has none. No key's print is as short. */
+export const operatorPrint = "operator";
+
 /** One thing that a change did. An undo goes through them from the last to the first. */
 export type Effect = {
   readonly kind: string;

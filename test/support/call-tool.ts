@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import type { AssistantClient } from "./assistant-world.ts";
+import type { ToolResult } from "./mcp-clients.ts";
 
 /** A call of a tool whose end is known beforehand: its result, or why it failed. */
 
 export type Args = Readonly<Record<string, unknown>>;
 
-type Client = Pick<AssistantClient, "callTool">;
+type Client = { readonly callTool: (tool: string, args: Args) => Promise<ToolResult> };
 
 export async function callDone({ callTool }: Client, tool: string, args: Args = {}) {
   const { structured } = await callTool(tool, args);

@@ -2,7 +2,7 @@ import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-import { showFields } from "./show-change.ts";
+import { nameWriter, showFields } from "./show-change.ts";
 
 /** What a person may still remember of the target: it was another one within the hour. */
 
@@ -27,7 +27,7 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostFields);
   if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
   const was = fields.map(([name, { from }]) => `${name} ${show(from)}`).join(", ");
-  const by = change.key_print === keyContext.key_print ? "this key" : "another key";
+  const by = change.key_print === keyContext.key_print ? "this key" : nameWriter(change);
   return { at: change.at, by, was };
 }
 

@@ -36,7 +36,9 @@ export async function planUndo(change: Change, history: History, call: Asking): 
   const steps: Step[] = [];
   const lacking: string[] = [];
   const { effects, note } = change;
-  if (effects.length === 0 && note !== null) throw new NotUndoable(note);
+  // A key, or what the operator sets of a project, is no resource of the API.
+  const isForeign = findKindNamed(change.kind) === undefined;
+  if (note !== null && (effects.length === 0 || isForeign)) throw new NotUndoable(note);
   for (const effect of effects.toReversed()) {
     const settled = isDoubtful ? await settleEffect(effect, template, call) : effect;
     const plan = await planEffect(settled, { change, history, call, template });

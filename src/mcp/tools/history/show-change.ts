@@ -3,7 +3,7 @@ import { pickLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import type { Change, Effect } from "../../../state/history.ts";
+import { operatorPrint, type Change, type Effect } from "../../../state/history.ts";
 import { showHidden } from "../../../text/show-hidden.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 
@@ -29,7 +29,7 @@ export function showChange(change: Change, readable: Readable): JsonObject {
     at: new Date(at).toISOString(),
     tool,
     ...(client !== null && { client: shorten(client, mostName) }),
-    ...(change.key_print !== readable.key_print && { by: "another key" }),
+    ...(change.key_print !== readable.key_print && { by: nameWriter(change) }),
     target: {
       kind,
       id: target_id,
@@ -42,6 +42,11 @@ export function showChange(change: Change, readable: Readable): JsonObject {
     ...(undoes !== null && { undoes }),
     ...(undone_by !== null && { undone_by }),
   };
+}
+
+/** Who wrote what another key than the reader's did. */
+export function nameWriter({ key_print }: Change): string {
+  return key_print === operatorPrint ? "the operator, at the terminal" : "another key";
 }
 
 /** What changed of the target itself. */
