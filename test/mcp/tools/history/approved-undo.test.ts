@@ -213,3 +213,20 @@ test("what cannot be undone says so", async () => {
   const { structured } = await client.callTool("undo");
   expect(structured.error.message).toContain("cannot be brought back");
 });
+
+test("what a master key did to a project is undone, and what it made is deleted again", async () => {
+  const { project, master } = assistant.world;
+  const client = await assistant.connect({ key: master, elicit: approve });
+  const read = async () => (await callDone(client, "get_project", { id: project.id })).project;
+  const before = await read();
+  const given = { id: project.id, name: "Other", custom_domain: "go.example.com" };
+  await callDone(client, "update_project", given);
+  expect(await read()).not.toEqual(before);
+  await callDone(client, "undo");
+  expect(await read()).toEqual(before);
+  const made = (await callDone(client, "create_project", { name: "New", subdomain: "new" }))
+    .project;
+  await callDone(client, "undo");
+  const gone = await callRefused(client, "get_project", { id: made.id });
+  expect(gone.code).toBe("not_found");
+});
