@@ -38,15 +38,25 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
       write(async (db) => {
         const updated_at = clock.now();
         const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
-        await ended.where("id", "=", id).where("state", "!=", "done").execute();
+        const which = ended.where("id", "=", id).where("state", "!=", "done");
+        const { numUpdatedRows } = await which.executeTakeFirst();
+        if (numUpdatedRows === 1n) await noteInHistory(db, id, "The job was cancelled.");
       }),
     revive: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
         const ready = db.updateTable("jobs").set({ state: "interrupted", updated_at });
-        await ready.where("id", "=", id).where("state", "=", "cancelled").execute();
+        const which = ready.where("id", "=", id).where("state", "=", "cancelled");
+        const { numUpdatedRows } = await which.executeTakeFirst();
+        if (numUpdatedRows === 1n) await noteInHistory(db, id, null);
       }),
   };
+}
+
+/** A job is one change of the history, whatever becomes of it. */
+async function noteInHistory(db: Db, id: string, note: string | null): Promise<void> {
+  const change = db.updateTable("changes").set({ note });
+  await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
 async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {

@@ -180,6 +180,8 @@ test("a job that runs cannot be undone before it has ended", async () => {
     return isOver;
   });
   await ending;
+  const { changes } = (await slow.callTool("list_changes")).structured;
+  expect(changes).toMatchObject([{ tool: "apply_plan", note: "The job was cancelled." }]);
   expect((await slow.callTool("plan_links", { undo: job.id })).structured.plan).toMatchObject({
     undoes: job.id,
     counts: { conflict: 0 },
