@@ -37,6 +37,14 @@ export async function openTab(browser: Browser, options?: BrowserContextOptions)
   return context.newPage();
 }
 
+/** Presses one of the two buttons of an approval's page, and waits for what it shows then. */
+export async function pressButton(page: Page, decision: "approve" | "decline"): Promise<Page> {
+  const loaded = page.waitForEvent("load");
+  await page.locator(`button[value=${decision}]`).click();
+  await loaded;
+  return page;
+}
+
 /** Unpacked once for all runs on this machine, and whole from the first moment. */
 async function unpack(): Promise<string> {
   const { version } = JSON.parse(await readFile(manifest, "utf8"));

@@ -1,29 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Browser } from "playwright-core";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
-import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
-import { approvalPath } from "../../../src/mcp/approval/page.ts";
 import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
-import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
+import { eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { createPagedWorld } from "../../support/paged-world.ts";
 
 /** What the approval page shows of an act: who asks, what changes, and how a page looks. */
 
 let assistant: AssistantWorld;
-let listener: PageServer;
 
-beforeEach(async () => {
-  assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
-  listener = createPageServer(assistant.fetchPage);
-});
-
-afterEach(async () => {
-  expect(assistant.reported).toEqual([]);
-  listener.close();
-  await assistant[Symbol.asyncDispose]();
-});
+openForEach(createPagedWorld, (opened) => (assistant = opened));
 
 async function show(preview: unknown): Promise<string> {
   const json = JSON.stringify(preview);

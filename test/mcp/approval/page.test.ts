@@ -2,12 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
-import { approvalPath } from "../../../src/mcp/approval/page.ts";
-import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { createPagedWorld } from "../../support/paged-world.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** The approval page before a person: a real Chromium, on a phone and on a desk. */
@@ -28,7 +27,6 @@ const hostile = [
 
 let browser: Browser;
 let assistant: AssistantWorld;
-let listener: PageServer;
 /** What a page did that it must not do. */
 let faults: string[];
 
@@ -42,14 +40,12 @@ afterAll(async () => {
 
 beforeEach(async () => {
   faults = [];
-  listener = createPageServer((request) => assistant.fetchPage(request));
-  assistant = await createAssistantWorld({ openPage: (id) => listener.open(approvalPath, id) });
+  assistant = await createPagedWorld();
   await assistant.plant("link", { path: "spring", name: "Spring", url: "https://example.com" });
 });
 
 afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
-  listener.close();
   expect(faults).toEqual([]);
   expect(assistant.reported).toEqual([]);
   await assistant[Symbol.asyncDispose]();
@@ -179,11 +175,9 @@ describe("by keyboard alone", () => {
   });
 
   test("a PIN is typed and sent", async () => {
-    await using locked = await createAssistantWorld({
+    await using locked = await createPagedWorld({
       pin: (given) => Promise.resolve(given === "correct horse"),
-      openPage: (id) => server.open(approvalPath, id),
     });
-    const server = createPageServer((request) => locked.fetchPage(request));
     await locked.plant("link", { path: "spring" });
     const callLocked = async () =>
       (await locked.callTool("delete_link", { id: "spring" })).structured;
@@ -200,20 +194,14 @@ describe("by keyboard alone", () => {
     // Without its PIN the form did not even leave the browser.
     expect(sent).toEqual(["POST"]);
     expect((await callLocked()).deleted).toBeDefined();
-    server.close();
   });
 
   test("a page with a PIN can be declined without it", async () => {
-    await using locked = await createAssistantWorld({
-      pin: () => Promise.resolve(false),
-      openPage: (id) => server.open(approvalPath, id),
-    });
-    const server = createPageServer((request) => locked.fetchPage(request));
+    await using locked = await createPagedWorld({ pin: () => Promise.resolve(false) });
     await locked.plant("link", { path: "spring" });
     const { error } = (await locked.callTool("delete_link", { id: "spring" })).structured;
     const page = await open(error.approval.url);
     expect(await press(page, "Decline")).toBe("Declined");
-    server.close();
   });
 });
 

@@ -7,7 +7,7 @@ import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../support/browser.ts";
+import { launchBrowser, openTab, pressButton } from "../../support/browser.ts";
 
 /**
  * Every state of the approval page before axe, on a phone and on a desk, light and dark. With
@@ -125,18 +125,11 @@ async function open(url: string): Promise<Page> {
   return page;
 }
 
-async function press(page: Page, value: "approve" | "decline"): Promise<Page> {
-  const loaded = page.waitForEvent("load");
-  await page.locator(`button[value=${value}]`).click();
-  await loaded;
-  return page;
-}
-
 async function openLocked(wrong: number): Promise<Page> {
   const page = await open((await ask(removal, { pin: "a hash" })).url);
   for (let times = 0; times < wrong; times += 1) {
     await page.locator("[name=pin]").fill("000000");
-    await press(page, "approve");
+    await pressButton(page, "approve");
   }
   return page;
 }
@@ -198,7 +191,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
   fault: async () => {
     const page = await open((await ask(removal)).url);
     await page.evaluate("document.querySelector('[name=token]').value = 'x'");
-    return press(page, "approve");
+    return pressButton(page, "approve");
   },
   "PIN asked": () => openLocked(0),
   "PIN wrong": () => openLocked(2),
