@@ -1,13 +1,25 @@
-import { describe, expect, test } from "vitest";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openTab, pressButton } from "../../support/browser.ts";
 import { createGate } from "../../support/gate.ts";
 import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
-import { decideOnPage, openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/** The built command and official clients that open the page: nobody has to say "go on". */
+/**
+ * The built command and official clients that open the page in a real browser: nobody has to say
+ * "go on".
+ */
 
+let browser: Browser;
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+
+afterAll(() => browser.close());
 
 const clients = {
   "the 1.x client": connectV1,
@@ -30,6 +42,17 @@ const ways = {
   }),
 };
 
+/** The person reads the page in their browser, and answers there. */
+async function decide(url: string, decision: "approve" | "decline"): Promise<void> {
+  const tab = await openTab(browser);
+  await tab.goto(url);
+  expect(await tab.getByRole("heading").innerText()).toBe('Delete the link "spring"');
+  await pressButton(tab, decision);
+  const end = decision === "approve" ? "Approved" : "Declined";
+  expect(await tab.getByRole("heading").innerText()).toBe(end);
+  await tab.context().close();
+}
+
 describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
   test.each(names)("%s goes on once the page is answered, as it was answered", async (name) => {
     const tenant = await ground.addTenant();
@@ -40,7 +63,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s", (way) => {
       const decision = decisions[opened.length] ?? "decline";
       opened.push(url);
       // The person reads while the client has long said that the page is open.
-      pressed.push(decideOnPage(url, decision));
+      pressed.push(decide(url, decision));
       return { action: "accept" };
     };
     await using client = await clients[name]({ ...ways[way](tenant), open });
