@@ -9,6 +9,7 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
+import { expect } from "vitest";
 
 /** The real Chromium that comes inside its package: nothing is downloaded. */
 
@@ -37,8 +38,20 @@ export async function openTab(browser: Browser, options?: BrowserContextOptions)
   return context.newPage();
 }
 
+type Decision = "approve" | "decline";
+
+/** Decides on an approval's page as a person does; answers what stood there before. */
+export async function decideInTab(tab: Page, url: string, decision: Decision): Promise<string> {
+  await tab.goto(url);
+  const text = await tab.getByRole("main").innerText();
+  await pressButton(tab, decision);
+  const end = decision === "approve" ? "Approved" : "Declined";
+  expect(await tab.getByRole("heading").innerText()).toBe(end);
+  return text;
+}
+
 /** Presses one of the two buttons of an approval's page, and waits for what it shows then. */
-export async function pressButton(page: Page, decision: "approve" | "decline"): Promise<Page> {
+export async function pressButton(page: Page, decision: Decision): Promise<Page> {
   const loaded = page.waitForEvent("load");
   await page.locator(`button[value=${decision}]`).click();
   await loaded;
