@@ -214,7 +214,7 @@ test("what cannot be undone says so", async () => {
   expect(structured.error.message).toContain("cannot be brought back");
 });
 
-test("what a master key did to a project is undone, and what it made is deleted again", async () => {
+test("what a master key did to a project is undone, and what it made deleted", async () => {
   const { project, master } = assistant.world;
   const client = await assistant.connect({ key: master, elicit: approve });
   const read = async () => (await callDone(client, "get_project", { id: project.id })).project;
