@@ -1,6 +1,3 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
@@ -8,20 +5,11 @@ import { createPageServer, type PageServer } from "../../../src/mcp/approval/pag
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, pressButton } from "../../support/browser.ts";
+import { lookAtPage, sizes } from "../../support/look-at-page.ts";
 
-/**
- * Every state of the approval page before axe, on a phone and on a desk, light and dark. With
- * SCREENSHOTS=FOLDER each of them is a picture there, to be looked at.
- */
+/** Every state of the approval page; acts.test.ts has every act that asks. */
 
-const { SCREENSHOTS: shots } = process.env;
 const pin = "271828";
-const sizes = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
-/** Taller ones are more than the browser draws at once. */
-const mostHeight = 8000;
-const looks = (["phone", "desktop"] as const).flatMap((size) =>
-  (["light", "dark"] as const).map((colorScheme) => ({ size, colorScheme })),
-);
 
 let browser: Browser;
 let assistant: AssistantWorld;
@@ -250,40 +238,6 @@ const said: Readonly<Record<string, string>> = {
 test.each(Object.entries(states))("%s has nothing that axe finds", async (name, make) => {
   const page = await make();
   expect(await page.getByRole("main").innerText()).toContain(said[name]);
-  await page.evaluate(axe.source);
-  for (const { size, colorScheme } of looks) {
-    await page.setViewportSize(sizes[size]);
-    await page.emulateMedia({ colorScheme });
-    await saveShot(page, `${name} ${size} ${colorScheme}`);
-    const found = await page.evaluate<Found>("axe.run(document, { iframes: false })");
-    expect(describeFound(found), `${size}, ${colorScheme}`).toEqual([]);
-    const [wide, seen] = await page.evaluate<[number, number]>(
-      "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
-    );
-    expect(wide, size).toBe(seen);
-  }
+  await lookAtPage(page, name);
   expect(assistant.reported).toEqual([]);
 });
-
-type Found = {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-};
-
-function describeFound({ violations }: Found): readonly string[] {
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
-
-async function saveShot(page: Page, name: string): Promise<void> {
-  if (shots === undefined) return;
-  await mkdir(shots, { recursive: true });
-  const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);
-  const { width } = page.viewportSize() ?? sizes.desktop;
-  // A frame that nobody could see is not painted.
-  const height = await page.evaluate<number>("document.documentElement.scrollHeight");
-  await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
-  await page.waitForTimeout(300);
-  await page.screenshot({ path, fullPage: true });
-}

@@ -1,0 +1,60 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+
+/**
+ * A page before axe, on a phone and on a desk, light and dark. With SCREENSHOTS=FOLDER each look is
+ * a picture there, to be looked at.
+ */
+
+const { SCREENSHOTS: shots } = process.env;
+export const sizes = {
+  phone: { width: 360, height: 740 },
+  desktop: { width: 1280, height: 800 },
+};
+/** Taller ones are more than the browser draws at once. */
+const mostHeight = 8000;
+const looks = (["phone", "desktop"] as const).flatMap((size) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ size, colorScheme })),
+);
+
+/** Nothing that axe finds, and nothing that is wider than the screen. */
+export async function lookAtPage(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const { size, colorScheme } of looks) {
+    await page.setViewportSize(sizes[size]);
+    await page.emulateMedia({ colorScheme });
+    await saveShot(page, `${name} ${size} ${colorScheme}`);
+    const found = await page.evaluate<Found>("axe.run(document, { iframes: false })");
+    expect(describeFound(found), `${size}, ${colorScheme}`).toEqual([]);
+    const [wide, seen] = await page.evaluate<[number, number]>(
+      "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+    );
+    expect(wide, size).toBe(seen);
+  }
+}
+
+type Found = {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+};
+
+function describeFound({ violations }: Found): readonly string[] {
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+async function saveShot(page: Page, name: string): Promise<void> {
+  if (shots === undefined) return;
+  await mkdir(shots, { recursive: true });
+  const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);
+  const { width } = page.viewportSize() ?? sizes.desktop;
+  // A frame that nobody could see is not painted.
+  const height = await page.evaluate<number>("document.documentElement.scrollHeight");
+  await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
+  await page.waitForTimeout(300);
+  await page.screenshot({ path, fullPage: true });
+}
