@@ -38,8 +38,8 @@ type PlanRows = {
   readonly plan_id: string;
   /** Where an assistant reads them all. */
   readonly uri?: string | undefined;
-  /** The links that most visitors follow, where these are more than a few. */
-  readonly best?: readonly Fact[] | undefined;
+  /** The rows of the links that most visitors follow, by their positions. */
+  readonly most_clicked?: readonly number[] | undefined;
   /** The names of apps that rows tell of by their UUID, in quotes. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 };

@@ -10,20 +10,26 @@ export function renderFacts(facts: readonly Fact[]): string {
 }
 
 function renderFact(fact: Fact): string {
-  // A name that a person has given to a link is quoted, and stays as it is.
-  const label = fact.name.includes('"') ? fact.name : writeLabel(fact.name);
   const note = fact.note === undefined ? "" : `<div class="also">${escapeText(fact.note)}</div>`;
   const body = renderValue(fact) + note + renderWarnings(fact.warnings ?? []);
-  return `<div><dt>${escapeText(label)}</dt><dd>${body}</dd></div>`;
+  // What a person has named may be long, and has the line to itself.
+  const look = fact.name.includes('"') ? ' class="wide"' : "";
+  return `<div${look}><dt>${escapeText(writeLabel(fact.name))}</dt><dd>${body}</dd></div>`;
 }
 
 export function writeLabel(name: string): string {
-  const words = name
+  // A file is called as it is called.
+  if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
+  // What a person has named is quoted, and stays as it is.
+  const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
+  const words = ours
     .replaceAll("_", " ")
     .replace(/\b(id|url|css)\b/g, (word) => word.toUpperCase())
     .replace(/\bios\b/g, "iOS")
     .replace(/\bandroid\b/g, "Android");
-  return words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1);
+  return (
+    (words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1)) + quoted
+  );
 }
 
 function renderValue(fact: Fact): string {
@@ -61,7 +67,9 @@ function markParts(parts: readonly Part[], mark: "del" | "ins"): string {
   const texts = parts.map(({ text, isChanged }) => {
     return isChanged ? `<${mark}>${escapeText(text)}</${mark}>` : escapeText(text);
   });
-  return `<span class="value">${texts.join("")}</span>`;
+  // An address may break anywhere; a sentence between its words, where that is possible.
+  const isWord = !parts.some(({ text }) => /\s/.test(text));
+  return `<span class="value${isWord ? " word" : ""}">${texts.join("")}</span>`;
 }
 
 /** As visitors type it, and as their browser asks for it where that is another text. */
@@ -69,7 +77,7 @@ function renderAddress(address: string): string {
   const shown = showAddress(address);
   const typed = shown?.typed ?? address;
   const sent = typed === address ? "" : `<div class="also">sent as ${escapeText(address)}</div>`;
-  return `<span class="value">${escapeText(typed)}</span>${sent}`;
+  return markParts([{ text: typed, isChanged: false }], "ins") + sent;
 }
 
 export function renderWarnings(warnings: readonly string[]): string {

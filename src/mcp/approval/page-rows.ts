@@ -5,8 +5,8 @@ import type { State } from "../../state/state.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Fact, Preview } from "./approval-request.ts";
-import { renderChange, renderFacts, renderWarnings, writeLabel } from "./page-facts.ts";
+import type { Preview } from "./approval-request.ts";
+import { renderChange, renderWarnings, writeLabel } from "./page-facts.ts";
 import { writeValue, type Names } from "./write-value.ts";
 
 /** Every row of a plan on its approval page: so many at a time, and all of them reachable. */
@@ -14,7 +14,7 @@ import { writeValue, type Names } from "./write-value.ts";
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
   /** The most clicked links, which stand above a list that is longer than this. */
-  readonly best: readonly Fact[];
+  readonly best: readonly PlanRow[];
   /** The names of apps, by their UUID. */
   readonly names: Names;
   /** Counted from 1. */
@@ -23,13 +23,13 @@ export type PlanPage = {
 };
 
 const rowsPerPage = 100;
-/** So many rows are read at a glance, in any order. */
+/** So many rows are read at a glance, in any order, and need no best ones above them. */
 const glance = 10;
 
 /** The rows that are still to be done; undefined for a plan that is no longer there. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
-  { plan_id, best = [], names = {} }: NonNullable<Preview["rows"]>,
+  { plan_id, most_clicked = [], names = {} }: NonNullable<Preview["rows"]>,
   wanted: number,
 ): Promise<PlanPage | undefined> {
   const plan = await plans.find(plan_id);
@@ -39,12 +39,17 @@ export async function readPlanPage(
     job === undefined ? countPlannedWrites(plan.counts) : job.counts.left + job.counts.unknown;
   const page = Math.min(wanted, countPages(total));
   const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
+  const positions = total > glance ? most_clicked : [];
+  const best = await Promise.all(
+    positions.map(async (from) => plans.listRows(plan_id, { from, limit: 1 })),
+  );
+  const told = { best: best.flat(), names, page, total };
   if (job === undefined) {
     const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
-    return { rows, best, names, page, total };
+    return { rows, ...told };
   }
   const open = await jobs.listReceipts(job, { only: "open", ...part });
-  return { rows: open.map(({ planned }) => planned), best, names, page, total };
+  return { rows: open.map(({ planned }) => planned), ...told };
 }
 
 /** The page that an address asks for; the first one where it asks for none. */
@@ -60,7 +65,7 @@ function countPages(total: number): number {
 export function renderPlanPage({ rows, best, names, page, total }: PlanPage): string {
   const first = (page - 1) * rowsPerPage + 1;
   const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
-  return `${best.length === 0 || total <= glance ? "" : renderBest(best)}
+  return `${best.length === 0 ? "" : renderBest(best, names)}
 <section aria-labelledby="rows">
 <h2 id="rows">Links ${range}</h2>
 <ol class="rows" start="${first}">
@@ -70,10 +75,12 @@ ${renderWays(page, countPages(total))}
 </section>`;
 }
 
-function renderBest(best: readonly Fact[]): string {
+function renderBest(best: readonly PlanRow[], names: Names): string {
   return `<section aria-labelledby="best">
 <h2 id="best">Most clicked</h2>
-${renderFacts(best)}
+<ol class="rows">
+${best.map((row) => renderRow(row, names)).join("\n")}
+</ol>
 </section>`;
 }
 

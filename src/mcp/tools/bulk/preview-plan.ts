@@ -11,6 +11,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
+import { writeLabel } from "../../approval/page-facts.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
 import { writePlanUri } from "./uris.ts";
 
@@ -40,9 +41,9 @@ export function previewPlan(
   const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
     title: writeTitle(plan, summary, job),
-    button: describeActs(summary),
+    button: describeActs(summary, { hasSum: false }),
     destroys: summary.delete > 0,
-    rows: { plan_id: plan.id, uri: writePlanUri(plan.id), names, best: listBest(summary, told) },
+    rows: { plan_id: plan.id, uri: writePlanUri(plan.id), names, most_clicked: listBest(summary) },
     ...(count !== undefined && { count }),
     ...(!isTold && { isPartial: true }),
     facts: [
@@ -75,7 +76,7 @@ function pointTo(url: string, { update }: PlanSummary): string {
   return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
 }
 
-function describeActs(summary: PlanSummary): string {
+function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
   const acts = (["create", "update", "delete"] as const).filter((act) => summary[act] > 0);
   const words = { create: "create", update: "change", delete: "delete" };
   const told = acts.map((act, index) => {
@@ -84,7 +85,7 @@ function describeActs(summary: PlanSummary): string {
   });
   const total = acts.reduce((sum, act) => sum + summary[act], 0);
   const text = told.join(", ") || "change nothing";
-  const sum = acts.length > 1 ? ` (${total} in all)` : "";
+  const sum = hasSum && acts.length > 1 ? ` (${total} in all)` : "";
   const apps = summary.registrations.length;
   const brought = apps === 0 ? "" : `, and register ${apps === 1 ? "1 app" : `${apps} apps`}`;
   return text.charAt(0).toUpperCase() + text.slice(1) + sum + brought;
@@ -126,7 +127,7 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
 function describeApps({ registrations }: PlanSummary): readonly Fact[] {
   const named = registrations.slice(0, mostNamed).flatMap(({ kind, name, fields }) => {
     const rest = Object.entries(fields).filter(([field]) => fields[field] !== name);
-    const told = rest.map(([field, value]) => `${field}: ${writeValue(value)}`);
+    const told = rest.map(([field, value]) => `${writeLabel(field)}: ${writeValue(value)}`);
     const app = findKind(findRegistration(kind));
     const fact = { name: `registers the ${app.label} ${quote(name)}`, text: told.join("; ") };
     return [fact, ...describeAssociation(app, undefined, fields)];
@@ -185,9 +186,9 @@ function describeRow(row: PlanRow, { isShared, names }: Told): Fact {
 }
 
 /** The page lists rows in the plan's order, and names these before: rows come by their clicks. */
-function listBest({ rows }: PlanSummary, told: Told): readonly Fact[] {
+function listBest({ rows }: PlanSummary): readonly number[] {
   const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
-  return clicked.slice(0, mostBest).map((row) => describeRow(row, told));
+  return clicked.slice(0, mostBest).map(({ position }) => position);
 }
 
 function describeMore(more: number, isShared: boolean): string {

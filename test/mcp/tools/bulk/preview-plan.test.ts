@@ -173,7 +173,8 @@ describe("on the page of a plan that has more rows than are read at a glance", (
     const { html } = await assistant.visit(url ?? "");
     const [above, list] = html.split("Links 1 to 100 of 130");
     expect(above).toContain("Most clicked");
-    expect(above).toContain("<dt>delete &quot;p129&quot;</dt><dd>999999 clicks</dd>");
+    expect(above).toMatch(/>Delete<\/strong>\n<span [^>]*>&quot;p129&quot;<\/span>/);
+    expect(above).toContain("999999 clicks");
     expect(above).not.toContain("&quot;p0&quot;");
     expect(list).not.toContain("&quot;p129&quot;");
     expect(html).not.toContain("links more");
@@ -252,8 +253,8 @@ describe("new links", () => {
   test("that would register apps are asked for, and each app is named", async () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
-    expect(text).toContain('- registers the iOS app "com.example.shop": team_id: "ABCDE12345"');
-    expect(text).toContain('- registers the Android app "com.example.shop": fingerprints: ');
+    expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
+    expect(text).toContain('- registers the Android app "com.example.shop": Fingerprints: ');
     expect(text.split("\n")[0]).toBe("Create 1 link, and register 2 apps");
     expect(text).toContain('- apple-app-site-association: + "app ABCDE12345.com.example.shop"');
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
@@ -265,7 +266,7 @@ describe("new links", () => {
     const { url } = await ask({ operation: "upsert", rows }, key);
     const { html } = await assistant.visit(url ?? "");
     expect(html).toContain(">Create 1 link, and register 1 app</button>");
-    expect(html).toContain("<dt>Apple-app-site-association</dt>");
+    expect(html).toContain("<dt>apple-app-site-association</dt>");
   });
 
   test("that open an app which is there are not", async () => {
