@@ -244,7 +244,7 @@ describe("a key that may act but not look", () => {
     const { error } = (await client.callTool("delete_link", { id })).structured;
     expect(error.approval.preview).toBe(
       [
-        `Delete the link "${id}"`,
+        "Delete the link that this API key may not read",
         "- details: this API key may act on it, but not read it",
         `- id: "${id}"`,
         "- visitors: are told that there is no such link",

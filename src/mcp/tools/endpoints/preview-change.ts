@@ -33,7 +33,7 @@ export async function previewDeletion(subject: Subject, call: Asking): Promise<P
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
   const visits = { name: "visitors", text: "are told that there is no such link" };
   return {
-    title: `Delete the ${kind.label} ${nameSubject(subject)}${ending}`,
+    title: `Delete ${nameSubject(subject)}${ending}`,
     button: `Delete ${kind.label}`,
     destroys: true,
     facts: [
@@ -63,12 +63,17 @@ export async function previewChange(
     ...writeHeadline(subject, changes),
     facts: [
       ...changed,
-      ...rest,
+      ...rest.filter((fact) => isAddress(fact)),
       ...(isLink ? listNewAddress(changes, call) : []),
+      ...rest.filter((fact) => !isAddress(fact)),
       ...(apps === undefined || !isKnown ? [] : listVisits({ ...subject, changes, apps }, call)),
       ...(await listTouched(subject, call)),
     ],
   };
+}
+
+function isAddress(fact: Fact): boolean {
+  return fact.kind === "address";
 }
 
 /** All that a new one is given; of a link also what its visitors will meet. */
@@ -97,7 +102,7 @@ export async function previewCreation(
 /** In the words of whoever asked for it, where one thing alone changes. */
 function writeHeadline(subject: Subject, changes: JsonObject): Pick<Preview, "title" | "button"> {
   const { kind } = subject;
-  const named = `the ${kind.label} ${nameSubject(subject)}`;
+  const named = nameSubject(subject);
   const [[field, value] = [], ...more] = Object.entries(changes);
   const isAlone = more.length === 0 && isFilled(value);
   if (isAlone && field === "url") {
@@ -117,14 +122,20 @@ function describeChange(
 ): Fact {
   const app = name === "ios_app" || name === "android_app" ? apps?.[name] : undefined;
   if (app !== undefined) return { name, kind: "change", ...app.change };
-  const address = typeof value === "string" ? showAddress(value) : undefined;
   return {
     name,
     kind: "change",
     ...(Object.hasOwn(record, name) && { from: show(record[name]) }),
     to: show(value),
-    ...(address !== undefined && describeHost(address)),
+    ...describeHostOf(name, value),
   };
+}
+
+/** Of an address, and of a domain that addresses will begin with. */
+function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warnings"> {
+  if (typeof value !== "string") return {};
+  const address = showAddress(name === "custom_domain" ? `https://${value}` : value);
+  return address === undefined ? {} : describeHost(address);
 }
 
 /** The host as machines read it, and what may deceive about it. */
@@ -136,8 +147,11 @@ function describeHost({
   return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
-function nameSubject({ kind, id, record }: Subject): string {
-  return quote(kind.names.map((field) => record[field]).find(isFilled) ?? id);
+/** By its name; its id, which says nothing to a person, stands among the facts. */
+function nameSubject({ kind, record }: Subject): string {
+  const name = kind.names.map((field) => record[field]).find(isFilled);
+  const named = name === undefined ? "that this API key may not read" : quote(name);
+  return `the ${kind.label} ${named}`;
 }
 
 function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] {
@@ -156,8 +170,7 @@ function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] 
 }
 
 function describeValue(name: string, value: unknown): Fact {
-  const address = typeof value === "string" ? showAddress(value) : undefined;
-  return { name, text: show(value), ...(address !== undefined && describeHost(address)) };
+  return { name, text: show(value), ...describeHostOf(name, value) };
 }
 
 function describeAddress(
