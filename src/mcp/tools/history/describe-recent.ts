@@ -1,6 +1,8 @@
+import { isBlank } from "../../../contract/text.ts";
 import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
+import { writeLabel } from "../../approval/page-facts.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { nameWriter, showFields } from "./show-change.ts";
 
@@ -26,12 +28,18 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   const isChange = change.effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostFields);
   if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
-  const was = fields.map(([name, { from }]) => `${name} ${show(from)}`).join(", ");
+  const told = fields.map(([name, { from }]) => `${writeName(name)} ${show(from)}`);
+  const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : told.join(", ");
   const by = change.key_print === keyContext.key_print ? "this key" : nameWriter(change);
   return { at: change.at, by, was };
 }
 
+/** As it stands inside a sentence. */
+function writeName(field: string): string {
+  return writeLabel(field).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+}
+
 function show(value: unknown): string {
-  if (value === null || value === "") return "nothing";
+  if (isBlank(value)) return "nothing";
   return quote(typeof value === "string" ? value : JSON.stringify(value));
 }

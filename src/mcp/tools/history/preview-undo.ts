@@ -2,6 +2,7 @@ import { pickLasting } from "../../../contract/condition.ts";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
 import { contract } from "../../../contract/index.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
+import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
@@ -42,7 +43,9 @@ export async function previewUndo(
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
   const [first] = previews;
   const name = change.name ?? change.target_key ?? change.target_id ?? "";
-  const title = `Undo ${change.tool} of the ${nameKind(change.kind)} ${quote(name)}`;
+  const act = nameAct(change);
+  const named = name === "" ? "" : ` ${quote(name)}`;
+  const title = `Undo the ${act} of the ${nameKind(change.kind)}${named}`;
   const doubt = "whether this change was ever done; what is there now differs from before";
   const facts: readonly Fact[] = [
     ...(isDoubtful ? [{ name: "not known", text: doubt }] : []),
@@ -57,8 +60,27 @@ export async function previewUndo(
       ? [{ name: "and", text: `${steps.length - mostShown} more` }]
       : []),
   ];
-  return { ...first, title, facts };
+  return { ...first, title, button: `Undo ${act}`, facts };
 }
+
+/** What it is that is undone, in a person's words and not by its tool. */
+function nameAct({ tool, effects }: Change): string {
+  const [verb = ""] = tool.split("_");
+  const isCreation = verb === "upsert" && effects[0]?.before === null;
+  return isCreation ? "creation" : (nouns[verb] ?? "change");
+}
+
+/** By the word that a tool begins with. */
+const nouns: Readonly<Record<string, string>> = {
+  create: "creation",
+  shorten: "creation",
+  register: "registration",
+  delete: "deletion",
+  publish: "publication",
+  unpublish: "removal",
+  restore: "restoration",
+  undo: "undo",
+};
 
 /** What the approval is bound to: every target as it is now, and what is sent for it. */
 export function describeUndoState({ steps }: Undo): unknown {
@@ -73,6 +95,7 @@ function describeLosses({ lost }: Step): readonly Fact[] {
   return Object.entries(lost).map(([name, { from, to }]) => ({
     name: `${name}, changed since`,
     text: `${writeValue(from)} is lost, and becomes ${writeValue(to)}`,
+    warnings: ["it was changed after the act that is undone"],
   }));
 }
 
