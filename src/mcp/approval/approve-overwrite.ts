@@ -1,6 +1,6 @@
 import { unaskedOverwrites } from "../../contract/approval-rules.ts";
 import type { State } from "../../state/state.ts";
-import type { ApprovalRequest } from "./approval-request.ts";
+import type { ApprovalRequest, Fact } from "./approval-request.ts";
 import type { Mode } from "./mode.ts";
 
 /**
@@ -27,7 +27,7 @@ export function createApproveOverwrite({ mode, openState }: Options): ApproveOve
       return { end: async (isDone) => (isDone ? undefined : taken.giveBack()) };
     }
     const { preview, ...request } = await describe();
-    const facts = [{ name: "also allows", text: alsoAllowed }, ...preview.facts];
+    const facts = [alsoAllowed, ...preview.facts];
     await approve({ ...request, preview: { ...preview, facts } });
     return { end: async (isDone) => (isDone ? overwrites.grant(keyPrint) : undefined) };
   };
@@ -37,6 +37,11 @@ export const uncounted: ApprovedOverwrite = { end: () => Promise.resolve() };
 
 const { most, granted, window_ms } = unaskedOverwrites;
 const minutes = window_ms / 60_000;
-const alsoAllowed =
-  `this key has overwritten ${most} things in ${minutes} minutes without being asked; a yes lets ` +
-  `this one happen, and up to ${granted} further such overwrites within ${minutes} minutes`;
+const alsoAllowed: Fact = {
+  name: "also allows",
+  text: `up to ${granted} further such overwrites within ${minutes} minutes`,
+  warnings: [
+    `this key has overwritten ${most} things in ${minutes} minutes without being asked, ` +
+      "and a yes lets it go on",
+  ],
+};

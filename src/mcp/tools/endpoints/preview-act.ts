@@ -41,5 +41,8 @@ function addApps(preview: Preview, brought: readonly Preview[]): Preview {
   const [title, ...more] = [...brought, preview].map((each) => each.title);
   const rest = more.map((text) => text.charAt(0).toLowerCase() + text.slice(1));
   const facts = brought.flatMap((each) => each.facts);
-  return { ...addFacts(preview, facts), title: [title, ...rest].join(", and ") };
+  const whole = { ...addFacts(preview, facts), title: [title, ...rest].join(", and ") };
+  if (brought.length === 0) return whole;
+  const apps = brought.length === 1 ? "app" : `${brought.length} apps`;
+  return { ...whole, button: `${preview.button}, register ${apps}` };
 }
