@@ -44,9 +44,11 @@ function renderDevice(pages: Pages, device: Device): string {
   const label = devices[device];
   const figures = pages.map(({ name }, index) => {
     const title = escapeText(`${name}, ${label}`);
+    // A phone shows a part of a desktop's page, and whoever has no finger moves it with the keys.
+    const scrolled = device === "desktop" ? ` tabindex="0" role="group" aria-label="${title}"` : "";
     return `<figure>
 <figcaption>${escapeText(name)}</figcaption>
-<div><iframe src="?frame=${index}-${device}" title="${title}" sandbox></iframe></div>
+<div${scrolled}><iframe src="?frame=${index}-${device}" title="${title}" sandbox></iframe></div>
 </figure>`;
   });
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;

@@ -73,10 +73,14 @@ ${renderForm(question)}`,
 }
 
 /** Says how it ended or what is wrong, and of which act. */
-export function renderNotice(title: string, text: string, act?: string): string {
-  const subject = act === undefined ? "" : `<p class="act">${escapeText(act)}</p>\n`;
-  return renderPage(title, `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`);
+export function renderNotice(title: string, text: string, end?: End): string {
+  const subject = end === undefined ? "" : `<p class="act">${escapeText(end.act)}</p>\n`;
+  const body = `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`;
+  return renderPage(title, body, end?.look);
 }
+
+/** Of which act it is the end, and whether a yes or a no. */
+type End = { readonly act: string; readonly look: "approved" | "declined" };
 
 function writeLead({ client }: Asker): string {
   const name = client === undefined ? "" : ` ${quote(client, 40)}`;
@@ -139,7 +143,7 @@ function renderPinField({ left }: PinField): string {
 <p class="small hint" id="tries">The PIN that the operator of this server set. ${tries}.</p>`;
 }
 
-function renderPage(title: string, body: string): string {
+function renderPage(title: string, body: string, look?: End["look"]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -152,7 +156,7 @@ function renderPage(title: string, body: string): string {
 </head>
 <body>
 <header>Waypost</header>
-<main>
+<main${look === undefined ? "" : ` class="${look}"`}>
 ${body.replace(/\n{2,}/g, "\n")}
 </main>
 </body>

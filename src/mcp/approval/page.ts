@@ -96,7 +96,7 @@ async function ask({ approval, page, options }: Visit, fault?: string): Promise<
     pin: tries,
     blocked:
       preview.rows !== undefined && plan === undefined
-        ? "The plan is no longer there: this can only be declined."
+        ? `The plan is no longer there: this can only be declined. ${askAgain}`
         : describeBlock(tries, now),
     plan,
     now,
@@ -106,12 +106,14 @@ async function ask({ approval, page, options }: Visit, fault?: string): Promise<
   return show(fault === undefined ? 200 : 403, html);
 }
 
+const askAgain = "Then ask your assistant again.";
+
 /** Why no PIN is taken any more, and until when. */
 function describeBlock(tries: TriesLeft | undefined, now: number): string | undefined {
   if (tries === undefined || tries.left > 0) return undefined;
   const { blocked_until } = tries;
   if (blocked_until === undefined) {
-    return "There were too many wrong PINs: this can only be declined. Then ask for it again.";
+    return `There were too many wrong PINs: this can only be declined. ${askAgain}`;
   }
   const span = writeSpan(blocked_until - now);
   return `There were too many wrong PINs for this API key: its approvals can only be declined \
@@ -200,7 +202,7 @@ const over = renderNotice(
 type End = Exclude<Approval["status"], "waiting">;
 
 /** What the page shows once the approval has ended, by how it ended, and what happens next. */
-const ends: Readonly<Record<End, readonly [title: string, text: string]>> = {
+const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
     "Your assistant may do this now, once. If it does not go on by itself, tell it to go on. " +
@@ -220,7 +222,8 @@ const ends: Readonly<Record<End, readonly [title: string, text: string]>> = {
 function renderEnd(approval: Approval): string {
   // It is asked for those alone that no longer wait.
   const [title, text] = ends[approval.status as End];
-  return renderNotice(title, text, readStored(approval).title);
+  const look = title === "Approved" ? "approved" : "declined";
+  return renderNotice(title, text, { act: readStored(approval).title, look });
 }
 
 /** Without fields where the body is no form, or is too long for the page's own. */

@@ -6,7 +6,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../support/assista
 import { launchBrowser, openTab } from "../../support/browser.ts";
 import { lookAtPage, sizes } from "../../support/look-at-page.ts";
 
-/** Every act that asks, as a person meets it on the approval page; states.test.ts has its states. */
+/** Every act that asks, as a person meets it on the page, whose states are in states.test.ts. */
 
 let browser: Browser;
 let assistant: AssistantWorld;
@@ -118,14 +118,14 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     async () => ask("delete_link", { id: (await plantLink()).id }),
   ],
   "delete a link unread": [
-    "but not read it",
+    "Delete the link that this API key may not read",
     async () => {
       const { id } = await plantLink();
       return ask("delete_link", { id }, await connect({ scopes: ["links.destroy"] }));
     },
   ],
   "point a link elsewhere": [
-    "seconds ago by this key",
+    "seconds ago by this key: was URL",
     async () => {
       const { id } = await plantLink();
       await act("update_link", { id, url: "https://example.com/summer?utm_source=mail" });
@@ -157,7 +157,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "create a link with new apps": [
-    "Register the iOS app",
+    "Create link, register 2 apps",
     async () =>
       ask("create_link", {
         path: "spring",
@@ -200,7 +200,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "change a domain": [
-    "Change the project",
+    "mixes Latin and Cyrillic",
     async () => {
       const { id } = await assistant.world.addProject({
         subdomain: "spring",
@@ -215,11 +215,12 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "one overwrite too many": [
-    "100 further",
+    "up to 100 further such overwrites",
     async () => {
       const { id } = await plantLink();
-      for (let done = 0; done < 20; done += 1)
+      for (let done = 0; done < 20; done += 1) {
         await act("update_link", { id, name: `Name ${done}` });
+      }
       return ask("update_link", { id, name: "Spring and summer sale" });
     },
   ],
@@ -278,7 +279,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "undo with a loss": [
-    "is lost",
+    'Undo the change of the link "Summer sale"',
     async () => {
       const { id } = await plantLink();
       const { change } = await act("update_link", { id, name: "Summer sale", path: "summer" });
@@ -288,7 +289,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "undo a registration": [
-    "Undo ",
+    'Undo the registration of the iOS app "Example Shop"',
     async () => {
       const { change } = await act("register_ios_app", iosApp);
       await plantLink({ ios_app: { bundle_id: iosApp.bundle_id } });
