@@ -8,11 +8,13 @@ import { createExports, type Exports } from "./exports.ts";
 import { createHistory, type History } from "./history.ts";
 import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
+import { createKnownAccess, type KnownAccess } from "./known-access.ts";
 import { init } from "./migrations/001-init.ts";
 import { bulk } from "./migrations/002-bulk.ts";
 import { pinTries } from "./migrations/003-pin-tries.ts";
 import { overwrites } from "./migrations/004-overwrites.ts";
 import { history } from "./migrations/005-history.ts";
+import { knownAccess } from "./migrations/006-known-access.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -29,6 +31,7 @@ export type State = {
   readonly jobSpacing: JobSpacing;
   readonly exports: Exports;
   readonly history: History;
+  readonly knownAccess: KnownAccess;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly close: () => Promise<void>;
@@ -36,7 +39,7 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init, bulk, pinTries, overwrites, history];
+const migrations = [init, bulk, pinTries, overwrites, history, knownAccess];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
@@ -58,6 +61,7 @@ export async function openState(path: string, given: ClockAndRandom): Promise<St
     jobSpacing: createJobSpacing(sql, clock),
     exports: createExports(sql, given),
     history: createHistory(sql, given),
+    knownAccess: createKnownAccess(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,
   };

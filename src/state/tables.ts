@@ -110,6 +110,16 @@ export type StateTables = {
     /** Of the effects, in characters. */
     size: number;
   };
+  known_access: {
+    key_print: string;
+    origin: string;
+    tool: string;
+    state: "granted" | "denied" | "unknown";
+    reason: string | null;
+    shows_kind: number;
+    at: number;
+    until: number;
+  };
   successors: { realm: string; id: string; successor_id: string; at: number };
   secrets: { name: string; value: string };
 };
