@@ -2,6 +2,8 @@ import type { Clock, Random } from "../contract/clock.ts";
 import type { Condition } from "../contract/condition.ts";
 import { pickFields, type Endpoint, type Input, type Output } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { Problem } from "../contract/problem.ts";
+import { CallFailure } from "./call-failure.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
 import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
 import { writeFinders, type Ask, type Finding } from "./find-written.ts";
@@ -28,6 +30,18 @@ export type Client = {
     /** Else the write is refused with 412, by a deployment that checks conditions. */
     condition?: Condition,
   ) => Promise<Output<E>>;
+  /**
+   * One try within the key's budgets, and how it ended. Nothing is repeated or looked for
+   * afterwards, whatever becomes of it: for questions whose answer is all that matters.
+   */
+  readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
+};
+
+type AskedOnce = {
+  readonly input: JsonObject;
+  /** What is sent in place of the input's fields, as text/plain. */
+  readonly text?: string | undefined;
+  readonly signal?: AbortSignal;
 };
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -61,12 +75,18 @@ type Limits = {
 };
 
 type Call = CallSoFar &
-  Limits & { readonly since_ms: number; readonly condition: Condition | undefined };
+  Limits & {
+    readonly since_ms: number;
+    readonly condition: Condition | undefined;
+    readonly text?: string | undefined;
+  };
 
 /** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
 const mostTries = 4;
 const tryDeadline_ms = 15_000;
+/** Of a call that is tried once, its wait for a place in the budget included. */
+const onceDeadline_ms = 10_000;
 
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
@@ -87,7 +107,20 @@ export function createClient(options: ClientOptions): Client {
       const deadline = clock.monotonic() + callDeadline_ms;
       return makeCall(state, { signal, deadline }, endpoint, input, condition);
     },
+    tryOnce: (endpoint, { input, text, signal = new AbortController().signal }) => {
+      const deadline = clock.monotonic() + onceDeadline_ms;
+      const since_ms = clock.now();
+      const limits = { signal, deadline, since_ms, condition: undefined, doubt: undefined };
+      return tryInTurn(state, { ...limits, endpoint, input, text }).catch(readEnd);
+    },
   };
+}
+
+/** What ended a try before it left. */
+function readEnd(error: unknown): Outcome {
+  if (error instanceof Problem) return { kind: "refused", problem: error };
+  if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
+  throw error;
 }
 
 async function makeCall<E extends Endpoint>(
@@ -157,9 +190,9 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
 
 async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
-  const { endpoint, input, condition, signal, deadline } = call;
+  const { endpoint, input, condition, text, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target, condition);
+  const request = buildRequest(endpoint, input, target, { condition, text });
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());

@@ -19,15 +19,23 @@ export type Target = {
   readonly checksConditions?: boolean;
 };
 
+type RequestOptions = {
+  readonly condition?: Condition | undefined;
+  /** What is sent in place of the input's fields, as text/plain. */
+  readonly text?: string | undefined;
+};
+
 /** Refuses in the API's own words what no request can carry to it. */
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  condition?: Condition,
+  { condition, text }: RequestOptions = {},
 ): ApiRequest {
   const query = endpoint.list === undefined ? "" : `?${String(buildQuery(input))}`;
-  const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
+  const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
+  const body = text ?? json;
+  const type = text === undefined ? "application/json" : "text/plain";
   const key = endpoint.auth === "none" ? undefined : target.key;
   return {
     method: endpoint.method,
@@ -35,7 +43,7 @@ export function buildRequest(
     headers: {
       accept: endpoint.type ?? "application/json",
       ...(endpoint.type !== undefined && nameBrowser(input)),
-      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(body !== undefined && { "content-type": type }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
       ...(condition !== undefined && target.checksConditions === true && writeCondition(condition)),
     },

@@ -24,6 +24,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   return {
     call: (endpoint, input, signal = life, condition) =>
       client.call(endpoint, input, signal, condition),
+    tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
   };
 }
 
