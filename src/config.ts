@@ -7,6 +7,7 @@ import {
   writeLocalOrigin,
 } from "./contract/rules/link-address.ts";
 import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
+import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
@@ -30,6 +31,8 @@ export type Config = {
   readonly mode: Mode;
   /** What the operator says that the key may do; undefined is found out. */
   readonly scopes: readonly Scope[] | undefined;
+  /** What is tried to find that out. */
+  readonly probe: ProbeLevel;
   /** Groups and names of tools, as they were written; nothing is all of them. */
   readonly tools: readonly string[];
   /** The hosts that an assistant's links may lead to; undefined is any. */
@@ -60,6 +63,7 @@ const settings = {
   base_url: { variable: "WAYPOST_BASE_URL", flag: "base-url" },
   mode: { variable: "WAYPOST_MODE", flag: "mode" },
   scopes: { variable: "WAYPOST_SCOPES", flag: "scopes" },
+  probe: { variable: "WAYPOST_PROBE", flag: "probe" },
   tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
   destinations: { variable: "WAYPOST_DESTINATIONS", flag: "destinations" },
   log: { variable: "WAYPOST_LOG", flag: "log" },
@@ -117,6 +121,7 @@ const schema = z.object({
     .optional(),
   mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
   scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
+  probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
   tools: list,
   destinations: hosts.optional(),
   log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
@@ -134,6 +139,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     port: "8787",
     log: "info",
     mode: "guarded",
+    probe: "on",
     tools: "",
     ...readSettings(environment, flags),
   };

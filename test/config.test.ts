@@ -17,6 +17,7 @@ test("without any setting the defaults hold", () => {
     base_url: undefined,
     mode: "guarded",
     scopes: undefined,
+    probe: "on",
     tools: [],
     destinations: undefined,
     log: "info",
@@ -36,6 +37,7 @@ describe("where a setting comes from", () => {
     ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
     ["WAYPOST_LOG", "log", "silent", "debug", "log"],
     ["WAYPOST_MODE", "mode", "read-only", "full", "mode"],
+    ["WAYPOST_PROBE", "probe", "off", "all", "probe"],
     ["WAYPOST_BASE_URL", "base-url", "https://one.example", "http://two.example:8", "base_url"],
     [
       "WAYPOST_PUBLIC_URL",

@@ -57,7 +57,7 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/bulk mcp/tools`,
   "mcp/transport": "contract mcp/results mcp/access mcp/tools",
 
-  config: "contract contract/rules network mcp/approval",
+  config: "contract contract/rules network mcp/approval mcp/access",
   compose: `
     text sql contract contract/rules network client state store service host bulk mcp/schemas
     mcp/approval mcp/access mcp/tools mcp/protocol config`,
@@ -69,7 +69,7 @@ const rooms: Readonly<Record<string, string>> = {
     text sql contract contract/rules network client state store service host bulk/files
     bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose
     commands/terminal commands/bulk`,
-  main: "sql contract config commands/terminal commands/bulk commands",
+  main: "sql contract config commands/terminal commands",
 };
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */

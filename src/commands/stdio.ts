@@ -55,8 +55,14 @@ async function serve(serving: Serving): Promise<void> {
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   let connected: Server | undefined;
-  const keyContext = assistant.createKeyContext({ key, known }, () => onChange());
-  const onChange = watchVisible(toolbox, keyContext, () => {
+  const keyContext = assistant.createKeyContext(
+    { key, known },
+    {
+      onChange: () => visible.onChange(),
+      onListed: () => visible.onListed(),
+    },
+  );
+  const visible = watchVisible(toolbox, keyContext, () => {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });

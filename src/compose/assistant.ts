@@ -1,7 +1,12 @@
 import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
-import { createKeyContext, type KeyContext } from "../mcp/access/key-context.ts";
+import {
+  createKeyContext,
+  type KeyContext,
+  type VisibleListeners,
+} from "../mcp/access/key-context.ts";
+import { describeProbe, listProbes } from "../mcp/access/probe-access.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
@@ -10,6 +15,7 @@ import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
@@ -20,7 +26,7 @@ import { checkPin, openPin } from "./pin-file.ts";
 export type Assistant = {
   readonly createKeyContext: (
     caller: { readonly key: string | undefined; readonly known: KnownKey },
-    onChange: () => void,
+    listeners: VisibleListeners,
   ) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => ReturnType<typeof createServer>;
   readonly openPages: (
@@ -42,10 +48,13 @@ type AssistantOptions = {
   /** The address of an approval's page, which is open from now on. */
   readonly openPage: (id: string) => Promise<string>;
   readonly report: Report;
+  /** For how long it counts what a deployment says of a key; left out, a day. */
+  readonly holds_ms?: number | undefined;
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
+  const { own } = deployment;
   const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
   const readPin = once(() => openPinIn(secrets.approval_pin_file));
@@ -55,14 +64,15 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const clients = createClientMemory(clock);
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
   const life = new AbortController();
+  const memory = openAccessMemory(openState);
   const bulk = createBulk({ openState, clock, random, sleep, report });
   return {
-    createKeyContext: ({ key, known }, onChange) =>
+    createKeyContext: ({ key, known }, listeners) =>
       createKeyContext({
         client: openClient(deployment, { key, life: life.signal, openState, report }),
         bulk,
         origin: deployment.origin,
-        checksConditions: deployment.own !== undefined,
+        checksConditions: own !== undefined,
         openHistory: async () => (await openState()).history,
         key,
         scopes,
@@ -71,7 +81,14 @@ export function createAssistant(options: AssistantOptions): Assistant {
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         isActAllowed: toolbox.isActAllowed,
         lookUp: createLookUp(deployment, key, report),
-        onChange,
+        probe: config.probe,
+        holds_ms: options.holds_ms,
+        // Of a key that our own service knows nothing has to be learned.
+        openMemory: own === undefined && key !== undefined ? memory.open : undefined,
+        clock,
+        sleep,
+        report: (error) => life.signal.aborted || report(error),
+        ...listeners,
       }),
     createServer: (keyContext) => createServer({ toolbox, keyContext, ...asking, version, report }),
     openPages: async (wanted) => {
@@ -86,6 +103,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     close: async () => {
       await bulk.close();
       life.abort();
+      await memory.finish();
       await state.close();
     },
   };
@@ -110,23 +128,35 @@ function createLookUp(
     });
 }
 
-type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"> & {
+type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "holds_ms"> & {
   readonly key: string | undefined;
+  /** Told of what a deployment did that it should have refused. */
+  readonly report?: Report;
 };
 
 /** What an assistant would be shown with this configuration, for commands that only tell of it. */
-export async function inspectTools({ key, ...options }: InspectOptions) {
+export async function inspectTools({ key, report = String, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
   const state = createLazyState(config);
-  const parts = { ...options, toolbox, state, openPage: refuse, report: refuse };
+  const assistant = createAssistant({ ...options, toolbox, state, openPage: refuse, report });
   const known = await readKnownKey(config, deployment, key);
-  const keyContext = createAssistant(parts).createKeyContext({ key, known }, () => {});
-  await keyContext.explore();
+  const nobody = { onChange: () => {}, onListed: () => {} };
+  const keyContext = assistant.createKeyContext({ key, known }, nobody);
+  // As it is now, and not as it was when it was learned.
+  await keyContext.confirm(0);
+  await assistant.close();
   return { toolbox, keyContext };
 }
 
-/** Never called: a list of tools runs none, so nothing has to be approved or reported. */
+/** The most that is ever sent to find out what a key may do. */
+export function describeProbes(config: Config): readonly string[] {
+  const toolbox = chooseTools(config);
+  const probes = listProbes("all", ({ tool }) => toolbox.find(tool) !== undefined);
+  return probes.map(describeProbe);
+}
+
+/** Never called: a list of tools runs none, so nothing has to be approved. */
 function refuse(): never {
   throw new Error("no tool is called here");
 }

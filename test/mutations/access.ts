@@ -46,7 +46,7 @@ export const access: readonly Mutation[] = [
     file: "src/mcp/access/key-access.ts",
     what: "one lacking call hides a tool that was granted before",
     find: `
-      if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
+      if (isLacking && !isDenied && before === "granted") return;
 `,
     replace: `
 `,
@@ -74,11 +74,41 @@ export const access: readonly Mutation[] = [
   },
   {
     id: "A7",
-    file: "src/mcp/access/key-access.ts",
+    file: "src/mcp/access/denials.ts",
     what: "a refusal that names no scope no longer counts against the tool",
     find: "named.length === 0 || ",
     replace: "",
     tests: ["test/mcp/access/learned.test.ts"],
+  },
+  {
+    id: "A14",
+    file: "src/mcp/access/key-access.ts",
+    what: "a key that is suspended for a while seems to have every right again",
+    find: `
+      if (!isLacking && before === "denied") return;
+`,
+    replace: `
+`,
+    tests: ["test/mcp/access/explore-access.test.ts"],
+  },
+  {
+    id: "A15",
+    file: "src/mcp/access/denials.ts",
+    what: "a refusal goes for others though one that demands as much is granted",
+    find: " && !granted.some(demands)",
+    replace: "",
+    tests: ["test/mcp/access/probe-answers.test.ts"],
+  },
+  {
+    id: "A16",
+    file: "src/state/known-access.ts",
+    what: "what was learned earlier replaces what was learned later",
+    find: `
+        .where("known_access.at", "<=", known.at),
+`,
+    replace: `,
+`,
+    tests: ["test/state/known-access.test.ts"],
   },
   {
     id: "A8",

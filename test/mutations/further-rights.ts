@@ -14,8 +14,8 @@ export const furtherRights: readonly Mutation[] = [
     id: "N2",
     file: "src/mcp/access/key-access.ts",
     what: "what a master endpoint says of scopes makes the key a master key",
-    find: `isLacking && endpoint.auth === "project");`,
-    replace: "isLacking);",
+    find: `isLacking && endpoint.auth === "project";`,
+    replace: "isLacking;",
     tests: ["test/mcp/access/probe-access.test.ts"],
   },
   {

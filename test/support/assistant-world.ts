@@ -237,7 +237,12 @@ export async function createAssistantWorld(
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,
       lookUp,
+      probe: "on",
+      clock,
+      sleep,
+      report,
       onChange: () => {},
+      onListed: () => {},
     });
     const create = () => createServer({ toolbox, keyContext, ...asking, version: "0", report });
     const handle = serveStdio(create, { transport: near });

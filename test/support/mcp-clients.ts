@@ -65,6 +65,8 @@ export type Connected = {
   ) => Promise<ToolResult>;
   /** Resolves when the list of tools was said to be another one, so many times in all. */
   readonly untilChanged: (times?: number) => Promise<void>;
+  /** How often that was said by now. */
+  readonly countChanges: () => number;
   readonly close: () => Promise<void>;
   /** Its process; over HTTP there is none. */
   readonly process: Spoken | undefined;
@@ -169,6 +171,7 @@ function countChanges() {
   };
   return {
     handler: { autoRefresh: false, debounceMs: 0, onChanged },
+    count: () => seen,
     until: async (times = 1) => {
       while (seen < times) await setTimeout(10);
     },
@@ -193,6 +196,7 @@ function present(
       return readResult(result);
     },
     untilChanged: changes.until,
+    countChanges: changes.count,
     process,
     close,
     [Symbol.asyncDispose]: close,

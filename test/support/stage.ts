@@ -1,22 +1,25 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
-import { createClient, type SetTimer } from "../../src/client/client.ts";
+import { createClient, type SetTimer, type Sleep } from "../../src/client/client.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
+import type { ProbeLevel } from "../../src/mcp/access/probe-level.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
+import type { KnownAccess } from "../../src/state/known-access.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
 import { memoryFolder } from "./memory-folder.ts";
@@ -73,6 +76,12 @@ export type Staging = {
   readonly setTimer?: SetTimer;
   /** The client's clock; the real one, unless a test holds it still. */
   readonly clock?: Clock;
+  /** How much is asked to find out what the key may do. */
+  readonly probe?: ProbeLevel;
+  /** How long a list waits for that: for ever, unless a test says so. */
+  readonly sleep?: Sleep;
+  /** What earlier processes have learned; nothing, unless there were some. */
+  readonly openMemory?: () => Promise<KnownAccess>;
 };
 
 export type Era = "v1" | "legacy" | "modern";
@@ -149,9 +158,15 @@ export async function openStage(staging: Staging): Promise<Stage> {
     isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
     isActAllowed: toolbox.isActAllowed,
     lookUp: staging.lookUp ?? (() => Promise.resolve(undefined)),
-    onChange: () => onChange(),
+    probe: staging.probe ?? "on",
+    openMemory: staging.openMemory,
+    clock,
+    sleep: staging.sleep ?? sleepOn,
+    report: (error) => reported.push(error),
+    onChange: () => visible.onChange(),
+    onListed: () => visible.onListed(),
   });
-  const onChange = watchVisible(toolbox, keyContext, () => {
+  const visible = watchVisible(toolbox, keyContext, () => {
     changes += 1;
   });
   const requireApproval = createRequireApproval({
@@ -191,7 +206,10 @@ export async function openStage(staging: Staging): Promise<Stage> {
     callTool: async (name, args = {}) =>
       readResult(await client.callTool({ name, arguments: args })),
     countChanges: () => changes,
-    settle: () => keyContext.explore(),
+    settle: async () => {
+      await turn();
+      await keyContext.confirm();
+    },
     [Symbol.asyncDispose]: async () => {
       await client.close();
       await handle.close();
@@ -215,6 +233,12 @@ async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | 
   });
   await client.connect(far);
   return client;
+}
+
+function sleepOn(_milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("Nobody waits.")), { once: true });
+  });
 }
 
 async function describeRequest(request: Request): Promise<string> {

@@ -1,62 +1,71 @@
-import { findRefusal, hasScope, listNamedScopes, readCause } from "../../contract/access.ts";
+import { findRefusal, hasScope, readCause } from "../../contract/access.ts";
 import type { Cause, KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
+import { refusesAll } from "./denials.ts";
+import {
+  createLearnedAccess,
+  type Learned,
+  type LearnedAccess,
+  type LearnedOptions,
+} from "./learned-access.ts";
 
 /** What a key may do, endpoint by endpoint, as far as it is known by now. */
 
+/** `since` is when a deployment elsewhere said so. */
 export type Reading =
-  | { readonly state: "granted" }
+  | { readonly state: "granted"; readonly since?: string }
   | {
       readonly state: "denied";
       readonly reason: string;
       /** The operator forbids it, and not the deployment. */
       readonly isDeclared?: true;
+      readonly since?: string;
     }
   /** The reason is the last refusal, where other calls of the endpoint may succeed. */
-  | { readonly state: "unknown"; readonly reason?: string };
+  | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
-export type Access = {
+export type Access = Pick<LearnedAccess, "recall" | "forgetDenials"> & {
   /** `project` until more is known of the key. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => Reading;
   /** An answered call shows that the key may do this. */
-  readonly noteGranted: (endpoint: Endpoint) => void;
-  /** A 401's message shows what the key may not do. */
-  readonly noteRefused: (endpoint: Endpoint, message: string) => void;
+  readonly noteAnswered: (endpoint: Endpoint) => void;
+  /** So does a refusal of what was asked for, but not of which kind the key is. */
+  readonly noteAccepted: (endpoint: Endpoint) => void;
+  /**
+   * A 401's message shows what the key may not do. Refused to a call that asked for nothing in
+   * particular, a right is lacking to every call.
+   */
+  readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
+  /** An answer that tells nothing, and would be the same the next time. */
+  readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
+  /** Whether nothing is known of it yet; or, anew, whether an answer could tell anything. */
+  readonly isWorthAsking: (endpoint: Endpoint, isAnew: boolean) => boolean;
   /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;
   /** Whether the embedded service has told everything, so that nothing needs to be probed. */
   readonly hasFacts: () => boolean;
 };
 
-export type AccessOptions = {
+export type AccessOptions = LearnedOptions & {
   readonly hasKey: boolean;
   /** What the operator declares goes before all that is learned. */
   readonly scopes: readonly Scope[] | undefined;
   readonly facts: KeyFacts | undefined;
-  /** Called when more is known than before: tools may have to be listed or hidden. */
-  readonly onChange: () => void;
 };
 
-export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessOptions): Access {
-  let facts = given;
-  const learned = new Map<string, Reading>();
-  /** The kinds of endpoint that the key has turned out to be made for. */
-  const kinds = new Set<Endpoint["auth"]>();
-
-  function learn({ tool, auth }: Endpoint, reading: Reading, showsKind: boolean): void {
-    const isNew = learned.get(tool)?.state !== reading.state || (showsKind && !kinds.has(auth));
-    if (showsKind) kinds.add(auth);
-    learned.set(tool, reading);
-    if (isNew) onChange();
-  }
-
+export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Access {
+  let { facts } = options;
+  const learned = createLearnedAccess(options);
   return {
+    recall: learned.recall,
+    forgetDenials: learned.forgetDenials,
+    ...noteIn(learned),
     readKind: () => {
       if (!hasKey) return "none";
-      return facts?.kind ?? (kinds.has("master") ? "master" : "project");
+      return facts?.kind ?? (learned.hasKind("master") ? "master" : "project");
     },
     hasFacts: () => facts !== undefined,
 
@@ -66,31 +75,67 @@ export function createAccess({ hasKey, scopes, facts: given, onChange }: AccessO
       const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
-      const known = learned.get(endpoint.tool) ?? { state: "unknown" };
-      if (known.state !== "unknown") return known;
-      if (kinds.size === 1 && !kinds.has(endpoint.auth)) return denyOtherKind(endpoint);
-      return scopes !== undefined && endpoint.scope ? { state: "granted" } : known;
+      const known = learned.find(endpoint);
+      if (known !== undefined && known.state !== "unknown") return describeLearned(known);
+      if (learned.isOtherKind(endpoint)) return denyOtherKind(endpoint);
+      const implied = learned.findImplied(endpoint);
+      if (implied !== undefined) return describeLearned(implied);
+      if (scopes !== undefined && endpoint.scope) return { state: "granted" };
+      return known === undefined ? { state: "unknown" } : describeLearned(known);
     },
 
-    noteGranted: (endpoint) => {
-      if (endpoint.auth !== "none") learn(endpoint, { state: "granted" }, true);
-    },
-
-    noteRefused: (endpoint, message) => {
-      const cause = readCause(message);
-      const isLacking = rightsCauses.has(cause);
-      const isDenied = refusesAll(endpoint, cause, message);
-      // One call that lacked a right says nothing against the tool.
-      if (isLacking && !isDenied && learned.get(endpoint.tool)?.state === "granted") return;
-      const state = isDenied ? "denied" : "unknown";
-      // A key that lacks one of these is a project's key: a master key needs none of them.
-      learn(endpoint, { state, reason: message }, isLacking && endpoint.auth === "project");
+    isWorthAsking: (endpoint, isAnew) => {
+      if (!hasKey || facts !== undefined || endpoint.auth === "none") return false;
+      // Declared scopes settle what asks for one, and that the key is a project's.
+      if (scopes !== undefined && (endpoint.scope || endpoint.auth === "master")) return false;
+      if (learned.isOtherKind(endpoint)) return false;
+      const known = learned.find(endpoint);
+      if (known === undefined) return isAnew || learned.findImplied(endpoint) === undefined;
+      return known.isOpen === true || (isAnew && known.state !== "unknown");
     },
 
     setFacts: (next) => {
       if (JSON.stringify(facts) === JSON.stringify(next)) return;
       facts = next;
-      onChange();
+      options.onChange();
+    },
+  };
+}
+
+type Noting = Pick<Access, "noteAnswered" | "noteAccepted" | "noteRefused" | "noteSettled">;
+
+function noteIn({ find, learn }: LearnedAccess): Noting {
+  return {
+    noteAnswered: (endpoint) => {
+      if (endpoint.auth === "none") return;
+      // A page, or what a write is answered with, may be anything: it shows no kind of key.
+      const shows_kind = endpoint.effect === "read" && endpoint.type === undefined;
+      learn(endpoint, { state: "granted", reason: null, shows_kind });
+    },
+
+    noteAccepted: (endpoint) => {
+      learn(endpoint, { state: "granted", reason: null, shows_kind: false });
+    },
+
+    noteRefused: (endpoint, message, isPlain = false) => {
+      const cause = readCause(message);
+      const isLacking = rightsCauses.has(cause);
+      const isDenied = isLacking && (isPlain || refusesAll(endpoint, cause, message));
+      const before = find(endpoint)?.state;
+      // One call that lacked a right says nothing against the tool.
+      if (isLacking && !isDenied && before === "granted") return;
+      // A key that is refused as such has no more rights than it had.
+      if (!isLacking && before === "denied") return;
+      // A key that lacks one of these is a project's key: a master key needs none of them.
+      const shows_kind = isLacking && endpoint.auth === "project";
+      const state = isDenied ? "denied" : "unknown";
+      learn(endpoint, { state, reason: message, shows_kind, isOpen: !isDenied });
+    },
+
+    noteSettled: (endpoint, reason) => {
+      const known = find(endpoint);
+      if (known !== undefined && known.state !== "unknown") return;
+      learn(endpoint, { state: "unknown", reason, shows_kind: false });
     },
   };
 }
@@ -102,24 +147,11 @@ const rightsCauses: ReadonlySet<Cause> = new Set([
   "plan_required",
 ]);
 
-/**
- * Whether every call of the endpoint will be refused like this. A missing scope counts if it is the
- * endpoint's own: another one was needed for what this one call did besides. A role or a plan
- * counts if the entry always demands one: a Pro field must not hide `create_link`.
- */
-function refusesAll({ scope, role, plan }: Endpoint, cause: Cause, message: string): boolean {
-  switch (cause) {
-    case "scope_missing": {
-      const named = listNamedScopes(message);
-      return named.length === 0 || named.some((name) => name === scope);
-    }
-    case "role_required":
-      return role !== undefined;
-    case "plan_required":
-      return plan !== undefined;
-    default:
-      return false;
-  }
+function describeLearned({ state, reason, at }: Learned): Reading {
+  const since = new Date(at).toISOString();
+  if (state === "granted") return { state, since };
+  if (state === "denied") return { state, reason: reason ?? "", since };
+  return { state, ...(reason !== null && { reason }), since };
 }
 
 function denyUndeclared(

@@ -1,47 +1,53 @@
 import { createHash } from "node:crypto";
 import type { Bulk } from "../../bulk/bulk.ts";
-import type { Client } from "../../client/client.ts";
+import type { Client, Sleep } from "../../client/client.ts";
 import { hasRole, type KnownKey } from "../../contract/access.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
+import type { KnownAccess } from "../../state/known-access.ts";
+import { createExploration, type Exploration } from "./explore-access.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
-import { probeAccess } from "./probe-access.ts";
+import { listProbes } from "./probe-access.ts";
+import type { ProbeLevel } from "./probe-level.ts";
+import { createAccessMemory } from "./remember-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
-export type KeyContext = DestinationLimits & {
-  readonly access: Access;
-  /** Asks the deployment, and learns from every answer what the key may do. */
-  readonly call: Client["call"];
-  /** Plans and jobs of all keys; each is shown its own. */
-  readonly bulk: Bulk;
-  /** The deployment's address. */
-  readonly origin: string;
-  /** Whether it refuses a write whose target is not what was shown any more. */
-  readonly checksConditions: boolean;
-  /** Whether deleted links and apps rest in a bin of the deployment. */
-  readonly keepsBin: boolean;
-  /** What was written, by this key and by others. */
-  readonly openHistory: () => Promise<History>;
-  /** The project, or else the deployment: what one key has changed others of it may be shown. */
-  readonly realm: string;
-  /** Whose changes the key is shown: its own, or all of the project's. */
-  readonly readers: Readers;
-  /** Tells keys apart without naming them. */
-  readonly key_print: string;
-  /** As of the last `renew`. */
-  readonly known: KnownKey;
-  /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
-  readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
-  readonly mayAsk: (endpoint: Endpoint) => boolean;
-  /** Probes what is not known of the access yet; once, however often it is called. */
-  readonly explore: () => Promise<void>;
-  /** Takes over what the embedded service knows of the key by now. */
-  readonly renew: () => Promise<void>;
-};
+export type KeyContext = DestinationLimits &
+  Pick<Exploration, "explore" | "exploreForList" | "confirm"> & {
+    readonly access: Access;
+    /** Asks the deployment, and learns from every answer what the key may do. */
+    readonly call: Client["call"];
+    /** Plans and jobs of all keys; each is shown its own. */
+    readonly bulk: Bulk;
+    /** The deployment's address. */
+    readonly origin: string;
+    /** Whether it refuses a write whose target is not what was shown any more. */
+    readonly checksConditions: boolean;
+    /** Whether deleted links and apps rest in a bin of the deployment. */
+    readonly keepsBin: boolean;
+    /** What was written, by this key and by others. */
+    readonly openHistory: () => Promise<History>;
+    /** The project, or else the deployment: what one key has changed others of it may be shown. */
+    readonly realm: string;
+    /** Whose changes the key is shown: its own, or all of the project's. */
+    readonly readers: Readers;
+    /** Tells keys apart without naming them. */
+    readonly key_print: string;
+    /** As of the last `renew`. */
+    readonly known: KnownKey;
+    /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
+    readonly isActAllowed: (endpoint: Endpoint) => boolean;
+    /** Whether the operator and the key allow the endpoint's own tool, as far as is known. */
+    readonly mayAsk: (endpoint: Endpoint) => boolean;
+    /** The list of tools was shown as it is now: whoever saw it is told of changes. */
+    readonly noteListed: () => void;
+    /** Takes over what the embedded service knows of the key by now. */
+    readonly renew: () => Promise<void>;
+  };
 
 export type KeyContextOptions = Pick<
   KeyContext,
@@ -56,27 +62,43 @@ export type KeyContextOptions = Pick<
   readonly isOffered: (endpoint: Endpoint) => boolean;
   /** Asks the embedded service again; undefined for a key that is no more. */
   readonly lookUp: () => Promise<KnownKey | undefined>;
+  /** What is asked of a deployment elsewhere, and for how long an answer counts. */
+  readonly probe: ProbeLevel;
+  readonly holds_ms?: number | undefined;
+  /** Where it is remembered; undefined where nothing is learned. */
+  readonly openMemory?: (() => Promise<KnownAccess>) | undefined;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly report: (error: unknown) => unknown;
+} & VisibleListeners;
+
+/** Whoever tells clients that their list of tools has changed. */
+export type VisibleListeners = {
+  /** More is known of the key than before. */
   readonly onChange: () => void;
+  /** A client has the list as it is now, or none has any. */
+  readonly onListed: () => void;
 };
 
+/** A day. */
+const usuallyHolds_ms = 24 * 60 * 60_000;
+
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, checksConditions, openHistory, key, scopes } = options;
-  const { isOffered, isActAllowed, lookUp, onChange } = options;
+  const { client, bulk, origin, checksConditions, openHistory, key } = options;
+  const { isOffered, isActAllowed, lookUp, scopes } = options;
   let { known } = options;
-  const hasKey = key !== undefined;
-  const access = createAccess({ hasKey, scopes, facts: known.facts, onChange });
+  const key_print = printKey(key);
+  const { access, ...exploring } = exploreAccess(options, key_print);
   const limits = limitDestinations({
     destinations: options.destinations,
     readKnown: () => known,
     call: learnFrom(client, access),
   });
-  const { call } = limits;
-  const key_print = printKey(key);
   const readRealm = () => known.projectId ?? origin;
-  let exploring: Promise<void> | undefined;
 
   return {
     ...limits,
+    ...exploring,
     bulk,
     origin,
     checksConditions,
@@ -98,19 +120,56 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     },
     isActAllowed,
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
-    explore: async () => {
-      if (access.hasFacts() || access.readKind() === "none") return;
-      exploring ??= probeAccess({ call, access, isOffered }).catch(() => {
-        // A deployment out of reach teaches nothing; the next call of `explore` tries again.
-        exploring = undefined;
-      });
-      await exploring;
-    },
     renew: async () => {
       const current = await lookUp();
       if (current === undefined || current === known) return;
       known = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
+    },
+  };
+}
+
+/** What is known of the key's access, and how it gets to be known. */
+function exploreAccess(options: KeyContextOptions, key_print: string) {
+  const { client, origin, key, scopes, probe, clock, sleep, report } = options;
+  const { isOffered, openMemory, onChange, onListed, holds_ms = usuallyHolds_ms } = options;
+  const memory = createAccessMemory({ key_print, origin, openMemory, report });
+  let isListed = false;
+  const access = createAccess({
+    hasKey: key !== undefined,
+    scopes,
+    facts: options.known.facts,
+    now: clock.now,
+    holds_ms,
+    // A client is told once of all that is learned at once.
+    onChange: () => {
+      if (!exploration.isAsking()) onChange();
+    },
+    onLearned: (learned) => {
+      memory.note(learned);
+      if (!exploration.isAsking()) void memory.write();
+    },
+  });
+  const exploration = createExploration({
+    access,
+    memory,
+    tryOnce: client.tryOnce,
+    listProbes: () => listProbes(probe, isOffered),
+    clock,
+    sleep,
+    // Before anybody has seen a list there is nobody to tell that it is another one.
+    onAsked: () => (isListed ? onChange() : onListed()),
+    report,
+  });
+  const { explore, exploreForList, confirm } = exploration;
+  return {
+    access,
+    explore,
+    exploreForList,
+    confirm,
+    noteListed: () => {
+      isListed = true;
+      onListed();
     },
   };
 }
@@ -125,7 +184,7 @@ function learnFrom(client: Client, access: Access): Client["call"] {
   return async (endpoint, input, signal, condition) => {
     try {
       const output = await client.call(endpoint, input, signal, condition);
-      access.noteGranted(endpoint);
+      access.noteAnswered(endpoint);
       return output;
     } catch (error) {
       const isRefusal = error instanceof Problem && error.status === 401;

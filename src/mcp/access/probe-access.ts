@@ -1,59 +1,190 @@
 import { randomUUID } from "node:crypto";
-import { CallFailure } from "../../client/call-failure.ts";
 import type { Client } from "../../client/client.ts";
-import type { Endpoint } from "../../contract/endpoint.ts";
-import { contract, listToolEndpoints } from "../../contract/index.ts";
-import { Problem } from "../../contract/problem.ts";
+import type { Outcome } from "../../client/send-once.ts";
+import { readCause, type Cause } from "../../contract/access.ts";
+import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
+import { apiPrefix, contract, listToolEndpoints } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import type { Access } from "./key-access.ts";
+import type { ProbeLevel } from "./probe-level.ts";
 
-type ProbeOptions = {
-  /** Learns from what is answered that the key may, and from a 401 that it may not. */
-  readonly call: Client["call"];
-  readonly access: Access;
-  /** An endpoint without a tool in this configuration is not worth asking. */
-  readonly isOffered: (endpoint: Endpoint) => boolean;
+/** What is asked of a deployment to find out what a key may do: nothing that changes anything. */
+
+export type Probe = {
+  readonly endpoint: Endpoint;
+  readonly input: JsonObject;
+  /** Sent as text/plain where JSON would be due, which the API refuses for two reasons. */
+  readonly text?: string;
 };
 
+export type Probing = {
+  readonly tryOnce: Client["tryOnce"];
+  readonly access: Access;
+  readonly probes: readonly Probe[];
+  /** Whether what is known already is asked once more. */
+  readonly isAnew: (endpoint: Endpoint) => boolean;
+};
+
+export type Probed = {
+  readonly asked: readonly Endpoint[];
+  /** Whether everything was answered; what was not may be asked again later. */
+  readonly isWhole: boolean;
+  /** What was not refused as it ought to be: something may have been made there. */
+  readonly made: readonly Endpoint[];
+};
+
+const text = "This asks what the API key may do, and is no JSON, so that nothing is created.";
+
 /**
- * Finds out what a key of a remote deployment may do, by calls that cannot change anything: lists
- * of one, a read of an id that does not exist, and writes of apps without their wrapper, which the
- * deployment refuses for that after it has checked the key. Nothing else is ever tried.
+ * Lists of one, what has an id that nothing has, and changes to that without a single field. The
+ * writers of the page template are never tried, for they do their work without a body.
  */
-export async function probeAccess({ call, access, isOffered }: ProbeOptions): Promise<void> {
-  const { projects, links } = contract;
-  // These two tell what kind of key it is, which answers half of the questions.
-  const first: readonly Endpoint[] = [projects.index, links.index];
-  for (const endpoint of [...first, ...listToolEndpoints()]) {
-    const isWanted = isHarmless(endpoint) && isOffered(endpoint);
-    if (isWanted && access.read(endpoint).state === "unknown") {
-      await probeOne(endpoint, call, access);
-    }
-  }
+export function listProbes(
+  level: ProbeLevel,
+  isOffered: (endpoint: Endpoint) => boolean,
+): readonly Probe[] {
+  const id = createUnknownId();
+  return listToolEndpoints().flatMap((endpoint): readonly Probe[] => {
+    const { method, auth, effect, params, list, body, body_optional } = endpoint;
+    if (level === "off" || auth === "none" || !isOffered(endpoint)) return [];
+    const probe = { endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } };
+    if (method === "GET" || (method === "PATCH" && params !== undefined)) return [probe];
+    if (level !== "all") return [];
+    if (method === "DELETE") return [probe];
+    const isCreating = method === "POST" && effect === "write" && params === undefined;
+    return isCreating && body !== undefined && body_optional !== true ? [{ ...probe, text }] : [];
+  });
 }
 
-async function probeOne(endpoint: Endpoint, call: Client["call"], access: Access): Promise<void> {
-  const { wrapper: _, ...bare } = endpoint;
-  const input = {
-    ...(endpoint.params && { id: randomUUID() }),
-    ...(endpoint.list && { limit: 1 }),
+/** A deployment that counts its rows may read 3f… as the number 3, and no letter as one. */
+function createUnknownId(): string {
+  return `f${randomUUID().slice(1)}`;
+}
+
+/** As it is sent, for whoever is asked about it beforehand. */
+export function describeProbe({ endpoint, text: sent }: Probe): string {
+  const { method, path, list, body, wrapper } = endpoint;
+  const address = apiPrefix + path.replace(idParameter, "<an id that nothing has>");
+  const json = body === undefined ? [] : [wrapper === undefined ? "{}" : `{"${wrapper}":{}}`];
+  const content = sent === undefined ? json : ["a sentence as text/plain"];
+  return [method, list === undefined ? address : `${address}?limit=1`, ...content].join(" ");
+}
+
+export async function probeAccess(probing: Probing): Promise<Probed> {
+  const { tryOnce, access, probes } = probing;
+  const made: Endpoint[] = [];
+  const ask = async (probe: Probe): Promise<Asked> => {
+    const { endpoint, ...asked } = probe;
+    const outcome = await tryOnce(endpoint, asked);
+    if (probe.text !== undefined && isAccepted(outcome)) made.push(endpoint);
+    return { endpoint, noted: note(probe, outcome, access) };
   };
-  try {
-    await call<Endpoint>(bare, input);
-  } catch (error) {
-    if (error instanceof Problem) {
-      // The key was accepted, and the request refused; a list takes nothing, so it does not exist.
-      const isKeyAccepted = [400, 404, 422].includes(error.status) && endpoint.list === undefined;
-      if (isKeyAccepted) access.noteGranted(endpoint);
-      return;
+  const askAll = (isMeant: (endpoint: Endpoint) => boolean) =>
+    Promise.all(
+      probes.filter((probe) => isMeant(probe.endpoint) && isWorth(probe, probing)).map(ask),
+    );
+  // These two tell what kind of key it is, which answers half of the questions.
+  const first = await askAll((endpoint) => telling.has(endpoint));
+  const rest = isUseless(first) ? [] : await askAll((endpoint) => !telling.has(endpoint));
+  const asked = [...first, ...rest];
+  return {
+    asked: asked.map(({ endpoint }) => endpoint),
+    isWhole: !asked.some(({ endpoint }) => access.isWorthAsking(endpoint, false)),
+    made,
+  };
+}
+
+/** A key that is none is refused everywhere, and who does not answer is asked no more for now. */
+function isUseless(first: readonly Asked[]): boolean {
+  if (first.length === 0 || first.some(({ noted }) => noted === "told")) return false;
+  const isNone = first.some(
+    ({ endpoint, noted }) => endpoint === links.index && noted === "refused",
+  );
+  return isNone || first.every(({ noted }) => noted === "unanswered");
+}
+
+const { projects, links } = contract;
+const telling: ReadonlySet<Endpoint> = new Set<Endpoint>([projects.index, links.index]);
+
+/** A deployment that took the text once for a link is not sent it again. */
+export function isWorth(
+  { endpoint, text: sent }: Probe,
+  { access, isAnew }: Pick<Probing, "access" | "isAnew">,
+): boolean {
+  const isTaken = sent !== undefined && access.read(endpoint).state === "granted";
+  return access.isWorthAsking(endpoint, isAnew(endpoint) && !isTaken);
+}
+
+function isAccepted(outcome: Outcome): boolean {
+  return outcome.kind === "answered" || isReplyLost(outcome);
+}
+
+/** It was done, and only what it was answered with is not known. */
+function isReplyLost(outcome: Outcome): boolean {
+  return outcome.kind === "doubtful" && outcome.reason === "reply_lost";
+}
+
+type Asked = { readonly endpoint: Endpoint; readonly noted: Noted };
+
+/** `told` something of what the key may do, or refused the key as such. */
+type Noted = "told" | "refused" | "unanswered" | "nothing";
+
+/** Only a 401 that names scope, role or plan denies; what was not expected tells nothing. */
+function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access): Noted {
+  if (isReplyLost(outcome)) {
+    access.noteAccepted(endpoint);
+    return "told";
+  }
+  switch (outcome.kind) {
+    case "answered":
+      access.noteAnswered(endpoint);
+      return "told";
+    case "limited":
+    case "unsent":
+      return "unanswered";
+    case "doubtful": {
+      // Only a 503 asks us to wait.
+      if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return "unanswered";
+      return settle(endpoint, `Asked, ${outcome.said}.`, access);
     }
-    // Where one endpoint's answer cannot be read, or is 503, the other endpoints may still answer.
-    const isOfEndpoint =
-      error instanceof CallFailure && ["bad_response", "overloaded"].includes(error.code);
-    if (!isOfEndpoint) throw error;
+    case "strange":
+      return settle(endpoint, outcome.said, access);
+    case "refused": {
+      const { status, message } = outcome.problem;
+      if (status === 401) return noteUnauthorized(endpoint, message, access);
+      if (!isKeyAccepted(endpoint, status, sent)) {
+        return settle(endpoint, `Asked, it answered with the status ${status}: ${message}`, access);
+      }
+      access.noteAccepted(endpoint);
+      return "told";
+    }
   }
 }
 
-function isHarmless({ method, path, auth }: Endpoint): boolean {
-  if (auth === "none") return false;
-  return method === "GET" || (/^\/(ios|android)_apps/.test(path) && method !== "DELETE");
+function settle(endpoint: Endpoint, reason: string, access: Access): Noted {
+  access.noteSettled(endpoint, reason);
+  return "nothing";
+}
+
+function noteUnauthorized(endpoint: Endpoint, message: string, access: Access): Noted {
+  access.noteRefused(endpoint, message, true);
+  const cause = readCause(message);
+  if (keyTroubles.has(cause)) return "refused";
+  if (cause === "unauthorized") return settle(endpoint, message, access);
+  return "told";
+}
+
+const keyTroubles: ReadonlySet<Cause> = new Set([
+  "key_missing",
+  "key_invalid",
+  "account_suspended",
+]);
+
+/**
+ * The key was accepted, and the request refused for what it asked. A list takes nothing, so one
+ * that is not found does not exist there; a text that is no JSON can be refused for that alone.
+ */
+function isKeyAccepted({ list }: Endpoint, status: number, sent: string | undefined): boolean {
+  if (sent !== undefined) return status === 400 || status === 422;
+  return list === undefined && (status === 404 || status === 422);
 }

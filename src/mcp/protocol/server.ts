@@ -45,8 +45,15 @@ export function createServer(options: ServerOptions): Server {
   const hideErrors = createErrorHider(options.report);
   const listTools = async () => {
     await keyContext.renew();
-    return { tools: describeTools(listVisible(toolbox, keyContext)) };
+    await keyContext.exploreForList();
+    const tools = describeTools(listVisible(toolbox, keyContext));
+    keyContext.noteListed();
+    // Once the list has left.
+    setImmediate(() => void keyContext.confirm());
+    return { tools };
   };
+  // A client has come (`initialize`, `server/discover`), and is answered first.
+  setImmediate(() => void keyContext.explore());
   server.setRequestHandler("tools/list", hideErrors(listTools));
   server.setRequestHandler(
     "tools/call",
@@ -57,7 +64,7 @@ export function createServer(options: ServerOptions): Server {
       await keyContext.renew();
       const answered = answerCall(server, tool, given, context, options);
       // Beside the first call, never before it.
-      void keyContext.explore();
+      void keyContext.confirm();
       return answered;
     }),
   );

@@ -9,6 +9,9 @@ import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { annotate, type Tool } from "./tool.ts";
 
+/** What a deployment was asked in the last minute need not be asked again. */
+const fresh_ms = 60_000;
+
 const input = z.strictObject({});
 
 const result = {
@@ -19,6 +22,7 @@ const result = {
         tool: z.string(),
         state: z.enum(["granted", "denied", "unknown"]),
         reason: z.string().optional(),
+        since: z.string().optional(),
         asks: z.string().optional(),
       }),
     ),
@@ -32,7 +36,8 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     name,
     title: "Explain access",
     description:
-      "What this API key may do, tool by tool, why not, and when a person is asked first.",
+      "What this API key may do, tool by tool, why not, since when that is known, and when a " +
+      "person is asked first.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -41,7 +46,8 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     readAccess: () => ({ state: "granted" }),
     check: (given) => checkArguments(name, input, given),
     run: async (_, { keyContext }) => {
-      await keyContext.explore();
+      // Whoever asks why may have changed the key just now.
+      await keyContext.confirm(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },
   };
@@ -54,12 +60,13 @@ export function describeAccess(
 ): JsonObject {
   const isAsking = mode === "guarded" || mode === "two-step";
   const described = tools.map(({ name: tool, readAccess }) => {
-    const { state, reason } = { reason: undefined, ...readAccess(access) };
+    const { state, reason, since } = { reason: undefined, ...readAccess(access) };
     const when = isAsking && state !== "denied" ? listApprovals(tool) : [];
     return {
       tool,
       state,
       ...(reason !== undefined && { reason }),
+      ...(since !== undefined && { since }),
       ...(when.length > 0 && { asks: `before it ${when.join("; before it ")}` }),
     };
   });

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { findKind, groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { KeyContext } from "../access/key-context.ts";
+import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
 import { takeBuiltSchemas } from "./built-schemas.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
@@ -82,14 +82,19 @@ export function watchVisible(
   toolbox: Toolbox,
   keyContext: KeyContext,
   notify: () => void,
-): () => void {
+): VisibleListeners {
   const list = () => [...nameVisible(toolbox, keyContext)].join();
   let last = list();
-  return () => {
-    const current = list();
-    if (current === last) return;
-    last = current;
-    notify();
+  return {
+    onChange: () => {
+      const current = list();
+      if (current === last) return;
+      last = current;
+      notify();
+    },
+    onListed: () => {
+      last = list();
+    },
   };
 }
 

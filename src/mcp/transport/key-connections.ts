@@ -1,7 +1,7 @@
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { printKey, type KeyContext } from "../access/key-context.ts";
+import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
@@ -20,7 +20,7 @@ type KeyConnections = {
 
 export type ConnectionOptions = {
   readonly toolbox: Toolbox;
-  readonly createKeyContext: (caller: IdentifiedCaller, onChange: () => void) => KeyContext;
+  readonly createKeyContext: (caller: IdentifiedCaller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => Server;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
@@ -72,7 +72,10 @@ function isIdle({ sessions, calls, listeners }: KeyConnections): boolean {
 
 function openConnections(caller: IdentifiedCaller, options: ConnectionOptions): KeyConnections {
   const { toolbox, createKeyContext, createServer, clock, onError } = options;
-  const keyContext = createKeyContext(caller, () => onChange());
+  const keyContext = createKeyContext(caller, {
+    onChange: () => visible.onChange(),
+    onListed: () => visible.onListed(),
+  });
   const create = () => createServer(keyContext);
   const modern = createMcpHandler(create, {
     legacy: "reject",
@@ -80,7 +83,7 @@ function openConnections(caller: IdentifiedCaller, options: ConnectionOptions): 
     onerror: onError,
   });
   const sessions = createSessions(create, clock);
-  const onChange = watchVisible(toolbox, keyContext, () => {
+  const visible = watchVisible(toolbox, keyContext, () => {
     modern.notify.toolsChanged();
     sessions.notifyToolsChanged();
   });

@@ -10,6 +10,8 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
+/** When it was said: some time by the real clock. */
+const since: unknown = expect.any(String);
 const id = "00000000-0000-4000-8000-000000000000";
 
 /** A deployment that says this to the calls that are meant, and nothing to be learned otherwise. */
@@ -37,14 +39,14 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
     [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
   ])("%s: %s", async (error, tool, args, pattern) => {
-    await using stage = await openStage({ send: saying(pattern, error) });
+    await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
     const { structured } = await stage.callTool(tool, args);
     expect(structured.error.message).toBe(error);
     await stage.settle();
     expect(await stage.listNames()).not.toContain(tool);
     expect(stage.countChanges()).toBeGreaterThan(0);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error });
+    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error, since });
     const before = stage.asked.length;
     const again = await stage.callTool(tool, args);
     expect(again.structured.error).toMatchObject({ message: error, effect: "none" });
@@ -69,7 +71,7 @@ test("a tool that asks for many links at once teaches as much", async () => {
   const names = await stage.listNames();
   for (const tool of ["export_links", "plan_links", "list_links"]) {
     expect(names).not.toContain(tool);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error });
+    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error, since });
   }
 });
 
@@ -85,17 +87,18 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     [messages.account_suspended, "list_links", {}, /^GET .*links$/],
     ["No.", "list_links", {}, /^GET .*links$/],
   ])("%s: %s", async (error, tool, args, pattern) => {
-    await using stage = await openStage({ send: saying(pattern, error) });
+    await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     const { structured } = await stage.callTool(tool, args);
     expect(structured.error.message).toBe(error);
     await stage.settle();
     expect(await stage.listNames()).toContain(tool);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "unknown", reason: error });
+    expect(await readState(stage, tool)).toEqual({ tool, state: "unknown", reason: error, since });
   });
 
   test("and a tool that has worked still counts as granted", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
+      probe: "off",
       send: world.fetch,
       key: await world.addKey({ project }),
     });
@@ -105,6 +108,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     expect(await readState(stage, "create_link")).toEqual({
       tool: "create_link",
       state: "granted",
+      since,
     });
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
@@ -112,7 +116,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
   test("so that a key which may only create still upserts what is new", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
-    await using stage = await openStage({ send: world.fetch, key });
+    await using stage = await openStage({ probe: "off", send: world.fetch, key });
     const { structured } = await stage.callTool("upsert_link", { path: "spring" });
     expect(structured.error).toMatchObject({
       code: "scope_missing",
@@ -134,7 +138,7 @@ function openBoth(request: Request): Promise<Response> {
 describe("the list of tools", () => {
   test("changes when something was learned that can be seen, and not otherwise", async () => {
     const key = await world.addKey({ scopes: ["links.index", "links.create"] });
-    await using stage = await openStage({ send: world.fetch, key });
+    await using stage = await openStage({ probe: "off", send: world.fetch, key });
     const names = new Set(await stage.listNames());
     await stage.callTool("list_links");
     await stage.settle();
@@ -150,13 +154,13 @@ describe("the list of tools", () => {
   });
 
   test("loses the projects' tools with the first answer to a project's key", async () => {
-    await using stage = await openStage({ send: world.fetch, key: world.key });
+    await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
   test("of a key that turns out to be good for both kinds keeps both", async () => {
-    await using stage = await openStage({ send: openBoth });
+    await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();
     const { structured } = await stage.callTool("explain_access");

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
+import { explainAccess } from "../../support/explain-access.ts";
 import { openForEach } from "../../support/open-for.ts";
 import {
-  answering,
   openStage,
+  ownerFacts,
   ringAtOnce,
   type Deployment,
   type Stage,
@@ -22,50 +23,52 @@ openForEach(createWorld, (opened) => (world = opened));
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 const readAsked = ({ asked }: Stage) => asked.map((line) => line.replace(uuid, ":id"));
 
-const appProbes = ["ios_apps", "android_apps"].flatMap((kind) => [
-  `GET /${kind}?limit=1`,
-  `GET /${kind}/:id`,
-  `POST /${kind} {}`,
-  `PATCH /${kind}/:id {}`,
+const appProbes = ["ios_app", "android_app"].flatMap((kind) => [
+  `GET /${kind}s?limit=1`,
+  `GET /${kind}s/:id`,
+  `PATCH /${kind}s/:id {"${kind}":{}}`,
 ]);
+const eras = ["v1", "legacy", "modern"] as const;
 const templateProbes = ["GET /page_template/versions", "GET /page_template/versions/:id"];
-/** All that may ever be asked of a deployment to find out what a key may do. */
-const allowed = [
+const linkProbes = ["GET /links?limit=1", "GET /links/:id", "PATCH /links/:id {}"];
+const masterProbes = [
   "GET /projects?limit=1",
   "GET /projects/:id",
-  "GET /links?limit=1",
-  "GET /links/:id",
-  ...appProbes,
-  ...templateProbes,
+  'PATCH /projects/:id {"project":{}}',
+];
+/** All that is asked of a deployment to find out what a key may do, unless more is allowed. */
+const usual = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
+const text = "This asks what the API key may do, and is no JSON, so that nothing is created.";
+/** What is asked besides where that was allowed. */
+const daring = [
+  ...["/links", "/links/upsert", "/short_links", "/ios_apps", "/android_apps"].map(
+    (path) => `POST ${path} ${text}`,
+  ),
+  ...["links", "ios_apps", "android_apps"].map((kind) => `DELETE /${kind}/:id`),
 ];
 
-async function explain(stage: Stage) {
-  const { structured } = await stage.callTool("explain_access");
-  const { kind, tools } = structured.access;
-  const list = (wanted: string): readonly string[] =>
-    tools.flatMap(({ tool, state }: { tool: string; state: string }) =>
-      state === wanted ? [tool] : [],
-    );
-  return {
-    kind,
-    tools,
-    granted: list("granted"),
-    denied: list("denied"),
-    unknown: list("unknown"),
-  };
-}
+/** The two that tell what kind of key it is, and then what there is for a project's key. */
+const ofProject = usual.filter((line) => line === masterProbes[0] || !masterProbes.includes(line));
 
 describe("nothing is asked", () => {
-  test("before the first call of a tool, whatever else a client does", async () => {
-    await using stage = await openStage({ send: world.fetch, key: world.key });
-    await stage.listTools();
+  test.each(eras)("where that is not wanted, whatever a client does (%s)", async (era) => {
+    const key = await world.addKey({ scopes: ["links.show"] });
+    await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
+    expect(await stage.listNames()).toHaveLength(40);
     await stage.client.listPrompts();
     await stage.client.listResources();
     await stage.client.listResourceTemplates();
     await stage.client.readResource({ uri: "waypost://access" });
     await stage.client.readResource({ uri: "waypost://limits" });
     await stage.client.getPrompt({ name: "audit_links" });
+    await stage.callTool("explain_access");
+    await stage.settle();
     expect(stage.asked).toEqual([]);
+    await stage.callTool("list_links");
+    await stage.settle();
+    expect(stage.asked).toEqual(["GET /links"]);
+    // What a call is refused is learned all the same.
+    expect(await stage.listNames()).not.toContain("list_links");
   });
 
   test("without a key, and by no call of a tool that is not there", async () => {
@@ -77,29 +80,82 @@ describe("nothing is asked", () => {
     await stage.settle();
     expect(stage.asked).toEqual(['POST /short_links/resolve {"url":"https://a.example"}']);
   });
+
+  test("of a key that our own service knows", async () => {
+    await using stage = await openStage({
+      send: world.fetch,
+      key: world.key,
+      probe: "all",
+      known: { facts: ownerFacts },
+    });
+    await stage.listTools();
+    await stage.callTool("explain_access");
+    await stage.settle();
+    expect(stage.asked).toEqual([]);
+  });
+
+  test("about what the operator has declared", async () => {
+    const staging = { send: world.fetch, key: world.key, probe: "all" } as const;
+    await using stage = await openStage({ ...staging, scopes: ["links.show"] });
+    expect(await stage.listNames()).not.toContain("list_links");
+    await stage.callTool("explain_access");
+    expect(stage.asked).toEqual([]);
+  });
 });
 
 describe("what is asked", () => {
+  test.each(eras)("is asked as soon as a client comes, whatever it does then (%s)", async (era) => {
+    await using stage = await openStage({ send: world.fetch, key: world.key, era });
+    if (era === "modern") await stage.client.ping().catch(() => undefined);
+    await stage.client.listPrompts();
+    await stage.settle();
+    expect(new Set(readAsked(stage))).toEqual(new Set(ofProject));
+  });
+
   test("of a full key is just this, once, and the store is the same byte for byte", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const readStore = () =>
       Promise.all([world.file, `${world.file}-wal`].map(async (path) => readFile(path, "hex")));
     const before = await readStore();
     await using stage = await openStage({ send: world.fetch, key: world.key });
-    await stage.callTool("list_links", { limit: 5 });
-    await stage.settle();
-    const [first, ...probes] = readAsked(stage);
-    expect(first).toBe("GET /links?limit=5");
-    // The first call itself may be answered before this one is asked.
-    expect(new Set([...probes, "GET /links?limit=1"])).toEqual(
-      new Set(allowed.filter((line) => line !== "GET /projects/:id")),
-    );
-    expect(new Set(probes).size).toBe(probes.length);
+    const names = await stage.listNames();
+    expect(readAsked(stage).toSorted()).toEqual(ofProject.toSorted());
     await stage.callTool("list_links", { limit: 6 });
     await stage.callTool("explain_access");
+    expect(await stage.listNames()).toEqual(names);
     await stage.settle();
-    expect(readAsked(stage)).toEqual([first, ...probes, "GET /links?limit=6"]);
+    expect(readAsked(stage).toSorted()).toEqual([...ofProject, "GET /links?limit=6"].toSorted());
     expect(await readStore()).toEqual(before);
+  });
+
+  test("names one thing that nothing can be: a UUID that begins with a letter", async () => {
+    await using stage = await openStage({ send: world.fetch, key: world.key, probe: "all" });
+    await stage.listTools();
+    const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));
+    expect(ids.size).toBe(1);
+    for (const id of ids) expect(id).toMatch(/^[a-f][0-9a-f]{7}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
+  });
+
+  test("and where that is allowed, in vain: what creates, shortens and deletes", async () => {
+    await world.call("POST", "/links", { body: { path: "spring" } });
+    const before = (await world.call("GET", "/links")).text;
+    await using stage = await openStage({ send: world.fetch, key: world.key, probe: "all" });
+    const { granted, unknown } = await explainAccess(stage);
+    expect(readAsked(stage).toSorted()).toEqual([...ofProject, ...daring].toSorted());
+    expect(granted).toEqual(
+      expect.arrayContaining([
+        "create_link",
+        "upsert_link",
+        "delete_link",
+        "shorten_link",
+        "register_ios_app",
+        "delete_android_app",
+      ]),
+    );
+    const never = ["save", "publish", "unpublish"].map((verb) => `${verb}_template`);
+    const open = [...never, "restore_template_version", "preview_template"];
+    expect(unknown.toSorted()).toEqual(open.toSorted());
+    expect((await world.call("GET", "/links")).text).toBe(before);
   });
 
   test.each<readonly [Scope[], Role, string[]]>([
@@ -111,9 +167,8 @@ describe("what is asked", () => {
   ])("of a key with %j as %s is never more than is allowed", async (scopes, role, granted) => {
     const key = await world.addKey({ scopes, role });
     await using stage = await openStage({ send: world.fetch, key });
-    const { denied, granted: found, kind } = await explain(stage);
-    expect(readAsked(stage).filter((line) => !allowed.includes(line))).toEqual([]);
-    expect(new Set(readAsked(stage)).size).toBe(stage.asked.length);
+    const { denied, granted: found, kind } = await explainAccess(stage);
+    expect(readAsked(stage).toSorted()).toEqual(ofProject.toSorted());
     expect(found).toEqual(expect.arrayContaining(granted));
     expect(kind).toBe("project");
     const open = ["explain_access", "explain_link", "resolve_short_link", "list_changes", "undo"];
@@ -122,15 +177,15 @@ describe("what is asked", () => {
   });
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
-    ["in read-only mode reads and nothing else", { mode: "read-only" }, []],
+    ["in read-only mode reads and nothing else", { mode: "read-only", probe: "all" }, []],
     [
       "is about the tools that the operator left in",
-      { selection: ["links"] },
-      [...appProbes, ...templateProbes],
+      { selection: ["links", "-delete_link"], probe: "all" },
+      [...appProbes, ...templateProbes, "DELETE /links/:id"],
     ],
   ])("%s", async (_, staging, never) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
-    await explain(stage);
+    await explainAccess(stage);
     const asked = readAsked(stage);
     expect(asked).toContain("GET /links?limit=1");
     expect(asked.filter((line) => never.includes(line))).toEqual([]);
@@ -139,21 +194,23 @@ describe("what is asked", () => {
 
   test("of a master key leaves the projects' tools", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
-    const { granted, unknown, kind } = await explain(stage);
+    const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
     expect(granted).toEqual([
       "resolve_short_link",
       "list_projects",
       "get_project",
+      "update_project",
+      "list_changes",
+      "undo",
       "explain_access",
     ]);
-    const history = ["list_changes", "undo"];
-    expect(unknown).toEqual(["create_project", "update_project", "delete_project", ...history]);
+    expect(unknown).toEqual(["create_project", "delete_project"]);
     expect(await stage.listNames()).toHaveLength(9);
-    expect(readAsked(stage)).toEqual(["GET /projects?limit=1", "GET /projects/:id"]);
+    expect(readAsked(stage).toSorted()).toEqual(["GET /links?limit=1", ...masterProbes].toSorted());
   });
 
-  test("of a key that is none, or whose account is suspended, tells why", async () => {
+  test("of a key that is none, or of a suspended account, ends there and tells why", async () => {
     for (const [key, reason] of [
       ["nonsense", messages.key_invalid],
       [
@@ -162,9 +219,11 @@ describe("what is asked", () => {
       ],
     ] as const) {
       await using stage = await openStage({ send: world.fetch, key });
-      const { tools } = await explain(stage);
-      expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason });
+      const { tools } = await explainAccess(stage);
+      const since: unknown = expect.any(String);
+      expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
       expect(await stage.listNames()).toHaveLength(40);
+      expect(stage.asked).toHaveLength(2);
     }
   });
 });
@@ -183,78 +242,34 @@ describe("a call is not held up by what is found out beside it", () => {
     for (const _ of [1, 2, 3]) {
       expect((await stage.callTool("list_links", { limit: 7 })).isError).toBe(false);
     }
-    expect(readAsked(stage)[0]).toBe("GET /links?limit=7");
-    expect(stalled).toHaveLength(1);
+    expect(readAsked(stage)).toContain("GET /links?limit=7");
+    expect(stalled).toHaveLength(2);
     for (const release of stalled) release();
   });
 
-  test("and what could not be found out is asked again beside the next one", async () => {
+  test("and what could not be found out is asked beside a later one, not sooner", async () => {
     let isDown = true;
+    let now = Date.now();
+    const clock = { now: () => now, monotonic: () => now };
     const down: Deployment = (request) => {
       if (isDown && !request.url.endsWith("limit=7")) return new Promise(() => {});
       return world.fetch(request);
     };
-    await using stage = await openStage({ send: down, key: world.key, setTimer: ringAtOnce });
+    const given = { send: down, key: world.key, setTimer: ringAtOnce, clock };
+    await using stage = await openStage(given);
     await stage.callTool("list_links", { limit: 7 });
     await stage.settle();
     expect(await stage.listNames()).toContain("get_ios_app");
     const before = stage.asked.length;
     isDown = false;
+    now += 59_999;
+    await stage.callTool("list_links", { limit: 7 });
+    await stage.callTool("explain_access");
+    await stage.settle();
+    expect(readAsked(stage).slice(before)).toEqual(["GET /links?limit=7"]);
+    now += 1;
     await stage.callTool("list_links", { limit: 7 });
     await stage.settle();
     expect(readAsked(stage).slice(before)).toEqual(expect.arrayContaining(appProbes));
-  });
-});
-
-/** The world, but for what is said to one kind of request. */
-function unlike(pattern: RegExp, answer: Deployment): Deployment {
-  return (request) => {
-    const { pathname } = new URL(request.url);
-    const isMeant = pattern.test(`${request.method} ${pathname}`);
-    return isMeant ? answer(request) : world.fetch(request);
-  };
-}
-
-describe("a deployment of another make", () => {
-  test.each([
-    ["a page of HTML", async () => new Response("<h1>No</h1>", { status: 404 })],
-    ["a 404 in JSON", answering(404, { error: "Not found" })],
-    ["a 500", answering(500, { error: "Oops" })],
-    ["a 400", answering(400, { error: "Bad" })],
-    ["another 401", answering(401, { error: "Not permitted to do so." })],
-  ])("that has %s where projects would be still has its links and apps", async (_, answer) => {
-    const send = unlike(/\/projects/, answer);
-    await using stage = await openStage({ send, key: world.key });
-    const { granted, kind } = await explain(stage);
-    expect(kind).toBe("project");
-    expect(granted).toEqual(expect.arrayContaining(["list_links", "register_ios_app"]));
-    const names = await stage.listNames();
-    expect(names).toHaveLength(35);
-    expect(names).not.toContain("list_projects");
-  });
-
-  test("that finds fault with an app that is not there lets its key register one", async () => {
-    const send = unlike(/POST .*\/ios_apps/, answering(422, { error: "Bundle can't be blank" }));
-    await using stage = await openStage({ send, key: world.key });
-    expect((await explain(stage)).granted).toContain("register_ios_app");
-  });
-
-  test("whose words are its own is understood", async () => {
-    const key = await world.addKey({ scopes: ["links.show", "ios_apps.show"], role: "viewer" });
-    const reworded: Deployment = async (request) => {
-      const response = await world.fetch(request);
-      if (response.status !== 401) return response;
-      const { error } = JSON.parse(await response.text());
-      const isScope = error.includes("scope");
-      const own = isScope ? "Insufficient scope" : "This key is not allowed to see projects";
-      return Response.json({ error: own }, { status: 401 });
-    };
-    await using stage = await openStage({ send: reworded, key });
-    const { granted, denied, kind } = await explain(stage);
-    expect(kind).toBe("project");
-    expect(granted).toEqual(expect.arrayContaining(["get_link", "get_ios_app"]));
-    expect(denied).toEqual(
-      expect.arrayContaining(["list_links", "list_ios_apps", "update_android_app", "get_project"]),
-    );
   });
 });

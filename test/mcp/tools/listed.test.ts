@@ -34,6 +34,7 @@ const unknown: Setting = { mode: "guarded" };
 async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
   await using stage = await openStage({
     send: answering(500, {}),
+    probe: "off",
     ...setting,
     ...(era !== undefined && { era }),
   });

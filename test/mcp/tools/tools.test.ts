@@ -135,7 +135,7 @@ let stage: Stage;
 let tools: readonly ShownTool[];
 
 beforeAll(async () => {
-  stage = await openStage({ send: answering(200, {}), era: "v1" });
+  stage = await openStage({ send: answering(200, {}), probe: "off", era: "v1" });
   tools = await stage.listTools();
 });
 
@@ -186,7 +186,11 @@ describe("the tools", () => {
   test.each(["plan_links", "export_links"])(
     "say which filters %s takes where list_links does not say so",
     async (name) => {
-      await using alone = await openStage({ send: answering(200, {}), selection: ["bulk"] });
+      await using alone = await openStage({
+        send: answering(200, {}),
+        probe: "off",
+        selection: ["bulk"],
+      });
       const spelled = JSON.stringify(find("list_links").inputSchema.properties?.["filters"]);
       const shown = (await alone.listTools()).find((tool) => tool.name === name);
       expect(JSON.stringify(shown?.inputSchema.properties?.["filters"])).toBe(spelled);
@@ -201,13 +205,21 @@ describe("the tools", () => {
   );
 
   test("take a sealed approval in two-step mode alone, where one is asked for", async () => {
-    await using other = await openStage({ send: answering(200, {}), mode: "two-step" });
+    await using other = await openStage({
+      send: answering(200, {}),
+      probe: "off",
+      mode: "two-step",
+    });
     expect(taking(await other.listTools())).toEqual(approved);
     expect(taking(tools)).toEqual([]);
   });
 
   test("are only those that change nothing in read-only mode", async () => {
-    await using other = await openStage({ send: answering(200, {}), mode: "read-only" });
+    await using other = await openStage({
+      send: answering(200, {}),
+      probe: "off",
+      mode: "read-only",
+    });
     const reading = design.filter(([, , , , hints]) => hints === read).map(([name]) => name);
     expect(await other.listNames()).toEqual(reading);
   });

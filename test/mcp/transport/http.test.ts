@@ -180,7 +180,7 @@ test.each([
 
 async function openGateway({ url }: Deployment) {
   const folder = await createFolder();
-  const env = { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key" };
+  const env = { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key", WAYPOST_PROBE: "off" };
   const serving = await startServe(folder.path, [], { env });
   return {
     serving,

@@ -23,9 +23,17 @@ function openWay() {
   const http = createMcpHttp({
     toolbox: createToolbox({ mode: "full", selection: [] }),
     identify: (token) => Promise.resolve(token === "none" ? undefined : { key: token, known }),
-    createKeyContext: ({ key = "" }, onChange) => {
+    createKeyContext: ({ key = "" }, { onChange }) => {
       made.push(key);
-      const access = createAccess({ hasKey: true, scopes: undefined, facts: undefined, onChange });
+      const access = createAccess({
+        hasKey: true,
+        scopes: undefined,
+        facts: undefined,
+        now: () => 0,
+        holds_ms: 1,
+        onChange,
+        onLearned: () => {},
+      });
       // Nothing else of a key context is looked at where no tool is called.
       return { access } as KeyContext;
     },

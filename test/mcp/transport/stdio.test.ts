@@ -200,5 +200,5 @@ test("eight at once on a data folder that is new see each other's links", async 
 });
 
 function aim({ url }: { readonly url: string }): Record<string, string> {
-  return { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key" };
+  return { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key", WAYPOST_PROBE: "off" };
 }

@@ -1,0 +1,132 @@
+import { readCause } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { listEndpoints } from "../../contract/index.ts";
+import type { KnownTool } from "../../state/known-access.ts";
+import { findImplied, refusesAll } from "./denials.ts";
+
+/** What a deployment's answers have taught of a key, each for its time. */
+export type LearnedAccess = {
+  readonly find: (endpoint: Endpoint) => Learned | undefined;
+  readonly learn: (endpoint: Endpoint, found: Found) => void;
+  /** Whether the key has turned out to be made for this kind of endpoint alone. */
+  readonly hasKind: (auth: Endpoint["auth"]) => boolean;
+  readonly isOtherKind: (endpoint: Endpoint) => boolean;
+  /** What another endpoint was refused for, and this one demands as well. */
+  readonly findImplied: (endpoint: Endpoint) => Learned | undefined;
+  /** Takes over what was learned earlier, where nothing was learned since. */
+  readonly recall: (known: readonly KnownTool[]) => void;
+  readonly forgetDenials: (isMeant: (tool: string) => boolean) => void;
+};
+
+export type Learned = KnownTool & {
+  /** It tells nothing of the endpoint, which may be asked again. */
+  readonly isOpen?: boolean;
+};
+
+type Found = Pick<Learned, "state" | "reason" | "shows_kind" | "isOpen">;
+
+type Lesson = { readonly endpoint: Endpoint; readonly known: Learned };
+
+export type LearnedOptions = {
+  /** The time of day. */
+  readonly now: () => number;
+  /** For how long an answer counts. */
+  readonly holds_ms: number;
+  /** Called when more is known than before: tools may have to be listed or hidden. */
+  readonly onChange: () => void;
+  /** Called with what is worth remembering. */
+  readonly onLearned: (known: KnownTool) => void;
+};
+
+/** What is met again sooner than this is not noted again. */
+const noted_ms = 60 * 60_000;
+const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoint]));
+
+export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
+  const { now, holds_ms, onChange, onLearned } = options;
+  const learned = new Map<string, Learned>();
+
+  function find({ tool }: Endpoint): Learned | undefined {
+    const known = learned.get(tool);
+    return known !== undefined && holds(known, now()) ? known : undefined;
+  }
+
+  function list(): readonly Lesson[] {
+    const time = now();
+    return [...learned.values()].flatMap((known) => {
+      const endpoint = byTool.get(known.tool);
+      return endpoint !== undefined && holds(known, time) ? [{ endpoint, known }] : [];
+    });
+  }
+
+  function listKinds(): ReadonlySet<Endpoint["auth"]> {
+    return new Set(
+      list().flatMap(({ endpoint, known }) => (known.shows_kind ? endpoint.auth : [])),
+    );
+  }
+
+  return {
+    find,
+    learn: (endpoint, found) => {
+      const at = now();
+      const before = find(endpoint);
+      const isSame = before?.state === found.state && isLikewise(before, found);
+      const shows_kind = found.shows_kind || (isSame && before.shows_kind);
+      const isKindNew = shows_kind && !listKinds().has(endpoint.auth);
+      const until = Math.max(at + holds_ms, before?.state === found.state ? before.until : 0);
+      if (isSame && !isKindNew && until - before.until < noted_ms) return;
+      const { isOpen = false, ...lasting } = {
+        ...found,
+        tool: endpoint.tool,
+        shows_kind,
+        at,
+        until,
+      };
+      learned.set(endpoint.tool, { ...lasting, isOpen });
+      if (!isOpen) onLearned(lasting);
+      if (before?.state !== found.state || isKindNew) onChange();
+    },
+    hasKind: (auth) => listKinds().has(auth),
+    isOtherKind: ({ auth }) => {
+      const kinds = listKinds();
+      return kinds.size === 1 && !kinds.has(auth);
+    },
+    findImplied: (endpoint) => findImpliedIn(list(), endpoint),
+    recall: (rows) => {
+      const news = rows.filter(({ tool }) => !learned.has(tool));
+      for (const known of news) learned.set(known.tool, known);
+      if (news.length > 0) onChange();
+    },
+    forgetDenials: (isMeant) => {
+      const time = now();
+      const meant = [...learned.values()].filter(
+        ({ tool, state }) => state === "denied" && isMeant(tool),
+      );
+      for (const { isOpen: _, ...known } of meant) {
+        learned.delete(known.tool);
+        onLearned({ ...known, state: "unknown", at: time, until: time });
+      }
+      if (meant.length > 0) onChange();
+    },
+  };
+}
+
+function findImpliedIn(all: readonly Lesson[], endpoint: Endpoint): Learned | undefined {
+  const pick = (state: Learned["state"]) => all.filter(({ known }) => known.state === state);
+  const denials = pick("denied").flatMap((denial) => {
+    const reason = denial.known.reason ?? "";
+    const cause = readCause(reason);
+    return refusesAll(denial.endpoint, cause, reason) ? [{ ...denial, cause }] : [];
+  });
+  const granted = pick("granted").map((grant) => grant.endpoint);
+  return findImplied(endpoint, denials, granted)?.known;
+}
+
+function isLikewise(one: Found, other: Found): boolean {
+  return one.reason === other.reason && (one.isOpen === true) === (other.isOpen === true);
+}
+
+/** What lies in the future was learned before the clock was set back. */
+function holds({ at, until }: Learned, time: number): boolean {
+  return at <= time && time < until;
+}

@@ -1,0 +1,315 @@
+import { readFile } from "node:fs/promises";
+import { beforeEach, describe, expect, test } from "vitest";
+import { messages } from "../../../src/contract/messages.ts";
+import { createGate } from "../../support/gate.ts";
+import { openForEach } from "../../support/open-for.ts";
+import {
+  answering,
+  openStage,
+  type Deployment,
+  type Stage,
+  type Staging,
+} from "../../support/stage.ts";
+import { openStateForEach } from "../../support/state-folder.ts";
+import { createTestClock } from "../../support/test-clock.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** When a deployment elsewhere is asked what a key may do, and what later processes know of it. */
+
+let world: World;
+/** The key, whose scopes change while processes use it. */
+let key: string;
+
+const at = openStateForEach();
+openForEach(createWorld, (opened) => (world = opened));
+
+beforeEach(async () => {
+  at.now = Date.UTC(2026, 0, 15, 12);
+  key = await world.addKey({ scopes: ["links.index", "links.show"] });
+});
+
+const hour_ms = 60 * 60_000;
+
+/** A process of the folder, with a client before it. */
+async function start(given: Partial<Staging> = {}): Promise<Stage> {
+  const state = await at.open();
+  const clock = { now: () => at.now, monotonic: () => at.elapsed };
+  const openMemory = () => Promise.resolve(state.knownAccess);
+  return openStage({ send: world.fetch, key, clock, openMemory, ...given });
+}
+
+function pass(milliseconds: number): void {
+  at.now += milliseconds;
+  at.elapsed += milliseconds;
+}
+
+async function change(scopes: readonly string[]): Promise<void> {
+  await world.store.write((db) =>
+    db
+      .updateTable("api_keys")
+      .set({ scopes: JSON.stringify(scopes) })
+      .where("scopes", "like", "%links%")
+      .execute(),
+  );
+}
+
+/** The tools that this key cannot use, and that are found out by what is asked by itself. */
+const useless: ReadonlySet<string> = new Set([
+  "update_link",
+  "list_ios_apps",
+  "get_ios_app",
+  "update_ios_app",
+  "list_android_apps",
+  "get_android_app",
+  "update_android_app",
+  "list_template_versions",
+  "get_template_version",
+  "preview_template",
+  "list_projects",
+  "get_project",
+  "create_project",
+  "update_project",
+  "delete_project",
+]);
+
+function expectUseful(names: readonly string[]): void {
+  expect(names).toEqual(expect.arrayContaining(["list_links", "get_link", "export_links"]));
+  expect(names.filter((name) => useless.has(name))).toEqual([]);
+}
+
+/** What a process reads of what others have learned. */
+async function recall(): Promise<readonly string[]> {
+  await using stage = await start({ probe: "off" });
+  const { structured } = await stage.callTool("explain_access");
+  return structured.access.tools.map(
+    ({ tool, state }: { tool: string; state: string }) => `${tool} ${state}`,
+  );
+}
+
+describe("the first list of tools", () => {
+  test.each(["v1", "legacy", "modern"] as const)(
+    "has no tool that is known to be useless, and nobody is told of another (%s)",
+    async (era) => {
+      await using stage = await start({ era });
+      expectUseful(await stage.listNames());
+      await stage.settle();
+      expect(stage.countChanges()).toBe(0);
+    },
+  );
+
+  test("waits 1.5 seconds for that, and then one notice tells that it is another", async () => {
+    const gate = createGate();
+    const clock = createTestClock();
+    const send: Deployment = async (request) => {
+      await gate.opened;
+      return world.fetch(request);
+    };
+    await using stage = await start({ send, clock, sleep: clock.sleep });
+    let shown: readonly string[] | undefined;
+    const listing = stage.listNames().then((names) => (shown = names));
+    await clock.untilAsleep();
+    await waitUntil(() => stage.asked.length === 2);
+    clock.advance(1499);
+    await stage.client.listPrompts();
+    expect(shown).toBeUndefined();
+    clock.advance(1);
+    expect(await listing).toHaveLength(40);
+    expect(await stage.listNames()).toHaveLength(40);
+    gate.open();
+    await stage.settle();
+    expect(stage.countChanges()).toBe(1);
+    expectUseful(await stage.listNames());
+  });
+});
+
+describe("the next process", () => {
+  beforeEach(async () => {
+    await using first = await start();
+    await first.listNames();
+    await first.settle();
+  });
+
+  test("knows it at once, and confirms it afterwards without a word", async () => {
+    pass(hour_ms);
+    await using stage = await start();
+    const names = await stage.listNames();
+    expect(stage.asked).toEqual([]);
+    expectUseful(names);
+    await stage.settle();
+    await stage.callTool("explain_access");
+    expect(stage.asked).toHaveLength(11);
+    expect(stage.countChanges()).toBe(0);
+    expect(await stage.listNames()).toEqual(names);
+  });
+
+  test("says since when it is known", async () => {
+    pass(hour_ms);
+    await using stage = await start({ probe: "off" });
+    const { structured } = await stage.callTool("explain_access");
+    expect(structured.access.tools).toContainEqual({
+      tool: "update_link",
+      state: "denied",
+      reason: messages.scope_missing("links.update"),
+      since: "2026-01-15T12:00:00.000Z",
+    });
+  });
+
+  test("tells once of what a key may do by now, and of what it may not any more", async () => {
+    await change(["links.index", "links.update", "ios_apps.show"]);
+    await using stage = await start();
+    expectUseful(await stage.listNames());
+    await stage.settle();
+    expect(stage.countChanges()).toBe(1);
+    const names = await stage.listNames();
+    expect(names).toEqual(expect.arrayContaining(["update_link", "get_ios_app"]));
+    expect(names).not.toContain("get_link");
+    await using third = await start({ probe: "off" });
+    expect(await third.listNames()).toEqual(names);
+  });
+
+  test("takes nothing back for a key that is refused as such for a while", async () => {
+    await using first = await start({ probe: "off" });
+    const names = await first.listNames();
+    const error = messages.account_suspended;
+    await using stage = await start({ send: answering(401, { error }) });
+    expect(await stage.listNames()).toEqual(names);
+    await stage.settle();
+    await stage.callTool("explain_access");
+    expect(await stage.listNames()).toEqual(names);
+    expect(stage.countChanges()).toBe(0);
+  });
+
+  test("loses nothing to a deployment that answers strangely for a while", async () => {
+    await using first = await start({ probe: "off" });
+    const names = await first.listNames();
+    await using stage = await start({ send: answering(500, { error: "Oops" }) });
+    expect(await stage.listNames()).toEqual(names);
+    await stage.settle();
+    expect(await stage.listNames()).toEqual(names);
+    await using third = await start({ probe: "off" });
+    expect(await third.listNames()).toEqual(names);
+  });
+
+  test("knows nothing after a day, and asks before it lists", async () => {
+    pass(24 * hour_ms);
+    await using stage = await start();
+    expectUseful(await stage.listNames());
+    expect(stage.asked).toHaveLength(12);
+    expect(stage.countChanges()).toBe(0);
+  });
+
+  test("knows nothing of another key", async () => {
+    await using stage = await start({ key: world.key, probe: "off" });
+    expect(await stage.listNames()).toHaveLength(40);
+  });
+
+  test("finds no key in what is remembered", async () => {
+    const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
+    expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
+    expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
+  });
+});
+
+describe("a process that goes on for days", () => {
+  test("asks again every half day beside what it does, so that no list has to wait", async () => {
+    await using stage = await start();
+    await stage.listNames();
+    await stage.settle();
+    const asked = stage.asked.length;
+    await change(["links.index", "links.show", "links.update"]);
+    pass(12 * hour_ms - 1);
+    expect(await stage.listNames()).not.toContain("update_link");
+    await stage.settle();
+    expect(stage.asked).toHaveLength(asked);
+    pass(1);
+    expect(await stage.listNames()).not.toContain("update_link");
+    await stage.settle();
+    expect(stage.countChanges()).toBe(1);
+    expect(await stage.listNames()).toContain("update_link");
+  });
+
+  test("asks at once where somebody asks why, if the last time is a minute ago", async () => {
+    await using stage = await start();
+    await stage.listNames();
+    await change(["links.index", "links.show", "links.update"]);
+    pass(59_999);
+    await stage.callTool("explain_access");
+    expect(await stage.listNames()).not.toContain("update_link");
+    pass(1);
+    await stage.callTool("explain_access");
+    expect(await stage.listNames()).toContain("update_link");
+  });
+});
+
+describe("what a call is refused", () => {
+  const refused = ["create_link", "upsert_link"];
+
+  beforeEach(async () => {
+    await using first = await start();
+    expect(await first.listNames()).toEqual(expect.arrayContaining(refused));
+    await first.callTool("create_link", {});
+    await first.settle();
+    await waitUntil(async () => (await recall()).includes("create_link denied"));
+  });
+
+  test("is remembered, though it is never asked by itself", async () => {
+    await using stage = await start();
+    expect(await stage.listNames()).not.toContain("create_link");
+    await stage.settle();
+    expect(await stage.listNames()).not.toContain("create_link");
+  });
+
+  test("is forgotten as soon as the key may do again what it might not", async () => {
+    await change(["links.index", "links.show", "links.create", "links.update"]);
+    await using stage = await start();
+    await stage.listNames();
+    await stage.settle();
+    expect(await stage.listNames()).toContain("create_link");
+    expect(stage.countChanges()).toBe(1);
+    expect(await recall()).toContain("create_link unknown");
+    expect((await stage.callTool("create_link", {})).isError).toBe(false);
+    await waitUntil(async () => (await recall()).includes("create_link granted"));
+  });
+});
+
+describe("two processes at once", () => {
+  test("come to know the same, and so does the third", async () => {
+    await using one = await start();
+    await using two = await start();
+    const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
+    expect(names).toEqual(others);
+    await Promise.all([one.settle(), two.settle()]);
+    await using three = await start();
+    expect(await three.listNames()).toEqual(names);
+    expect(three.asked).toEqual([]);
+  });
+
+  test("each learn for themselves what changes, and the later answer is remembered", async () => {
+    await using one = await start();
+    await one.listNames();
+    await one.settle();
+    pass(hour_ms);
+    await change(["links.show"]);
+    await using two = await start();
+    await two.listNames();
+    await two.settle();
+    expect(await two.listNames()).not.toContain("list_links");
+    expect(await one.listNames()).toContain("list_links");
+    pass(hour_ms);
+    await change(["links.index", "links.show"]);
+    await one.callTool("list_links");
+    await one.settle();
+    await using three = await start({ probe: "off" });
+    await waitUntil(async () => (await three.listNames()).includes("list_links"));
+  });
+});
+
+test("where nothing can be kept the process learns for itself, and says so once", async () => {
+  const broken = new Error("The folder cannot be used.");
+  await using stage = await start({ openMemory: () => Promise.reject(broken) });
+  expectUseful(await stage.listNames());
+  await stage.callTool("create_link", {});
+  await stage.settle();
+  expect(stage.reported).toEqual([broken]);
+});

@@ -1,0 +1,156 @@
+import { expect, describe, test } from "vitest";
+import { explainAccess, unlike } from "../../support/explain-access.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { answering, openStage, type Deployment } from "../../support/stage.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What each answer of a deployment says of its key, and what it does not. */
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+/** A page where JSON would be due. */
+const signIn: Deployment = async () => new Response("<h1>Sign in</h1>", { status: 200 });
+
+describe("what one refusal says of others", () => {
+  test("a viewer's key shows no tool that needs more than that", async () => {
+    const key = await world.addKey({ role: "viewer" });
+    await using stage = await openStage({ send: world.fetch, key });
+    const names = await stage.listNames();
+    expect(names.filter((name) => /template|(register|update|delete)_\w+_app/.test(name))).toEqual(
+      [],
+    );
+    expect(names).toEqual(expect.arrayContaining(["list_ios_apps", "delete_link", "shorten_link"]));
+  });
+
+  test("a key of a free plan shows no tool of the Pro plan", async () => {
+    const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
+    await using stage = await openStage({ send: world.fetch, key });
+    const names = await stage.listNames();
+    expect(names.filter((name) => /template|shorten/.test(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(["register_ios_app", "create_link"]));
+  });
+
+  test("is nothing where the deployment demands other things than the contract", async () => {
+    const error = "Only the owner may delete apps.";
+    const send = unlike(world, /DELETE .*\/ios_apps/, answering(401, { error }));
+    await using stage = await openStage({ send, key: world.key, probe: "all" });
+    const { granted, denied } = await explainAccess(stage);
+    expect(denied).toContain("delete_ios_app");
+    expect(granted).toEqual(expect.arrayContaining(["delete_android_app", "update_ios_app"]));
+    expect(await stage.listNames()).toContain("save_template");
+  });
+});
+
+describe("an answer", () => {
+  const show = /GET .*\/links\/\w/;
+
+  async function readState(answer: Deployment, pattern = show, tool = "get_link") {
+    await using stage = await openStage({ send: unlike(world, pattern, answer), key: world.key });
+    const { tools } = await explainAccess(stage);
+    return tools.find((reading: { tool: string }) => reading.tool === tool);
+  }
+
+  test.each([
+    [401, "Insufficient scope", "denied"],
+    [401, "Your role does not allow this", "denied"],
+    [401, "Upgrade your plan", "denied"],
+    [401, "No.", "unknown"],
+    [404, "Link not found", "granted"],
+    [422, "Id is invalid", "granted"],
+    [400, "Bad request", "unknown"],
+    [403, "The key lacks the scope links.show", "unknown"],
+    [405, "Method not allowed", "unknown"],
+    [500, "Oops", "unknown"],
+    [429, "Too many", "unknown"],
+    [503, "Busy", "unknown"],
+  ])("with the status %d and %j means %s", async (status, error, state) => {
+    expect(await readState(answering(status, { error }))).toMatchObject({ state });
+  });
+
+  test.each([
+    ["a page", signIn],
+    ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
+  ])("that is %s means nothing", async (_, answer) => {
+    expect(await readState(answer)).toMatchObject({ state: "unknown" });
+  });
+
+  test("that accepts the change of what is not there grants it, whatever it says", async () => {
+    const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
+    for (const answer of answers) {
+      const read = await readState(answer, /PATCH .*\/links/, "update_link");
+      expect(read).toMatchObject({ state: "granted" });
+    }
+  });
+
+  test("to a master endpoint that could not be read makes no master key of it", async () => {
+    await using stage = await openStage({ send: signIn, key: world.key, probe: "all" });
+    expect((await explainAccess(stage)).kind).toBe("project");
+    expect(await stage.listNames()).toHaveLength(40);
+  });
+
+  test("that takes the text for a link is told to the operator, and not repeated", async () => {
+    const send = unlike(world, /POST .*\/links$/, answering(201, { id: "made" }));
+    let now = Date.now();
+    const clock = { now: () => now, monotonic: () => now };
+    const given = { send, key: world.key, probe: "all", clock } as const;
+    await using stage = await openStage(given);
+    expect((await explainAccess(stage)).granted).toContain("create_link");
+    expect(stage.reported.map(String)).toEqual([
+      expect.stringMatching(/^Error: POST .links took a text that is no JSON, .* look there$/),
+    ]);
+    now += 13 * 60 * 60_000;
+    await explainAccess(stage);
+    expect(stage.asked.filter((line) => /^GET .links.f/.test(line))).toHaveLength(2);
+    expect(stage.asked.filter((line) => line.startsWith("POST /links "))).toHaveLength(1);
+  });
+});
+
+describe("a deployment of another make", () => {
+  test.each([
+    ["a page of HTML", async () => new Response("<h1>No</h1>", { status: 404 })],
+    ["a 404 in JSON", answering(404, { error: "Not found" })],
+    ["a 500", answering(500, { error: "Oops" })],
+    ["a 400", answering(400, { error: "Bad" })],
+    ["another 401", answering(401, { error: "Not permitted to do so." })],
+  ])("that has %s where projects would be still has its links and apps", async (_, answer) => {
+    const send = unlike(world, /\/projects/, answer);
+    await using stage = await openStage({ send, key: world.key });
+    const { granted, kind } = await explainAccess(stage);
+    expect(kind).toBe("project");
+    expect(granted).toEqual(expect.arrayContaining(["list_links", "update_ios_app"]));
+    const names = await stage.listNames();
+    expect(names).toHaveLength(35);
+    expect(names).not.toContain("list_projects");
+  });
+
+  test("that finds fault with an app that is not there lets its key register one", async () => {
+    const send = unlike(
+      world,
+      /POST .*\/ios_apps/,
+      answering(422, { error: "Bundle can't be blank" }),
+    );
+    await using stage = await openStage({ send, key: world.key, probe: "all" });
+    expect((await explainAccess(stage)).granted).toContain("register_ios_app");
+  });
+
+  test("whose words are its own is understood", async () => {
+    const key = await world.addKey({ scopes: ["links.show", "ios_apps.show"], role: "viewer" });
+    const reworded: Deployment = async (request) => {
+      const response = await world.fetch(request);
+      if (response.status !== 401) return response;
+      const { error } = JSON.parse(await response.text());
+      const isScope = error.includes("scope");
+      const own = isScope ? "Insufficient scope" : "This key is not allowed to see projects";
+      return Response.json({ error: own }, { status: 401 });
+    };
+    await using stage = await openStage({ send: reworded, key });
+    const { granted, denied, kind } = await explainAccess(stage);
+    expect(kind).toBe("project");
+    expect(granted).toEqual(expect.arrayContaining(["get_link", "get_ios_app"]));
+    expect(denied).toEqual(
+      expect.arrayContaining(["list_links", "list_ios_apps", "update_android_app", "get_project"]),
+    );
+  });
+});
