@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { binFlags, runBin } from "./commands/bin.ts";
-import { Interrupted } from "./commands/bulk/bulk-session.ts";
-import { runDoctor } from "./commands/doctor.ts";
+import { doctorFlags, runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
 import { help } from "./commands/help.ts";
 import { importFlags, runImport } from "./commands/import.ts";
@@ -10,6 +9,7 @@ import { keyFlags, runKeys } from "./commands/keys.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
+import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
 import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
@@ -63,7 +63,10 @@ const commands: Readonly<Record<string, Command>> = {
     const { config, values } = readAlone("tools", words, jsonFlag);
     return showTools({ config, version, json: values.json === true });
   },
-  doctor: (words) => runDoctor(readAlone("doctor", words, {}).config, version),
+  doctor: (words) => {
+    const { config, values: flags } = readAlone("doctor", words, doctorFlags);
+    return runDoctor({ config, version, flags, openTerminal });
+  },
   keys: (words) => {
     const { config, values, positionals } = read(words, keyFlags);
     return runKeys(config, positionals, values);

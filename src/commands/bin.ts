@@ -13,10 +13,9 @@ import type { Store } from "../store/store.ts";
 import type { BinKind, ChoreTable } from "../store/tables.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
-import { Interrupted } from "./bulk/bulk-session.ts";
-import { askToGoOn } from "./terminal/ask-to-go-on.ts";
+import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
-import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
+import { formatTable, print, printJson, say } from "./terminal/output.ts";
 
 export const binFlags = {
   project: { type: "string" },
@@ -206,15 +205,9 @@ async function empty(
 const lost = "The bin was emptied at the terminal: nothing brings back what was in it.";
 
 async function confirm(input: NodeJS.ReadStream, stopped: Promise<void>): Promise<boolean> {
-  if (!input.isTTY) {
-    const advice = "--yes answers beforehand; nothing was changed";
-    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
-  }
-  say("Nothing brings them back after that.");
+  const person = input.isTTY ? input : undefined;
+  if (person !== undefined) say("Nothing brings them back after that.");
   const stop = new AbortController();
   void stopped.then(() => stop.abort());
-  const { signal } = stop;
-  const isMeant = await askToGoOn({ input, screen: openScreen(), count: undefined, signal });
-  if (signal.aborted) throw new Interrupted("stopped before anything was changed");
-  return isMeant;
+  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
 }

@@ -1,7 +1,7 @@
 import { CallFailure } from "../client/call-failure.ts";
 import { createClient } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
-import { chooseTools, inspectTools } from "../compose/assistant.ts";
+import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
@@ -15,14 +15,30 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
-import { print } from "./terminal/output.ts";
+import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { print, say } from "./terminal/output.ts";
+
+export const doctorFlags = { probe: { type: "boolean" }, yes: { type: "boolean" } } as const;
+
+type DoctorOptions = {
+  readonly config: Config;
+  readonly version: string;
+  /** Where a person answers; from then on Ctrl-C stops what they were asked about. */
+  readonly openTerminal: () => {
+    readonly input: NodeJS.ReadStream;
+    readonly stopped: Promise<void>;
+  };
+  readonly flags: FlagValues<typeof doctorFlags>;
+};
 
 /** Looks at everything that has to be right, says a line about each, and what to do about it. */
 
 type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
 
 /** False when something has to be set right. */
-export async function runDoctor(config: Config, version: string): Promise<boolean> {
+export async function runDoctor(options: DoctorOptions): Promise<boolean> {
+  const { config, version } = options;
   const findings: Finding[] = [];
   const note = (finding: Finding) => {
     findings.push(finding);
@@ -34,7 +50,7 @@ export async function runDoctor(config: Config, version: string): Promise<boolea
   const deployment = await tryOpen(config, note);
   if (deployment !== undefined) {
     try {
-      await examine(config, version, deployment, note);
+      await examine(options, deployment, note);
     } finally {
       await deployment.close();
     }
@@ -100,18 +116,55 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
   }
 }
 
-async function examine(
-  config: Config,
-  version: string,
-  deployment: Deployment,
-  note: Note,
-): Promise<void> {
+async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
+  const { config } = options;
   const key = tryKey(config, note);
   if (await askDeployment(deployment, key, note)) {
-    const inspected = await inspectTools({ config, version, key, deployment });
+    const inspected = await inspect(options, deployment, key, note);
     note({ about: "access", said: describeAccess(inspected) });
   }
   await tryState(config, note);
+}
+
+/** What is found out at the terminal's request need not be asked again so soon. */
+const month_ms = 30 * 24 * 60 * 60_000;
+
+async function inspect(
+  options: DoctorOptions,
+  deployment: Deployment,
+  key: string | undefined,
+  note: Note,
+): Promise<Inspected> {
+  const { config, version, flags } = options;
+  const about = "probe";
+  const isAsked = flags.probe === true && key !== undefined;
+  const isKnown = deployment.own !== undefined;
+  if (isAsked && isKnown) note({ about, said: "not needed, Waypost knows its own keys" });
+  if (!isAsked || isKnown) return inspectTools({ config, version, key, deployment });
+  if (!(await confirmProbe(options))) {
+    note({ about, said: "not done" });
+    return inspectTools({ config, version, key, deployment });
+  }
+  const report = (error: unknown) => {
+    note({ about, fault: error instanceof Error ? error.message : "" });
+    return "";
+  };
+  const thorough = { config: { ...config, probe: "all" as const }, holds_ms: month_ms };
+  const inspected = await inspectTools({ ...thorough, version, key, deployment, report });
+  note({ about, said: "done, and remembered for 30 days" });
+  return inspected;
+}
+
+async function confirmProbe({ config, flags, openTerminal }: DoctorOptions): Promise<boolean> {
+  say("To find out what the key may do, this is sent once, as far as the key is made for it:");
+  for (const line of describeProbes(config)) say(`  ${line}`);
+  say("None of it should change anything: a deployment refuses it, or finds nothing to change.");
+  if (flags.yes === true) return true;
+  const { input, stopped } = openTerminal();
+  const stop = new AbortController();
+  void stopped.then(() => stop.abort());
+  const person = input.isTTY ? input : undefined;
+  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
 }
 
 function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {

@@ -12,6 +12,7 @@ import { unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import type { Writer } from "../../state/history.ts";
+import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import { explainFailure } from "./explain-failure.ts";
 
 /** What a command for many links needs: the deployment, the configured key, plans and jobs. */
@@ -29,11 +30,6 @@ export type BulkSessionOptions = {
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
 };
-
-/** Stopped by the person: not done, and not an error. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
-}
 
 export function withBulk<Result>(
   { config, stopped }: BulkSessionOptions,

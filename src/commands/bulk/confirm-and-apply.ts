@@ -2,14 +2,13 @@ import type { Readable } from "node:stream";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
 import { findCountToType, presentPlan } from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
-import { UsageFault } from "../../config.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
-import { askToGoOn } from "../terminal/ask-to-go-on.ts";
+import { confirmAtTerminal } from "../terminal/ask-to-go-on.ts";
 import { openScreen, print, printJson, say } from "../terminal/output.ts";
 import { describeDuration, describePlan } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
 import { reportJob } from "./report-job.ts";
-import { Interrupted, type BulkSession } from "./bulk-session.ts";
+import type { BulkSession } from "./bulk-session.ts";
 
 /** From a plan to its receipt: shown, confirmed at the prompt, applied. */
 
@@ -62,13 +61,6 @@ async function confirm(
 ): Promise<boolean> {
   say(`It takes about ${describeDuration(plan)}.`);
   if (isSure) return true;
-  if (input === undefined) {
-    const advice = "--yes answers beforehand; nothing was changed";
-    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
-  }
   const count = findCountToType(plan, countPlannedWrites(plan.counts));
-  const { signal } = session;
-  const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
-  if (signal.aborted) throw new Interrupted("stopped before anything was changed");
-  return isMeant;
+  return confirmAtTerminal({ input, count, signal: session.signal });
 }

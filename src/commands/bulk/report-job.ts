@@ -7,7 +7,8 @@ import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";
 import { showLine } from "./describe-plan.ts";
-import { Interrupted, type BulkSession } from "./bulk-session.ts";
+import { Interrupted } from "../terminal/ask-to-go-on.ts";
+import type { BulkSession } from "./bulk-session.ts";
 
 /** What became of a job, row by row where it did not become what it should. */
 

@@ -1,5 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { UsageFault } from "../../config.ts";
+import { openScreen } from "./output.ts";
 import type { Screen } from "./progress-bar.ts";
 
 export type Confirmation = {
@@ -10,6 +12,27 @@ export type Confirmation = {
   /** Aborted when an answer is no longer waited for. */
   readonly signal: AbortSignal;
 };
+
+/** Stopped by the person: not done, and not an error. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+type Person = Pick<Confirmation, "count" | "signal"> & {
+  /** Where a person types; undefined where no person can be asked. */
+  readonly input: Readable | undefined;
+};
+
+/** Asks whoever sits at the terminal, before anything was changed. */
+export async function confirmAtTerminal({ input, count, signal }: Person): Promise<boolean> {
+  if (input === undefined) {
+    const advice = "--yes answers beforehand; nothing was changed";
+    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
+  }
+  const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
+  if (signal.aborted) throw new Interrupted("stopped before anything was changed");
+  return isMeant;
+}
 
 /** Asks whether to go on. Anything but the very answer means no. */
 export async function askToGoOn({ input, screen, count, signal }: Confirmation): Promise<boolean> {

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import { createFolder, run, startServe } from "../../support/command.ts";
+import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { startDeployment } from "../../support/mcp-deployment.ts";
+import { openGround, type Ground } from "../../support/mcp-ground.ts";
+import { openForAll } from "../../support/open-for.ts";
+import { openStage } from "../../support/stage.ts";
+import { openStateForEach } from "../../support/state-folder.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** A key that may only read links, in front of a deployment of which nothing is known. */
+
+let ground: Ground;
+openForAll(openGround, (opened) => (ground = opened));
+
+/** What the key can use, and what needs no right. */
+const usable = [
+  "explain_access",
+  "explain_link",
+  "export_links",
+  "get_link",
+  "list_changes",
+  "list_links",
+  "resolve_short_link",
+  "undo",
+];
+const templateWriters = [
+  "publish_template",
+  "restore_template_version",
+  "save_template",
+  "unpublish_template",
+];
+/** What creates, shortens or deletes, and what builds on it. */
+const untried = [
+  "create_link",
+  "upsert_link",
+  "delete_link",
+  "shorten_link",
+  "register_ios_app",
+  "delete_ios_app",
+  "register_android_app",
+  "delete_android_app",
+  "plan_links",
+  "apply_plan",
+  "get_job",
+  "list_jobs",
+  "cancel_job",
+];
+
+const clients = {
+  "the 1.x client": connectV1,
+  "the 2.x client, 2026-07-28 alone": connectV2,
+} as const;
+
+type Given = Parameters<typeof connectV1>[0];
+
+/** The service behind plain HTTP, counting what it is asked. */
+async function openStrange() {
+  const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
+  const { url } = ground.serving.places;
+  const deployment = await startDeployment(async (request, response) => {
+    const { method = "", headers } = request;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of request) chunks.push(chunk as Uint8Array);
+    const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+    const { authorization = "", "content-type": type } = headers;
+    const sent = { authorization, ...(type !== undefined && { "content-type": type }) };
+    const answer = await fetch(`${url}${request.url}`, { method, headers: sent, ...body });
+    response.writeHead(answer.status, { "content-type": "application/json" });
+    response.end(await answer.text());
+  });
+  const folder = await createFolder();
+  return {
+    data: folder.path,
+    env: { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: key },
+    listAsked: () => deployment.requests.map(({ method, url: path }) => `${method} ${path}`),
+    [Symbol.asyncDispose]: async () => {
+      await deployment[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Where a slow machine made the list come early, one notice tells of the right one. */
+async function listInTheEnd(client: Connected): Promise<readonly string[]> {
+  const names = await client.listNames();
+  if (names.includes("update_link")) await client.untilChanged(1);
+  return (await client.listNames()).toSorted();
+}
+
+type Strange = Awaited<ReturnType<typeof openStrange>>;
+
+describe.each(["v1", "legacy", "modern"] as const)("a client of any age (%s)", (era) => {
+  const at = openStateForEach();
+
+  /** A process with all the time that it needs. */
+  async function start({ env }: Strange, probe: "on" | "all") {
+    at.now = Date.now();
+    const state = await at.open();
+    const openMemory = () => Promise.resolve(state.knownAccess);
+    const send = async (request: Request) => {
+      const { pathname, search } = new URL(request.url);
+      return fetch(new Request(env.WAYPOST_BASE_URL + pathname + search, request));
+    };
+    const clock = { now: () => at.now, monotonic: () => at.elapsed };
+    return openStage({ send, key: env.WAYPOST_API_KEY, era, probe, openMemory, clock });
+  }
+
+  test.each([
+    ["on", [...usable, ...untried, ...templateWriters]],
+    ["all", [...usable, ...templateWriters]],
+  ] as const)(
+    "finds in its first list what may be of use (%s), and so the second",
+    async (probe, all) => {
+      await using strange = await openStrange();
+      await using first = await start(strange, probe);
+      expect((await first.listNames()).toSorted()).toEqual(all.toSorted());
+      await first.settle();
+      expect(first.countChanges()).toBe(0);
+      const asked = strange.listAsked();
+      if (probe === "on") expect(asked.filter((line) => /^(POST|DELETE)/.test(line))).toEqual([]);
+      await using second = await start(strange, probe);
+      expect((await second.listNames()).toSorted()).toEqual(all.toSorted());
+      expect(strange.listAsked()).toEqual(asked);
+      await second.settle();
+      expect(strange.listAsked().length).toBeGreaterThan(asked.length);
+      expect(second.countChanges()).toBe(0);
+    },
+  );
+});
+
+describe.each(Object.entries(clients))("the built command before %s", (_, connect) => {
+  async function withClient(
+    { data, env }: Pick<Strange, "data" | "env">,
+    work: (client: Connected) => Promise<void>,
+  ): Promise<void> {
+    const given: Given = { transport: "stdio", data, env, watches: true };
+    await using client = await connect(given);
+    await work(client);
+    expect(client.countChanges()).toBeLessThanOrEqual(1);
+  }
+
+  test("shows what may be of use, and confirms what it remembers behind a list", async () => {
+    await using strange = await openStrange();
+    const wanted = [...usable, ...untried, ...templateWriters].toSorted();
+    await withClient(strange, async (client) => {
+      expect(await listInTheEnd(client)).toEqual(wanted);
+    });
+    const asked = strange.listAsked();
+    await withClient(strange, async (client) => {
+      await client.listNames();
+      expect(strange.listAsked().slice(0, asked.length)).toEqual(asked);
+      expect(await listInTheEnd(client)).toEqual(wanted);
+      await waitUntil(() => strange.listAsked().length >= asked.length + 11);
+    });
+  });
+
+  test("shows little else than what is of use after the doctor has tried", async () => {
+    await using strange = await openStrange();
+    const words = ["doctor", "--probe", "--yes", "--data", strange.data];
+    const { code, stdout, stderr } = await run(words, { env: strange.env });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ok +probe +done, .*30 days$/m)]);
+    for (const line of [
+      "GET /api/v1/links?limit=1",
+      'PATCH /api/v1/ios_apps/<an id that nothing has> {"ios_app":{}}',
+      "POST /api/v1/short_links a sentence as text/plain",
+      "DELETE /api/v1/links/<an id that nothing has>",
+    ]) {
+      expect(stderr).toContain(`  ${line}\n`);
+    }
+    await withClient(strange, async (client) => {
+      expect(await listInTheEnd(client)).toEqual([...usable, ...templateWriters].toSorted());
+    });
+  });
+
+  test("shows the same through a gateway", async () => {
+    await using strange = await openStrange();
+    await using serving = await startServe(strange.data, [], { env: strange.env });
+    const given: Given = {
+      transport: "http",
+      url: serving.places.mcp,
+      token: serving.key,
+      watches: true,
+    };
+    await using client = await connect(given);
+    expect(await listInTheEnd(client)).toEqual(
+      [...usable, ...untried, ...templateWriters].toSorted(),
+    );
+  });
+});
+
+test("the doctor tries nothing where nobody can be asked, or all is known", async () => {
+  await using strange = await openStrange();
+  const words = ["doctor", "--probe", "--data", strange.data];
+  const unasked = await run(words, { env: strange.env });
+  expect(unasked.code).toBe(2);
+  expect(unasked.stderr).toContain("nobody can be asked, for stdin is no terminal: --yes");
+  expect(strange.listAsked()).toEqual(["GET /api/v1/links?limit=1"]);
+  await using folder = await createFolder();
+  const own = await run(["doctor", "--probe", "--data", folder.path]);
+  expect(own.stdout).toMatch(/^ok +probe +not needed/m);
+});
