@@ -37,11 +37,15 @@ export const approvalPath = "/approve/";
 
 const secretName = "approval-pages";
 const bodyBytes = 4096;
+const methods: readonly string[] = ["GET", "HEAD", "POST"];
 
 export function createApprovalPages(options: PageOptions): ApprovalPages {
   return {
     fetch: async (request) => {
       if (isFromElsewhere(request, options.hostnames)) return show(403, elsewhere);
+      if (!methods.includes(request.method)) {
+        return show(405, wrongMethod, { allow: methods.join(", ") });
+      }
       try {
         return await answer(request, options);
       } catch (error) {
@@ -194,6 +198,7 @@ const elsewhere = renderNotice(
   "Not from here",
   "Open the address exactly as your assistant gave it to you.",
 );
+const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");
 const over = renderNotice(
   "This approval is over",
   "It has expired, or it never was. If you still want this, ask your assistant again.",
@@ -241,6 +246,6 @@ async function readForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
 }
 
-function show(status: number, html: string): Response {
-  return new Response(html, { status, headers: pageHeaders });
+function show(status: number, html: string, more: Record<string, string> = {}): Response {
+  return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }

@@ -86,10 +86,14 @@ describe("a page that waits", () => {
   });
 
   test("spends nothing by being opened, however often and by whatever method", async () => {
-    for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "OPTIONS"]) {
+    for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
-      expect(response.status).toBe(200);
+      const isRead = method === "GET" || method === "HEAD";
+      expect([method, response.status]).toEqual([method, isRead ? 200 : 405]);
+      expect(response.headers.get("allow")).toBe(isRead ? null : "GET, HEAD, POST");
+      expectGuarded(response);
+      if (!isRead) expect(await response.text()).not.toContain("Spring");
     }
     expect(await ask()).toBe(url);
     await assistant.press(url, "approve");
