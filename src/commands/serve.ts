@@ -19,11 +19,10 @@ import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
-import { approvalPath, type ApprovalPages } from "../mcp/approval/page.ts";
+import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
-import type { HttpFetch } from "../service/http-carrier.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
@@ -88,12 +87,12 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     identify: await createIdentify(config, deployment),
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
   });
-  const approvals = await assistant.openPages({ hostnames, onDecided: () => {} });
+  const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log) });
   const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
   setRequestHandlers(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
-    approvals: noteDecisions(approvals, log),
+    approvals: approvals.fetch,
     links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),
@@ -113,12 +112,11 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
 }
 
 /** Where a person answers from is noted for the operator; the page's own address is a secret. */
-function noteDecisions({ fetch }: ApprovalPages, log: Log): HttpFetch {
-  return async (request, address) => {
-    const response = await fetch(request);
-    const { status } = response;
-    if (request.method === "POST") log.info({ address, status }, "approval page answered");
-    return response;
+function noteAnswers(log: Log): Pick<PageOptions, "onDecided" | "onRefused"> {
+  return {
+    onDecided: (_, decision, address) => log.info({ address, decision }, "approval page answered"),
+    onRefused: (reason, address) =>
+      log.info({ address, reason }, "approval page refused an answer"),
   };
 }
 

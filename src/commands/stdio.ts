@@ -50,7 +50,12 @@ async function serve(serving: Serving): Promise<void> {
     openPage: (id) => pageServer.open(approvalPath, id),
   });
   const hostnames = ["127.0.0.1", "localhost"];
-  const pages = await assistant.openPages({ hostnames, onDecided: pageServer.release });
+  const pages = await assistant.openPages({
+    hostnames,
+    onDecided: pageServer.release,
+    // Whoever is asked sits here, and is told on the page.
+    onRefused: () => {},
+  });
   await assistant.loadUnfinished();
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);

@@ -30,7 +30,7 @@ export type Assistant = {
   ) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => ReturnType<typeof createServer>;
   readonly openPages: (
-    options: Pick<PageOptions, "hostnames" | "onDecided">,
+    options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { readToken } from "../support/assistant-world.ts";
 import { createFolder, startServe, type Serving } from "../support/command.ts";
+import { connectV1 } from "../support/mcp-clients.ts";
 
 /** Clients behind a proxy, as `waypost serve` tells them apart. */
 
@@ -42,11 +44,36 @@ test("the log says from which address an approval page was answered, and no more
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
-  const page = `${serving.places.url}/approve/canary-3f9a`;
-  await (await fetch(page, { headers })).text();
-  await (await fetch(page, { method: "POST", headers, body: "decision=approve" })).text();
+  const never = `${serving.places.url}/approve/canary-3f9a`;
+  const press = async (page: string, form: Record<string, string>) => {
+    const body = new URLSearchParams(form);
+    await (await fetch(page, { method: "POST", headers, body })).text();
+  };
+  await (await fetch(never, { headers })).text();
+  await press(never, { decision: "approve" });
+
+  await serving.call("POST", "/links", { body: { path: "spring", url: "https://example.com" } });
+  const { places, key } = serving;
+  await using client = await connectV1({ transport: "http", url: places.mcp, token: key });
+  const asked = await client.callTool("delete_link", { id: "spring" });
+  const page = asked.structured.error.approval.url;
+  const token = readToken(await (await fetch(page, { headers })).text());
+  await press(page, { decision: "approve", token: "canary-7b21" });
+  await press(page, { decision: "decline", token });
+
   const { stderr } = await serving.stop();
-  const lines = stderr.split("\n").filter((line) => line.includes("approval page answered"));
-  expect(lines.map((line) => JSON.parse(line).address)).toEqual(["203.0.113.9"]);
-  expect(stderr).not.toContain("canary-3f9a");
+  const address = "203.0.113.9";
+  const lines = stderr.split("\n").filter((line) => line.includes("approval page"));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { address, msg: "approval page refused an answer", reason: "This approval is over." },
+    {
+      address,
+      msg: "approval page refused an answer",
+      reason: "That did not come from this page. Press one of its buttons.",
+    },
+    { address, msg: "approval page answered", decision: "declined" },
+  ]);
+  for (const secret of ["canary", token, new URL(page).pathname.split("/").at(-1)]) {
+    expect(stderr).not.toContain(secret);
+  }
 });

@@ -40,6 +40,8 @@ export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "int
   readonly bulk: Bulk;
   /** What was reported as unexpected; a test that expects none looks here. */
   readonly reported: readonly unknown[];
+  /** Why answers to approval pages were refused. */
+  readonly refused: readonly string[];
   /** Another client: another key, person or era than the first one's. */
   readonly connect: (given?: Connecting) => Promise<AssistantClient>;
   /** The first client. */
@@ -167,6 +169,7 @@ export async function createAssistantWorld(
   const { advance, setClock, sleep, untilAsleep } = clock;
   const random = { bytes: (count: number) => randomBytes(count) };
   const reported: unknown[] = [];
+  const refused: string[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const folder = dirname(world.file);
   const state = await openState(join(folder, "state.db"), { clock, random });
@@ -198,6 +201,7 @@ export async function createAssistantWorld(
     hostnames: ["127.0.0.1", "localhost"],
     checkPin: typeof pin === "function" ? pin : checkPin,
     onDecided: () => {},
+    onRefused: (reason) => refused.push(reason),
     clock,
     report,
   });
@@ -284,6 +288,7 @@ export async function createAssistantWorld(
     bulk,
     ...watched,
     reported,
+    refused,
     connect,
     ...client,
     callRaw,

@@ -17,7 +17,8 @@ import { writeSpan } from "./write-span.ts";
 
 /** The page on which a person approves or declines, whatever their assistant can show. */
 export type ApprovalPages = {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** The address is that of whoever asks, where it is known. */
+  readonly fetch: (request: Request, address?: string) => Promise<Response>;
 };
 
 export type PageOptions = {
@@ -25,10 +26,14 @@ export type PageOptions = {
   readonly hostnames: readonly string[];
   /** Whether a PIN is the one with this hash, which an approval has from whoever asked for it. */
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
-  readonly onDecided: (id: string) => void;
+  readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
+  /** An answer came that decides nothing; the reason has no secret in it. */
+  readonly onRefused: (reason: string, address: string | undefined) => void;
   readonly clock: Pick<Clock, "now">;
   readonly report: (error: unknown) => string;
 };
+
+type Decision = "approved" | "declined";
 
 /** What an approval keeps of its request, as JSON: what is shown, and who asked. */
 export type StoredPreview = Preview & { readonly asker?: Asker };
@@ -41,19 +46,34 @@ const methods: readonly string[] = ["GET", "HEAD", "POST"];
 
 export function createApprovalPages(options: PageOptions): ApprovalPages {
   return {
-    fetch: async (request) => {
-      if (isFromElsewhere(request, options.hostnames)) return show(403, elsewhere);
+    fetch: async (request, address) => {
+      const asked = { request, address, options };
+      if (isFromElsewhere(request, options.hostnames)) {
+        noteRefused(asked, "That came from another page.");
+        return show(403, elsewhere);
+      }
       if (!methods.includes(request.method)) {
         return show(405, wrongMethod, { allow: methods.join(", ") });
       }
       try {
-        return await answer(request, options);
+        return await answer(asked);
       } catch (error) {
         const reference = options.report(error);
         return show(500, renderNotice("Something went wrong", describeFault(reference)));
       }
     },
   };
+}
+
+type Asked = {
+  readonly request: Request;
+  readonly address: string | undefined;
+  readonly options: PageOptions;
+};
+
+/** Who only looks has answered nothing that could be refused. */
+function noteRefused({ request, address, options }: Asked, reason: string): void {
+  if (request.method === "POST") options.onRefused(reason, address);
 }
 
 /** Another site's page that has guessed the address must not be able to approve. */
@@ -65,25 +85,38 @@ function isFromElsewhere(request: Request, hostnames: readonly string[]): boolea
 }
 
 /** To read the page uses nothing up, and neither does an attempt that is refused. */
-async function answer(request: Request, options: PageOptions): Promise<Response> {
+async function answer(asked: Asked): Promise<Response> {
+  const { request, options } = asked;
   const { pathname, searchParams } = new URL(request.url);
-  if (!pathname.startsWith(approvalPath)) return show(404, over);
-  const { approvals } = await options.openState();
-  const approval = await approvals.findPage(pathname.slice(approvalPath.length));
-  if (approval === undefined) return show(404, over);
-  if (approval.status !== "waiting") return show(200, renderEnd(approval));
+  const approval = await findApproval(pathname, options);
+  if (approval === undefined) {
+    noteRefused(asked, "This approval is over.");
+    return show(404, over);
+  }
+  if (approval.status !== "waiting") {
+    noteRefused(asked, "This was answered before.");
+    return show(200, renderEnd(approval));
+  }
   if (searchParams.has("frame")) {
     return answerFrame(readStored(approval), searchParams) ?? show(404, over);
   }
-  const visit = { approval, page: readPageNumber(searchParams), options };
-  return request.method === "POST" ? decide(visit, request) : ask(visit);
+  const visit = { ...asked, approval, page: readPageNumber(searchParams) };
+  return request.method === "POST" ? decide(visit) : ask(visit);
+}
+
+async function findApproval(
+  pathname: string,
+  { openState }: PageOptions,
+): Promise<Approval | undefined> {
+  if (!pathname.startsWith(approvalPath)) return undefined;
+  const { approvals } = await openState();
+  return approvals.findPage(pathname.slice(approvalPath.length));
 }
 
 /** One request for a page that waits: for which approval, and which page of a plan's rows. */
-type Visit = {
+type Visit = Asked & {
   readonly approval: Approval;
   readonly page: number;
-  readonly options: PageOptions;
 };
 
 async function ask({ approval, page, options }: Visit, fault?: string): Promise<Response> {
@@ -124,24 +157,33 @@ function describeBlock(tries: TriesLeft | undefined, now: number): string | unde
 for now. A PIN can be tried again in ${span}.`;
 }
 
-async function decide(visit: Visit, request: Request): Promise<Response> {
-  const { approval, options } = visit;
-  const form = await readForm(request);
+async function decide(visit: Visit): Promise<Response> {
+  const { approval, address, options } = visit;
+  const form = await readForm(visit.request);
+  // Whoever has left while the form was on its way has answered nothing, and is told nothing.
+  if (form === undefined) return ask(visit);
   const isFromPage = isSameSecret(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
-    return ask(visit, "That did not come from this page. Press one of its buttons.");
+    return refuse(visit, "That did not come from this page. Press one of its buttons.");
   }
   // The PIN and the number are only asked for a yes.
   const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
-  if (fault !== undefined) return ask(visit, fault);
+  if (fault !== undefined) return refuse(visit, fault);
   const { approvals } = await options.openState();
   const said = decision === "approve" ? "approved" : "declined";
-  if (await approvals.decidePage(approval.id, said)) options.onDecided(approval.id);
+  const isFirst = await approvals.decidePage(approval.id, said);
+  if (isFirst) options.onDecided(approval.id, said, address);
+  else noteRefused(visit, "This was answered before.");
   // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
   return show(200, renderEnd(decided));
+}
+
+function refuse(visit: Visit, fault: string): Promise<Response> {
+  noteRefused(visit, fault);
+  return ask(visit, fault);
 }
 
 async function findYesFault(
@@ -231,17 +273,24 @@ function renderEnd(approval: Approval): string {
   return renderNotice(title, text, { act: readStored(approval).title, look });
 }
 
-/** Without fields where the body is no form, or is too long for the page's own. */
-async function readForm(request: Request): Promise<URLSearchParams> {
+/**
+ * Without fields where the body is no form, or is too long for the page's own; undefined where the
+ * sender has gone before its end.
+ */
+async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const none = new URLSearchParams();
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return none;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > bodyBytes) return none;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > bodyBytes) return none;
+      chunks.push(chunk);
+    }
+  } catch {
+    return undefined;
   }
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
 }

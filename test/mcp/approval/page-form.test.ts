@@ -1,5 +1,7 @@
 import { createHmac } from "node:crypto";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
+import { createPageServer } from "../../../src/mcp/approval/page-server.ts";
 import { createApprovalPages } from "../../../src/mcp/approval/page.ts";
 import {
   createAssistantWorld,
@@ -7,6 +9,7 @@ import {
   type AssistantWorld,
   type Page,
 } from "../../support/assistant-world.ts";
+import { createGate } from "../../support/gate.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** The approval page as it answers over HTTP: what it says, and what it takes. */
@@ -207,28 +210,60 @@ describe("a page that is over", () => {
   });
 });
 
-test("the caller is told once that it was decided, and not before", async () => {
-  const decided: string[] = [];
+test("the caller is told what was decided, once, and why other answers were refused", async () => {
+  const told: unknown[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
     hostnames: ["127.0.0.1"],
     checkPin: () => Promise.resolve(true),
-    onDecided: (id) => decided.push(id),
+    onDecided: (...decided) => told.push(decided),
+    onRefused: (...refused) => told.push(refused),
     clock: { now: () => Date.UTC(2026, 0, 15, 12) },
     report: String,
   });
   const token = readToken((await assistant.visit(url)).html);
-  const press = async (form: Record<string, string>) => {
+  const from = "203.0.113.9";
+  const press = async (form: Record<string, string>, more: Record<string, string> = {}) => {
     const body = new URLSearchParams({ token, ...form });
-    const headers = { host: "127.0.0.1" };
-    return (await fetch(new Request(url, { method: "POST", headers, body }))).status;
+    const headers = { host: "127.0.0.1", ...more };
+    return (await fetch(new Request(url, { method: "POST", headers, body }), from)).status;
   };
+  await fetch(new Request(url, { headers: { host: "127.0.0.1" } }), from);
+  expect(told).toEqual([]);
+
+  const foreign = "That did not come from this page. Press one of its buttons.";
   expect(await press({ decision: "maybe" })).toBe(403);
   expect(await press({ decision: "decline", token: "x" })).toBe(403);
-  expect(decided).toEqual([]);
+  expect(told.splice(0)).toEqual([
+    [foreign, from],
+    [foreign, from],
+  ]);
+  expect(await press({ decision: "approve" }, { origin: "http://evil.example" })).toBe(403);
+  expect(told.splice(0)).toEqual([["That came from another page.", from]]);
   expect(await press({ decision: "decline" })).toBe(200);
+  expect(told.splice(0)).toEqual([[url.split("/").at(-1), "declined", from]]);
   expect(await press({ decision: "approve" })).toBe(200);
-  expect(decided).toEqual([url.split("/").at(-1)]);
+  expect(told.splice(0)).toEqual([["This was answered before.", from]]);
+  assistant.advance(5 * 60_000);
+  expect(await press({ decision: "approve" })).toBe(404);
+  expect(told.splice(0)).toEqual([["This approval is over.", from]]);
+});
+
+test("a person who leaves while the form is on its way has answered nothing", async () => {
+  const answered = createGate();
+  const server = createPageServer((request) => assistant.fetchPage(request).finally(answered.open));
+  const at = new URL(await server.open("/approve/", url.split("/").at(-1) ?? ""));
+  const socket = connect(Number(at.port), at.hostname);
+  socket.write(
+    `POST ${at.pathname} HTTP/1.1\r\nhost: ${at.host}\r\ncontent-length: 100\r\n` +
+      "content-type: application/x-www-form-urlencoded\r\n\r\ndecision=app",
+    () => socket.destroy(),
+  );
+  await answered.opened;
+  server.close();
+  expect(assistant.reported).toEqual([]);
+  expect(assistant.refused).toEqual([]);
+  expect(await ask()).toBe(url);
 });
 
 test("a fault is told by its reference and nothing else", async () => {
@@ -237,6 +272,7 @@ test("a fault is told by its reference and nothing else", async () => {
     hostnames: ["127.0.0.1"],
     checkPin: () => Promise.resolve(true),
     onDecided: () => {},
+    onRefused: () => {},
     clock: { now: () => 0 },
     report: () => "abc123",
   });

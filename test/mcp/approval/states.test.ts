@@ -33,6 +33,7 @@ beforeEach(async () => {
     hostnames: ["127.0.0.1"],
     checkPin: (given) => Promise.resolve(given === pin),
     onDecided: () => {},
+    onRefused: () => {},
     clock: assistant.clock,
     report: () => "a1b2c3",
   });
