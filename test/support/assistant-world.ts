@@ -144,6 +144,8 @@ export type AssistantOptions = Connecting & {
   readonly destinations?: readonly string[];
   /** As a deployment elsewhere: nothing is known of its keys, and it checks no conditions. */
   readonly isRemote?: boolean;
+  /** The deployment's address. */
+  readonly origin?: string;
   /** Beside this world, on the same service and memory: another process, another mode. */
   readonly beside?: World;
 };
@@ -162,6 +164,7 @@ export async function createAssistantWorld(
     spacing_ms = 0,
     destinations,
     isRemote = false,
+    origin = "http://waypost.invalid",
     ...first
   } = rest;
   const world = beside ?? (await createWorld());
@@ -224,14 +227,14 @@ export async function createAssistantWorld(
     const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false, linkInReferrer: false };
     const keyContext = createKeyContext({
       client: createClient({
-        target: { origin: "http://waypost.invalid", key, checksConditions: !isRemote },
+        target: { origin, key, checksConditions: !isRemote },
         send,
         clock,
         random,
         sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
       }),
       bulk,
-      origin: "http://waypost.invalid",
+      origin,
       checksConditions: !isRemote,
       openHistory: () => Promise.resolve(state.history),
       key,

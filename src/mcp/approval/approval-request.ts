@@ -13,6 +13,9 @@ export type ApprovalRequest = {
   readonly preview: Preview;
 };
 
+/** The key that asks, by its print, and its project, or else the deployment. */
+export type AskingKey = { readonly key_print: string; readonly realm: string };
+
 /** What a person is shown: on the page, in a client's form and as `error.preview` alike. */
 export type Preview = {
   /** One sentence: what will happen, to what. */
@@ -80,10 +83,10 @@ export type Fact = {
 
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
-/** Two calls with the same digest are the same request of the same key. */
-export function digestRequest(request: ApprovalRequest, keyPrint: string): string {
+/** Two calls with the same digest are the same request of the same key, at one deployment. */
+export function digestRequest(request: ApprovalRequest, { key_print, realm }: AskingKey): string {
   const { tool, args, target, state } = request;
-  return digestOf([keyPrint, tool, args, target, state]);
+  return digestOf([key_print, realm, tool, args, target, state]);
 }
 
 /** A client's form and a model's context have room for a page of text, not for more. */

@@ -1,6 +1,12 @@
 import type { Clock } from "../../contract/clock.ts";
 import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
-import { digestRequest, fitsText, writePreview, type ApprovalRequest } from "./approval-request.ts";
+import {
+  digestRequest,
+  fitsText,
+  writePreview,
+  type ApprovalRequest,
+  type AskingKey,
+} from "./approval-request.ts";
 import { issueToken, readToken, useToken, type ApprovalToken } from "./approval-token.ts";
 import type { Mode } from "./mode.ts";
 import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
@@ -9,7 +15,7 @@ import { createRequirePage, type Asking, type PageOptions } from "./require-page
 /** Throws until a person has approved of the request (design.md, "Approval"). */
 export type RequireApproval = (
   request: ApprovalRequest,
-  keyPrint: string,
+  key: AskingKey,
   person: Person,
 ) => Promise<void>;
 
@@ -26,13 +32,13 @@ type ApprovalOptions = PageOptions & {
 export function createRequireApproval(options: ApprovalOptions): RequireApproval {
   const { mode, readPin, openState, clock } = options;
   const requirePage = createRequirePage(options);
-  return async (request, keyPrint, person) => {
+  return async (request, key, person) => {
     if (mode === "full") return;
-    const digest = digestRequest(request, keyPrint);
+    const digest = digestRequest(request, key);
     if (mode === "two-step") return requireToken(request, digest, person.token);
     const { answer } = person;
     const pin = await readPin();
-    const asking = { request, digest, keyPrint, person, pin };
+    const asking = { request, digest, keyPrint: key.key_print, person, pin };
     const hasPin = pin !== undefined;
     // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
     const counts = answer?.said !== "opened" && !(hasPin && answer?.said === "yes");

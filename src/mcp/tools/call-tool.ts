@@ -70,7 +70,7 @@ function runTool(
     place: describePlace(keyContext),
   };
   const approve = async (request: ApprovalRequest) =>
-    requireApproval(await addRecent(request, keyContext), keyContext.key_print, person);
+    requireApproval(await addRecent(request, keyContext), keyContext, person);
   const asking: Call["ask"] = (endpoint, input, condition) =>
     ask(tool.name, endpoint, input, context, condition);
   const { realm, key_print } = keyContext;

@@ -62,11 +62,12 @@ describe("an act's digest", () => {
     );
   });
 
-  test("is another one for another key, tool, argument, target or state", () => {
+  test("is another one for another key, deployment, tool, argument, target or state", () => {
     const part = fc.oneof(fc.jsonValue(), fc.string());
     const parts = fc.record({ tool: fc.string(), args: part, target: fc.string(), state: part });
+    const keys = fc.record({ key_print: fc.string(), realm: fc.string() });
     fc.assert(
-      fc.property(parts, parts, fc.string(), fc.string(), (one, other, key, otherKey) => {
+      fc.property(parts, parts, keys, keys, (one, other, key, otherKey) => {
         const isSame = JSON.stringify([one, key]) === JSON.stringify([other, otherKey]);
         fc.pre(!isSame && canonize([one, key]) !== canonize([other, otherKey]));
         expect(digestRequest(makeAct(one), key)).not.toBe(digestRequest(makeAct(other), otherKey));
@@ -77,6 +78,9 @@ describe("an act's digest", () => {
           const digest = digestRequest(makeAct(swapped), key);
           expect(digest === digestRequest(makeAct(one), key)).toBe(isEqual);
         }
+        const elsewhere = digestRequest(makeAct(one), { ...key, realm: otherKey.realm });
+        const isThere = key.realm === otherKey.realm;
+        expect(elsewhere === digestRequest(makeAct(one), key)).toBe(isThere);
       }),
       { numRuns: 500 },
     );

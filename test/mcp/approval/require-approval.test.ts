@@ -117,6 +117,24 @@ describe.each(eras)("a %s client", (era) => {
   });
 });
 
+test("a yes for one deployment is none for another one on the same data folder", async () => {
+  const remote = { isRemote: true, origin: "https://one.example" };
+  const { assistant: one, id } = await withLink(remote);
+  await using _ = one;
+  const given = { ...remote, beside: one.world, origin: "https://other.example" };
+  await using other = await createAssistantWorld(given);
+  const ask = async ({ callTool }: AssistantWorld) =>
+    (await callTool("delete_link", { id })).structured;
+  const { url } = (await ask(one)).error.approval;
+  await one.press(url, "approve");
+
+  const asked = (await ask(other)).error;
+  expect(asked.code).toBe("approval_required");
+  expect(asked.approval.url).not.toBe(url);
+  expect(other.writes).toEqual([]);
+  expect((await ask(one)).deleted.id).toBe(id);
+});
+
 test.each(eras)("read-only mode has no tool that writes, for a %s client", async (era) => {
   const { assistant, id } = await withLink({ era, mode: "read-only", elicit: yes });
   await using _ = assistant;
