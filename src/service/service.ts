@@ -111,6 +111,7 @@ export function createService(options: ServiceOptions): Service {
     const { project } = holder;
     const known: KnownKey = {
       facts: describeKey(holder),
+      keyId: holder.key_id,
       ...(project !== null && { projectId: project.id }),
       linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
       hasSecondHost: services.secondOrigin !== undefined,

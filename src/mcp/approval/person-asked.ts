@@ -14,13 +14,12 @@ export type Person = {
   readonly client?: string | undefined;
   /** Where the links of the key's project live, or else the deployment. */
   readonly place?: string | undefined;
+  /** The key's id, or else the beginning of its print: it tells keys apart, and is none. */
+  readonly key?: string | undefined;
 };
 
 /** Who asks a person, as the person is told. */
-export type Asker = Partial<Pick<Person, "client" | "place">> & {
-  /** The beginning of the key's print: it tells keys apart, and is none. */
-  readonly key?: string;
-};
+export type Asker = Pick<Person, "client" | "place" | "key">;
 
 export type Answer = {
   /** The approval token of the question, as a text. */

@@ -23,9 +23,6 @@ export type Asking = {
   readonly pin: string | undefined;
 };
 
-/** Enough to tell a few keys apart. */
-const shownPrint = 8;
-
 /** Throws until a person has approved of the request on its page, and for one call alone. */
 export function createRequirePage({
   openState,
@@ -33,8 +30,8 @@ export function createRequirePage({
 }: PageOptions): (asking: Asking) => Promise<void> {
   return async ({ request, digest, keyPrint, person, pin }) => {
     const { approvals } = await openState();
-    const { client, place, waited } = person;
-    const asker: Asker = { client, place, key: keyPrint.slice(0, shownPrint) };
+    const { client, place, key, waited } = person;
+    const asker: Asker = { client, place, key };
     const preview = JSON.stringify({ ...request.preview, asker } satisfies StoredPreview);
     const asked = await approvals.askPage({ digest, preview, key_print: keyPrint, pin, waited });
     if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);

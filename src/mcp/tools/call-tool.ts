@@ -34,6 +34,9 @@ export type CallContext = {
   readonly report: (error: unknown) => string;
 };
 
+/** Enough to tell a few keys apart. */
+const shownPrint = 8;
+
 /**
  * One call of a tool, from what the client sent to what it gets: always a result, or, thrown, the
  * question that a person has to answer first.
@@ -68,6 +71,7 @@ function runTool(
     ...context.person,
     token: typeof token === "string" ? token : undefined,
     place: describePlace(keyContext),
+    key: keyContext.known.keyId ?? keyContext.key_print.slice(0, shownPrint),
   };
   const approve = async (request: ApprovalRequest) =>
     requireApproval(await addRecent(request, keyContext), keyContext, person);

@@ -4,7 +4,9 @@ import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
 import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
-import { eras, type AssistantWorld } from "../../support/assistant-world.ts";
+import { hashToken } from "../../../src/service/ids.ts";
+import { findKeyHolder } from "../../../src/store/keys.ts";
+import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createPagedWorld } from "../../support/paged-world.ts";
@@ -30,8 +32,20 @@ describe("who asks", () => {
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
     const { html } = await assistant.visit(error.approval.url);
     expect(html).toContain("Your assistant &quot;waypost-tests&quot; asks for your approval");
-    expect(html).toMatch(/For default\.localhost:8787 · API key [\w-]{8} · asked just now/);
-    expect(html).not.toContain(assistant.world.key);
+    const { store, key } = assistant.world;
+    const holder = await findKeyHolder(store.db, hashToken(key));
+    expect(html).toContain(`For default.localhost:8787 · API key ${holder?.key_id} · asked`);
+    expect(html).not.toContain(key);
+  });
+
+  test("is told by a print of the key where a deployment elsewhere keeps it", async () => {
+    await assistant.plant("link", { path: "spring" });
+    const { world } = assistant;
+    await using remote = await createAssistantWorld({ isRemote: true, beside: world });
+    const { error } = (await remote.callTool("delete_link", { id: "spring" })).structured;
+    const { html } = await remote.visit(error.approval.url);
+    expect(html).toMatch(/>API key [\w-]{8} · asked just now/);
+    expect(html).not.toContain(world.key);
   });
 
   test("is quoted, and cut where it is long", async () => {

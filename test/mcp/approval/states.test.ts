@@ -46,7 +46,11 @@ afterEach(async () => {
   await assistant[Symbol.asyncDispose]();
 });
 
-const asker = { client: "Claude Code", place: "default.localhost:8787", key: "Xk3fa9c1" };
+const asker = {
+  client: "Claude Code",
+  place: "default.localhost:8787",
+  key: "019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
+};
 const removal: Preview = {
   title: 'Delete the link "Spring" for ever',
   button: "Delete link",
