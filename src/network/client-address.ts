@@ -22,22 +22,31 @@ export function findClientAddress(arrival: Arrival, trusts: Trusts): string | un
   const { forwarded, forwardedFor } = arrival;
   const lists = [
     ...(forwardedFor === undefined ? [] : [forwardedFor.split(",").map(readNode)]),
-    ...(forwarded === undefined ? [] : [readForwarded(forwarded)]),
+    ...(forwarded === undefined ? [] : readForwarded(forwarded)),
   ];
-  const [found = peer, other = found] = lists.map((list) => walk(peer, list, trusts));
+  const [way = [peer], other = way] = lists.map((list) => walk(peer, list, trusts));
+  if (way.at(-1) === other.at(-1)) return way.at(-1);
   // A proxy writes one of the headers and may pass on a stranger's other one, so that where they
-  // differ nobody knows which is true.
-  return found === other ? found : peer;
+  // differ nobody knows which is true: the nearest trusted hop is known, as far as both name it.
+  return way.findLast((_, hop) => isSameUntil(hop, way, other));
 }
 
-/** The first from the right that is not trusted; where an entry is unreadable, the one before. */
-function walk(peer: string, list: readonly (string | undefined)[], trusts: Trusts): string {
-  let address = peer;
+/** To the first from the right that is not trusted, or to the one before an unreadable entry. */
+function walk(
+  peer: string,
+  list: readonly (string | undefined)[],
+  trusts: Trusts,
+): readonly string[] {
+  const way = [peer];
   for (const [hop, next] of list.toReversed().entries()) {
-    if (next === undefined || !trusts(address, hop)) break;
-    address = next;
+    if (next === undefined || !trusts(way.at(-1) ?? peer, hop)) break;
+    way.push(next);
   }
-  return address;
+  return way;
+}
+
+function isSameUntil(last: number, way: readonly string[], other: readonly string[]): boolean {
+  return way.slice(0, last + 1).every((address, hop) => address === other[hop]);
 }
 
 /** `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or `[2001:db8::1]:4711`. */
@@ -48,16 +57,21 @@ function readNode(text: string): string | undefined {
   return normalizeAddress(bracketed ?? dotted ?? node);
 }
 
-/** `for=192.0.2.1;proto=https, for="[2001:db8::1]"`; nothing of a header with an open quote. */
-function readForwarded(header: string): readonly (string | undefined)[] {
+/**
+ * `for=192.0.2.1;proto=https, for="[2001:db8::1]"`: a list, or none where it has no `for`, and so
+ * says nothing of addresses. Of a header with an open quote nothing is read.
+ */
+function readForwarded(header: string): readonly (readonly (string | undefined)[])[] {
   const elements = splitOutsideQuotes(header, ",");
-  if (elements === undefined) return [undefined];
-  return elements.map((element) => {
+  if (elements === undefined) return [[undefined]];
+  const named = elements.map((element) => {
     const pairs = splitOutsideQuotes(element, ";") ?? [];
-    const values = pairs.flatMap((pair) => /^\s*for=(.*?)\s*$/i.exec(pair)?.[1] ?? []);
-    const [value = ""] = values;
-    return values.length === 1 ? readNode(unquote(value)) : undefined;
+    return pairs.flatMap((pair) => /^\s*for=(.*?)\s*$/i.exec(pair)?.[1] ?? []);
   });
+  if (named.every((values) => values.length === 0)) return [];
+  return [
+    named.map((values) => (values.length === 1 ? readNode(unquote(values[0] ?? "")) : undefined)),
+  ];
 }
 
 function unquote(value: string): string {

@@ -131,8 +131,8 @@ export const access: readonly Mutation[] = [
     id: "A10",
     file: "src/network/client-address.ts",
     what: "a proxy passes on a stranger's other header, which is believed",
-    find: "return found === other ? found : peer;",
-    replace: "return found === other ? found : other;",
+    find: "way.findLast((_, hop) => isSameUntil(hop, way, other))",
+    replace: "other.at(-1)",
     tests: ["test/network/client-address.test.ts"],
   },
 ];

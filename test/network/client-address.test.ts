@@ -106,12 +106,32 @@ describe("a count of hops", () => {
   });
 });
 
-test("where both headers are there and differ, the peer is all that is known", () => {
+test("where both headers are there and differ at once, the peer is all that is known", () => {
   const forwardedFor = "203.0.113.9";
   expect(find("1", { forwardedFor, forwarded: "for=203.0.113.9" })).toBe("203.0.113.9");
   expect(find("1", { forwardedFor, forwarded: "for=1.1.1.1, for=203.0.113.9" })).toBe(forwardedFor);
   expect(find("1", { forwardedFor, forwarded: "for=198.51.100.1" })).toBe("10.0.0.1");
-  expect(find("1", { forwardedFor, forwarded: "" })).toBe("10.0.0.1");
+  expect(find("1", { forwardedFor, forwarded: "for=unknown" })).toBe("10.0.0.1");
+  expect(find("1", { forwardedFor, forwarded: 'for="203.0.113.9' })).toBe("10.0.0.1");
+});
+
+test("where they differ further away, the last proxy that both name is known", () => {
+  const forwardedFor = "203.0.113.9, 10.0.0.3, 10.0.0.2";
+  const findBeside = (forwarded: string) => find("10.0.0.0/8", { forwardedFor, forwarded });
+  expect(findBeside("for=unknown, for=10.0.0.3, for=10.0.0.2")).toBe("10.0.0.3");
+  expect(findBeside("for=198.51.100.1, for=10.0.0.2")).toBe("10.0.0.2");
+  expect(findBeside("for=198.51.100.1, for=10.0.0.9, for=10.0.0.2")).toBe("10.0.0.2");
+  expect(findBeside("for=_hidden")).toBe("10.0.0.1");
+  // A proxy in between that writes one of them alone contradicts nobody.
+  expect(findBeside("for=203.0.113.9")).toBe("203.0.113.9");
+});
+
+test("a Forwarded that names nobody differs from nothing", () => {
+  const forwardedFor = "203.0.113.9";
+  for (const forwarded of ["proto=https", "by=10.0.0.1;host=links.example, proto=http", ""]) {
+    expect(find("1", { forwardedFor, forwarded })).toBe(forwardedFor);
+    expect(find("1", { forwarded })).toBe("10.0.0.1");
+  }
 });
 
 test("a connection that has gone has no address", () => {
