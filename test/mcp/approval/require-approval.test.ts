@@ -275,7 +275,8 @@ describe("a page that waits", () => {
 test("an act that the deployment refuses has used its approval up", async () => {
   await using assistant = await createAssistantWorld();
   const { id } = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
-  const call = () => assistant.callTool("update_ios_app", { id, team_id: "short" });
+  await assistant.plant("ios_app", { bundle_id: "com.b", team_id: "ABCDE12345" });
+  const call = () => assistant.callTool("update_ios_app", { id, bundle_id: "com.b" });
   const { url } = (await call()).structured.error.approval;
   await assistant.press(url, "approve");
 

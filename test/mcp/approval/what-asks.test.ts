@@ -40,7 +40,6 @@ describe("a link that is there", () => {
     ["to another host", { url: there }, { url: "https://evil.example/spring" }],
     ["to another port", { url: there }, { url: "https://example.com:8443/spring" }],
     ["to a host that only begins alike", { url: there }, { url: "https://example.com.evil.test/" }],
-    ["to what is no address", { url: there }, { url: "//evil.example" }],
     ["nowhere", { url: there }, { url: "" }],
     ["nowhere, by null", { url: there }, { url: null }],
     [
@@ -66,6 +65,40 @@ describe("a link that is there", () => {
     expect(await readPreview("update_link", { id, ...change })).toContain("becomes");
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("becomes");
     expect(assistant.writes).toEqual([]);
+  });
+
+  const invalid: readonly (readonly [string, Args, string])[] = [
+    ["no address", { url: "//evil.example" }, "Url must be an http or https address"],
+    ["an address with a line break", { url: "https://b.example/\n" }, "Url contains control"],
+    [
+      "an address with a password",
+      { ios_fallback_url: "https://:p@b.example" },
+      "Ios fallback url",
+    ],
+    ["an app that none can be", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
+  ];
+
+  test.each(invalid)("is not given %s, and nobody is asked of it", async (_, change, message) => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    for (const [tool, args] of [
+      ["update_link", { id, ...change }],
+      ["upsert_link", { path: "spring", ...change }],
+    ] as const) {
+      const { error } = await call(tool, args);
+      expect(error).toMatchObject({ code: "validation_failed", status: 422, effect: "none" });
+      expect(error.message).toContain(message);
+      const said = await assistant.world.call("PATCH", `/links/${id}`, { body: change });
+      expect(said).toMatchObject({ status: 422, body: { error: error.message } });
+    }
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("elsewhere is led to what may be an address there only when a person approves", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
+    const args = { id, url: "//evil.example" };
+    const { error } = (await remote.callTool("update_link", args)).structured;
+    expect(error.code).toBe("approval_required");
   });
 
   test.each([
@@ -94,7 +127,7 @@ describe("a link that is there", () => {
     const one = await assistant.plant("ios_app", iosApp);
     const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
-    const choices = [{ id: other.id }, { bundle_id: "com.other" }, null, {}];
+    const choices = [{ id: other.id }, { bundle_id: "com.other" }, null];
     for (const ios_app of choices) {
       expect(
         await readPreview("update_link", { id, ios_app }),
@@ -286,10 +319,13 @@ describe("overwrites that nobody is asked about", () => {
       expect(await rename("same")).toHaveProperty("link");
     }
     await renameTimes(20);
-    const refused = await rename("x".repeat(5000));
+    expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
+    await assistant.plant("link", { path: "taken" });
+    const move = { id: "spring", path: "taken" };
+    const refused = await call("update_link", move);
     expect(refused.error).toMatchObject({ code: "approval_required" });
     await assistant.press(refused.error.approval.url, "approve");
-    expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
+    expect((await call("update_link", move)).error).toMatchObject({ code: "validation_failed" });
     // What was refused has let no others through.
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });

@@ -18,6 +18,7 @@ import {
   type Target,
 } from "./prepare-act.ts";
 import { previewAct } from "./preview-act.ts";
+import { refuseInvalid } from "./refuse-invalid.ts";
 
 /** A call of a tool that is an entry of the contract. */
 export async function runEndpoint(
@@ -60,6 +61,7 @@ async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite>
 }
 
 async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
+  refuseInvalid(act, call);
   const { endpoint, given, target } = act;
   return {
     tool: endpoint.tool,
