@@ -174,6 +174,13 @@ describe("what is shown", () => {
     },
   );
 
+  test("of an app asks for it and for its links once", async () => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    const before = assistant.countAsked();
+    await readPreview("delete_ios_app", { id });
+    expect(assistant.countAsked() - before).toBe(2);
+  });
+
   test("of an Android app that no link opens: that there are none", async () => {
     await assistant.plant("android_app", androidApp);
     const preview = await readPreview("delete_android_app", { id: androidApp.package_name });

@@ -11,10 +11,10 @@ import { isBlank } from "../../../contract/text.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { countTouched } from "./count-touched.ts";
 import { findRecord } from "./find-record.ts";
 import { findTarget } from "./find-target.ts";
 import type { NewApp } from "./preview-app.ts";
+import { readTouched, type TouchedLinks } from "./read-touched.ts";
 import { settleApps } from "./settle-apps.ts";
 
 /** One call of a tool that writes, with all that is known before it happens. */
@@ -30,8 +30,10 @@ export type Act = {
   readonly changes: JsonObject;
   /** Apps that it would register. */
   readonly registered: readonly NewApp[];
-  /** What else it is shown with: the apps that it chooses, or how many links it touches. */
+  /** The apps that it chooses, as they are now: it is shown with them. */
   readonly beside: readonly unknown[];
+  /** The links that its target's end would touch, where that is known. */
+  readonly touched?: TouchedLinks | undefined;
   /** Why a person has to approve of it; none where nobody is asked. */
   readonly reasons: readonly ApprovalReason[];
 };
@@ -63,9 +65,9 @@ export async function prepareAct(
   for (const app of registered) requireRegistration(endpoint, app.kind, call);
   const target = await readTarget(endpoint, input, call);
   const isEnd = endpoint.method === "DELETE" && target.state === "known";
-  const touched = isEnd ? await countTouched(kind, target.record, call) : [];
-  const beside = [...chosen.map(pickLasting), ...touched];
-  return completeAct({ endpoint, kind, given, input, target, registered, beside });
+  const touched = isEnd ? await readTouched(kind, target.record, call) : undefined;
+  const beside = chosen.map(pickLasting);
+  return completeAct({ endpoint, kind, given, input, target, registered, beside, touched });
 }
 
 /** What follows from what is sent, and from what is there. */
@@ -81,11 +83,15 @@ export function describeCondition({ endpoint, target }: Act): Condition | undefi
   return target.state === "absent" && endpoint === links.upsert ? "absent" : undefined;
 }
 
-/** The target as an approval is bound to it, as far as the key may read it. */
-export function describeState({ target, input, registered, beside, reasons }: Act): unknown {
+/**
+ * The target as an approval is bound to it, as far as the key may read it: a yes that was given for
+ * some links that it touches does not count for more.
+ */
+export function describeState(act: Act): unknown {
+  const { target, input, registered, beside, touched, reasons } = act;
   const record = target.state === "known" ? pickLasting(target.record) : target.state;
   const apps = registered.length === 0 ? null : input;
-  return { target: record, apps, beside, reasons };
+  return { target: record, apps, beside, touched: touched?.count, reasons };
 }
 
 /** The target as it is now. A key that may not read it may change it, and less is known then. */

@@ -11,7 +11,7 @@ export async function previewAct(
   act: Act,
   call: Pick<Call, "ask" | "keyContext">,
 ): Promise<Preview> {
-  const { endpoint, kind, target, changes, registered } = act;
+  const { endpoint, kind, target, changes, registered, touched } = act;
   const [first] = registered;
   if (target.state === "absent" && first?.kind === kind) return previewRegistration(first);
   const brought = registered.map(previewRegistration);
@@ -22,7 +22,7 @@ export async function previewAct(
   const subject = { kind, id: target.id, record };
   if (endpoint.effect === "destroy") {
     return addFacts(
-      await previewDeletion(subject, call),
+      await previewDeletion(subject, call, touched),
       describeAssociation(kind, record, undefined),
     );
   }

@@ -1,4 +1,3 @@
-import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
@@ -8,10 +7,10 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
-import { appFilters } from "./count-touched.ts";
 import { describeReturn } from "./describe-return.ts";
 import { listVisits } from "./list-visits.ts";
 import { readLinkApps, type LinkApps } from "./read-link-apps.ts";
+import { findTouching, readTouched, type TouchedLinks } from "./read-touched.ts";
 
 /** What a person reads before they approve: the target, and what else is touched. */
 
@@ -24,11 +23,15 @@ export type Subject = {
   readonly record: JsonObject;
 };
 
-const shownLinks = 3;
 /** As long as any address, domain or identifier that the API takes: each is shown whole. */
 const mostCharacters = limits.web_address_characters;
 
-export async function previewDeletion(subject: Subject, call: Asking): Promise<Preview> {
+/** The links that it touches are read where nobody has read them yet. */
+export async function previewDeletion(
+  subject: Subject,
+  call: Asking,
+  touched?: TouchedLinks,
+): Promise<Preview> {
   const { kind } = subject;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
   const visits = { name: "visitors", text: "are told that there is no such link" };
@@ -39,7 +42,7 @@ export async function previewDeletion(subject: Subject, call: Asking): Promise<P
     facts: [
       ...describe(subject, call),
       ...(kind.name === "link" ? [visits] : []),
-      ...(await listTouched(subject, call)),
+      ...(await listTouched(subject, call, touched)),
       fact,
     ],
   };
@@ -193,34 +196,28 @@ function listNewAddress({ path }: JsonObject, call: Asking): readonly Fact[] {
 }
 
 /** What else changes with this target. */
-async function listTouched(subject: Subject, call: Asking): Promise<readonly Fact[]> {
-  const { kind, record } = subject;
+async function listTouched(
+  { kind, record }: Subject,
+  call: Asking,
+  known?: TouchedLinks,
+): Promise<readonly Fact[]> {
   if (kind.name === "project") {
     const all = { name: "concerns", text: "everything in the project: its links, apps and keys" };
     return [all, { name: "links", text: show(record["links_count"]) }];
   }
-  const field = appFilters[kind.name];
-  const value = record[kind.key ?? ""];
-  if (field === undefined || typeof value !== "string") return [];
-  return [{ name: "links that open this app", text: await countLinks(field, value, call) }];
+  if (findTouching(kind, record) === undefined) return [];
+  // The key may not list links; a person can decide without the number.
+  const touched = known ?? (await readTouched(kind, record, call).catch(() => undefined));
+  return [{ name: "links that open this app", text: writeTouched(touched) }];
 }
 
-async function countLinks(field: string, value: string, { ask }: Asking): Promise<string> {
-  try {
-    const { links, meta } = await ask(contract.links.index, {
-      filters: [{ field, condition: "eq", value }],
-      sort: { field: "clicks", direction: "desc" },
-      limit: shownLinks,
-    });
-    const best = links.map(({ id, name, path, clicks }) => {
-      const unit = clicks === 1 ? "click" : "clicks";
-      return `${quote([name, path].find(isFilled) ?? id)} (${clicks} ${unit})`;
-    });
-    return `${meta.count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
-  } catch {
-    // The key may not list links; a person can decide without the number.
-    return "could not be counted";
-  }
+function writeTouched(touched: TouchedLinks | undefined): string {
+  if (touched === undefined) return "could not be counted";
+  const best = touched.best.map(({ id, name, path, clicks }) => {
+    const unit = clicks === 1 ? "click" : "clicks";
+    return `${quote([name, path].find(isFilled) ?? id)} (${clicks} ${unit})`;
+  });
+  return `${touched.count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
 }
 
 function isFilled(value: unknown): value is string {

@@ -4,8 +4,8 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import type { Effect } from "../../../state/history.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { appFilters } from "../endpoints/count-touched.ts";
 import type { Reading } from "../endpoints/find-record.ts";
+import { appFilters } from "../endpoints/read-touched.ts";
 
 /**
  * The links that an app's deletion takes the app away from. Our own service puts it back on them by
