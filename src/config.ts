@@ -6,6 +6,7 @@ import {
   isOrigin,
   writeLocalOrigin,
 } from "./contract/rules/link-address.ts";
+import { hasLogin } from "./contract/rules/web-address.ts";
 import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
 import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
@@ -89,7 +90,13 @@ const hosts = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const origin = z.string().transform((text) => text.replace(/\/$/, ""));
+/** A login would be sent with every request, and shown wherever the address is. */
+const plainText = z.string().refine((text) => !hasLogin(text), {
+  error: "must have no user name or password",
+  abort: true,
+});
+
+const origin = plainText.transform((text) => text.replace(/\/$/, ""));
 
 const schema = z.object({
   data: z.string(),
@@ -114,8 +121,7 @@ const schema = z.object({
     .refine(isPlainAddress, "must have no user name, password, query or fragment")
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
-  base_url: z
-    .string()
+  base_url: plainText
     .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))
     .refine(isFixedOrigin, "must be an http or https origin, without a path")
     .optional(),

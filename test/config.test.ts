@@ -230,6 +230,10 @@ describe("what is refused, in one line that names the flag and the variable", ()
     "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, as 10.0.0.0/8,loopback, " +
     "or a count, as 1";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
+  const noLogin = "must have no user name or password";
+  const baseLogin = `--base-url (WAYPOST_BASE_URL) ${noLogin}`;
+  const originLogin = `--link-origin (WAYPOST_LINK_ORIGIN) ${noLogin}`;
+  const secondLogin = `--second-origin (WAYPOST_SECOND_ORIGIN) ${noLogin}`;
 
   test.each([
     ["port", "http", wholeNumber],
@@ -251,14 +255,14 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["base-url", "api.example", base],
     ["base-url", "ftp://api.example", base],
     ["base-url", "https://api.example/links", base],
-    ["base-url", "https://ada@api.example", base],
-    ["base-url", "https://:pw@api.example", base],
-    ["base-url", "https://@api.example", base],
+    ["base-url", "https://ada@api.example", baseLogin],
+    ["base-url", "https://:pw@api.example", baseLogin],
+    ["base-url", "https://@api.example/api/v1", baseLogin],
     ["base-url", "https://api.example?", base],
     ["base-url", "https:\\\\api.example", base],
-    ["link-origin", "https://:pw@{subdomain}.example", origin],
-    ["link-origin", "https://{subdomain}:pw@links.example", origin],
-    ["second-origin", "https://:pw@{subdomain}.example", second],
+    ["link-origin", "https://:pw@{subdomain}.example", originLogin],
+    ["link-origin", "https://{subdomain}:pw@links.example", originLogin],
+    ["second-origin", "https://:pw@{subdomain}.example", secondLogin],
     ["public-url", "https://:pw@links.example", plain],
     ["public-url", "https://links.example/?a", plain],
     ["trusted-proxies", "10.0.0.0/33", proxies],

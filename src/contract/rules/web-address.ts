@@ -19,9 +19,13 @@ export function findWebAddressFault(address: string): string | undefined {
   if (/\s/u.test(address)) return "can't contain white space";
   // Browsers read a backslash as a slash and others do not, so two readers see two hosts.
   if (address.includes("\\")) return "can't contain a backslash";
-  // Everything before an @ in the host's place is a name and a password, even when it is empty.
-  if (/^https?:\/\/[^/?#]*@/i.test(address)) return "can't contain a user name or password";
+  if (hasLogin(address)) return "can't contain a user name or password";
   return undefined;
+}
+
+/** Everything before an @ in the host's place is a name and a password, even when it is empty. */
+export function hasLogin(address: string): boolean {
+  return /^https?:\/\/[^/?#]*@/i.test(address);
 }
 
 /**
