@@ -10,6 +10,7 @@ export type RawCall = {
   readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
   readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly clientInfo?: Readonly<Record<string, unknown>>;
   readonly inputResponses?: unknown;
   readonly requestState?: unknown;
 };
@@ -30,13 +31,13 @@ export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promi
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
   const started = transport.start();
-  return async ({ method = "tools/call", capabilities = aForm, ...params }) => {
+  return async ({ method = "tools/call", capabilities = aForm, clientInfo = self, ...params }) => {
     await started;
     const id = (calls += 1);
     const answered = new Promise<RawResult>((resolve) => waiting.set(id, resolve));
     const envelope = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": self,
+      "io.modelcontextprotocol/clientInfo": clientInfo,
       "io.modelcontextprotocol/clientCapabilities": capabilities,
     };
     const asked = { ...params, ["_meta"]: envelope };

@@ -11,13 +11,10 @@ import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
-import { openDialogue, readClientInfo } from "./ask-person.ts";
+import { openDialogue } from "./ask-person.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
-
-/** More of a client's name is not kept. */
-const mostName = 200;
 
 /** Calls the tool; where its person has to be asked first, asks in the way of the client's era. */
 export async function answerCall(
@@ -50,7 +47,6 @@ export async function answerCall(
         approveOverwrite,
         report,
         person: dialogue.readPerson(),
-        client: readClientName(server, context),
         signal,
         showsViews,
         answerWithTask,
@@ -95,14 +91,6 @@ function readCapabilities(server: Server, { mcpReq }: ServerContext): ClientCapa
   const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
   if (envelope === undefined) return server.getClientCapabilities() ?? {};
   return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
-}
-
-/** As it says itself. */
-function readClientName(server: Server, context: ServerContext): string | undefined {
-  const info = readClientInfo(server, context) as { readonly name?: unknown } | undefined;
-  // What is no name is none.
-  const name = info?.name;
-  return typeof name === "string" ? name.slice(0, mostName).toWellFormed() : undefined;
 }
 
 /** MCP Apps: the client shows HTML of ours in a frame of its own. */

@@ -6,6 +6,7 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { isBlank } from "../../contract/text.ts";
 import type { Page, Person, PersonAsked } from "../approval/person-asked.ts";
 import {
   askForPatience,
@@ -99,19 +100,19 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
 }
 
 /** Without sessions there is nothing else to know a client again by. */
-export function readClientInfo(
-  server: Server,
-  { mcpReq }: ServerContext,
-): Implementation | undefined {
+function readClientInfo(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
   // The SDK has validated the envelope, whose members its types do not name.
   const envelope = mcpReq.envelope as Readonly<Record<string, Implementation>> | undefined;
   return envelope === undefined ? server.getClientVersion() : envelope[CLIENT_INFO_META_KEY];
 }
 
-/** As it calls itself: a stranger's text, which is quoted wherever it is shown. */
+/**
+ * As it calls itself: a stranger's text, which is quoted wherever it is shown. It is written down
+ * with each change, so that nothing is left in it that no engine keeps in a text.
+ */
 function nameClient(info: Implementation | undefined): string | undefined {
-  const name = info?.title ?? info?.name;
-  return name === undefined || name.trim() === "" ? undefined : name.slice(0, mostNamed);
+  const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);
+  return isBlank(name) ? undefined : name?.toWellFormed();
 }
 
 /** Where the client can show no form, there is no person to ask. */

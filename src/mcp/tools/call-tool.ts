@@ -23,8 +23,6 @@ export type CallContext = {
   readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
-  /** What the client calls itself. */
-  readonly client?: string | undefined;
   /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: called with the task that runs on. */
@@ -78,7 +76,7 @@ function runTool(
   const asking: Call["ask"] = (endpoint, input, condition) =>
     ask(tool.name, endpoint, input, context, condition);
   const { realm, key_print } = keyContext;
-  const writer = { realm, key_print, client: context.client ?? null };
+  const writer = { realm, key_print, client: person.client ?? null };
   return tool.run(args, {
     keyContext,
     signal,

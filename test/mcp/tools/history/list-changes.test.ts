@@ -112,6 +112,28 @@ test("what a client calls itself, and what a name hides, is shown harmless", asy
   expect(shown).toMatchObject({ client: "waypost-tests", target: { name: "a\\u{202e}b" } });
 });
 
+test.each([
+  ["with a title", { name: "a-b", title: "A B" }, "A B", "A B"],
+  ["with what no engine keeps", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
+  ["cut within a letter", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
+  ["of nothing", { name: "\0 " }, undefined, undefined],
+])("a client's name %s is in the history as on the page", async (_, info, listed, asked) => {
+  await using guarded = await createAssistantWorld();
+  const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
+  const given = { ...named, arguments: { path: "spring" } };
+  const made = await guarded.callRaw({ ...given, name: "create_link" });
+  expect(made.structuredContent).toHaveProperty("link");
+  expect((await guarded.callTool("list_changes")).structured.changes[0].client).toBe(listed);
+
+  const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
+  const { error } = (await guarded.callRaw(deletion)).structuredContent;
+  const { html } = await guarded.visit(error.approval.url);
+  const name = asked === undefined ? "" : ` &quot;${asked}`;
+  expect(html).toContain(`<p class="lead">Your assistant${name}`);
+  expect(html.includes("assistant asks")).toBe(asked === undefined);
+  expect(guarded.reported).toEqual([]);
+});
+
 test("what was refused leaves nothing behind", async () => {
   await assistant.callTool("create_link", { path: "a%b" });
   await assistant.callTool("update_link", {
