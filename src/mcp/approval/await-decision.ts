@@ -2,13 +2,17 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
 
-/** What became of a page while a call waited; it may still be open when the time is up. */
-type Ended = "decided" | "over" | "open";
+/**
+ * What became of a page while a call waited; it may still be open when the time is up. Where the
+ * key has enough calls that wait, a further one does not.
+ */
+type Ended = "decided" | "over" | "open" | "unwatched";
 
 /** Resolves when a person has answered an approval's page, in whichever process shows it. */
 export type AwaitDecision = (
   id: string,
   wait: {
+    readonly key_print: string;
     /** By the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
@@ -41,8 +45,29 @@ type Caller = {
 /** A person does not notice so short a time, and a look reads four short columns of one row. */
 const lookEvery_ms = 250;
 const tellEvery_ms = 10_000;
+/** Of one key: each holds a request, and what it would do, in memory. */
+const mostWaiting = 20;
 
-export function createAwaitDecision({ openState, clock, sleep }: DecisionOptions): AwaitDecision {
+export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
+  const watchPage = createWatch(options);
+  /** How many calls of each key wait. */
+  const waiting = new Map<string, number>();
+  return async (id, wait) => {
+    const { key_print } = wait;
+    const others = waiting.get(key_print) ?? 0;
+    if (others >= mostWaiting) return "unwatched";
+    waiting.set(key_print, others + 1);
+    try {
+      return await watchPage(id, wait);
+    } finally {
+      const left = (waiting.get(key_print) ?? 0) - 1;
+      if (left > 0) waiting.set(key_print, left);
+      else waiting.delete(key_print);
+    }
+  };
+}
+
+function createWatch({ openState, clock, sleep }: DecisionOptions): AwaitDecision {
   const watches = new Map<string, Watch>();
   return (id, wait) =>
     new Promise((resolve, reject) => {

@@ -88,7 +88,8 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     const now = clock.monotonic();
     // A client that is still there by then has more patience than most.
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
-    const ended = await awaitDecision(page.id, { until, signal, tellWaiting });
+    const { key_print } = asking.keyContext;
+    const ended = await awaitDecision(page.id, { key_print, until, signal, tellWaiting });
     if (ended === "open" && isModern) return askForPatience(asked);
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(page, context);

@@ -34,8 +34,10 @@ test("however many wait for one page, it is looked at once, and briefly", async 
   const gone = new AbortController();
   const { signal } = new AbortController();
   const until = clock.monotonic() + 60_000;
-  const wait = { until, signal, tellWaiting: () => {} };
-  const waits = Array.from({ length: 30 }, () => awaitDecision(id, wait));
+  const wait = { key_print: "a key", until, signal, tellWaiting: () => {} };
+  const waits = Array.from({ length: 30 }, (_, index) =>
+    awaitDecision(id, { ...wait, key_print: `key ${index}` }),
+  );
   const abandoned = awaitDecision(id, { ...wait, signal: gone.signal });
   const short = awaitDecision(id, { ...wait, until: clock.monotonic() + 100 });
   await untilAsleep();
@@ -55,4 +57,49 @@ test("however many wait for one page, it is looked at once, and briefly", async 
   advance(1000);
   await waitUntil(async () => (await awaitDecision("no page", wait)) === "over");
   expect(looks).toBe(4);
+});
+
+test("twenty calls of a key wait, and a further one is given the address", async () => {
+  await using assistant = await createAssistantWorld();
+  const { callRaw } = assistant;
+  const { id } = await assistant.plant("link", { path: "spring" });
+  const other = await assistant.plant("link", { path: "summer" });
+  const capabilities = { elicitation: { url: {} } };
+  const open = async (asked: string, key = assistant.world.key) => {
+    const call = { name: "delete_link", arguments: { id: asked }, key, capabilities };
+    const { requestState, inputRequests } = await callRaw(call);
+    const agreed = { approval_page: { action: "accept" } };
+    const { url } = inputRequests.approval_page.params;
+    return { url, wait: () => callRaw({ ...call, requestState, inputResponses: agreed }) };
+  };
+  const page = await open(id);
+  const calls = Array.from({ length: 21 }, page.wait);
+
+  const refused = await Promise.race(calls);
+  expect(refused.structuredContent.error).toMatchObject({
+    code: "approval_required",
+    effect: "none",
+    approval: { url: page.url },
+  });
+  // Another key's calls wait all the same.
+  const others = await open(other.id, await assistant.world.addKey({ role: "owner" }));
+  const patient = others.wait();
+  await assistant.untilAsleep();
+  await assistant.press(others.url, "approve");
+  assistant.advance(250);
+  expect((await patient).structuredContent.deleted.id).toBe(other.id);
+
+  await assistant.press(page.url, "approve");
+  assistant.advance(250);
+  const results = (await Promise.all(calls)).map((result) => result.structuredContent);
+  expect(results.filter(({ deleted }) => deleted !== undefined)).toHaveLength(1);
+  const codes = results.flatMap(({ error }) => error?.code ?? []);
+  expect(codes.filter((code) => code === "approval_required")).toHaveLength(1);
+  // Who has waited leaves their place to others.
+  const next = await open((await assistant.plant("link", { path: "autumn" })).id);
+  const last = next.wait();
+  await assistant.untilAsleep();
+  await assistant.press(next.url, "decline");
+  assistant.advance(250);
+  expect((await last).structuredContent.error.code).toBe("approval_declined");
 });
