@@ -57,14 +57,13 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 export function renderQuestion(question: Question): string {
   const { preview, fault, blocked, plan } = question;
-  const facts = preview.facts.filter(({ isRow }) => isRow !== true || plan === undefined);
   return renderPage(
     "Approve?",
     `<p class="lead">${escapeText(writeLead(question.asker))}</p>
 <h1>${escapeText(preview.title)}</h1>
 <p class="small">${escapeText(writeOrigin(question))}</p>
 ${renderRecent(question)}
-${renderFacts(facts)}
+${renderFacts(preview.facts)}
 ${preview.frames === undefined ? "" : renderFrames(preview.frames)}
 ${plan === undefined ? "" : renderPlanPage(plan)}
 ${fault === undefined && blocked === undefined ? "" : renderFault([fault, blocked])}

@@ -1,7 +1,7 @@
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
 import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
-import type { ApprovalRequest } from "./approval-request.ts";
+import type { ApprovalRequest, Preview } from "./approval-request.ts";
 import { readToken, sealToken } from "./approval-token.ts";
 import type { StoredPreview } from "./page.ts";
 import { PersonAsked, type Asker, type Person } from "./person-asked.ts";
@@ -32,7 +32,7 @@ export function createRequirePage({
     const { approvals } = await openState();
     const { client, place, key, waited } = person;
     const asker: Asker = { client, place, key };
-    const preview = JSON.stringify({ ...request.preview, asker } satisfies StoredPreview);
+    const preview = JSON.stringify(storePreview(request.preview, asker));
     const asked = await approvals.askPage({ digest, preview, key_print: keyPrint, pin, waited });
     if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);
     if (asked.said === "declined") {
@@ -60,6 +60,12 @@ export function createRequirePage({
     const message = `${request.preview.title}\n\n${askToDecide}`;
     return new PersonAsked(message, token, { page: { id, url, isOpened } });
   }
+}
+
+/** The rows of a plan are long, and its page reads them from the plan. */
+function storePreview(preview: Preview, asker: Asker): StoredPreview {
+  if (preview.rows === undefined) return { ...preview, asker };
+  return { ...preview, facts: preview.facts.filter(({ isRow }) => isRow !== true), asker };
 }
 
 const askToDecide = "The page shows what will happen; approve or decline it there.";

@@ -239,6 +239,22 @@ describe("an app that links get or lose", () => {
   });
 });
 
+test("however long its texts are, little of a plan is kept with its approval", async () => {
+  const texts = listPaths(60).map((row, index) => ({
+    ...row,
+    social_description: `${"x".repeat(6000)}${index} end`,
+  }));
+  await plant(60);
+  await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
+  const { text, url = "" } = await ask({ operation: "upsert", rows: texts });
+  expect(text.length).toBeLessThan(15_000);
+  const stored = await assistant.state.approvals.findPage(url.split("/").at(-1) ?? "");
+  expect(stored?.preview.length).toBeLessThan(10_000);
+  // Every row is on the page all the same, whole.
+  const { html } = await assistant.visit(url);
+  for (const { social_description } of texts) expect(html).toContain(social_description);
+});
+
 describe("new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
