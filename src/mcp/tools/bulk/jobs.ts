@@ -80,8 +80,8 @@ function refuseFaulty(plan: Plan): void {
 
 /**
  * New links need no approval. To overwrite or delete links, or to register apps with them, a person
- * approves, once for the whole plan. To go on with an interrupted job is part of that approval; a
- * cancelled job needs a new one, whatever it does.
+ * approves, once for the whole plan. To go on with an interrupted job is part of that approval,
+ * unless apps are left to register; a cancelled job needs a new one, whatever it does.
  */
 async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
   // What runs or is done already is only looked at.
@@ -89,7 +89,8 @@ async function approve(tool: string, plan: Plan, job: Job | undefined, call: Cal
   const owner = call.keyContext;
   const summary = await owner.bulk.summarize(plan, owner, { job, signal: call.signal });
   requireActs(summary, call);
-  if (job?.state === "interrupted") return;
+  // An earlier version began jobs unasked that register apps, and nothing tells them from others.
+  if (job?.state === "interrupted" && summary.registrations.length === 0) return;
   const changes = summary.update + summary.delete + summary.registrations.length;
   if (job === undefined && changes === 0) return;
   await call.approve({

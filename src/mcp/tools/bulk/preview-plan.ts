@@ -67,7 +67,10 @@ function writeTitle({ undoes }: Plan, summary: PlanSummary, job: Job | undefined
   const isPointing = field === "url" && others.length === 0 && typeof url === "string";
   const isAlone = create + summary.delete === 0;
   const told = isPointing && isAlone && url !== "" ? pointTo(url, summary) : describeActs(summary);
-  if (job !== undefined) return `Go on with a cancelled job: ${told}`;
+  if (job !== undefined) {
+    const named = job.state === "cancelled" ? "a cancelled job" : "an interrupted job";
+    return `Go on with ${named}: ${told}`;
+  }
   return undoes === null ? told : `Undo a job: ${told}`;
 }
 

@@ -27,6 +27,15 @@ async function planRows(rows: readonly object[]): Promise<string> {
 const apply = async (plan_id: string) =>
   (await assistant.callTool("apply_plan", { plan_id })).structured;
 
+/** As an earlier version began it: nobody was asked about new links. */
+async function begin(rows: readonly object[]): Promise<string> {
+  const plan_id = await planRows(rows);
+  const plan = await assistant.state.plans.find(plan_id);
+  if (plan === undefined) throw new Error("the plan is not there");
+  await assistant.state.jobs.open(plan);
+  return plan_id;
+}
+
 describe("an app that was registered since the plan was made", () => {
   test("is asked for: deleted again, it would be registered by the plan", async () => {
     const plan_id = await planRows([row]);
@@ -44,5 +53,25 @@ describe("an app that was registered since the plan was made", () => {
     const { approval } = (await apply(plan_id)).error;
     expect(approval.preview).toContain(question);
     expect((await assistant.visit(approval.url)).html).toContain("STRANGE123");
+  });
+});
+
+describe("an interrupted job", () => {
+  test("goes on to register an app only when a person approves", async () => {
+    const plan_id = await begin([row]);
+    const { error } = await apply(plan_id);
+    expect(error.code).toBe("approval_required");
+    expect(error.approval.preview).toMatch(
+      /^Go on with an interrupted job: Create 1 link, and reg/,
+    );
+    expect(error.approval.preview).toContain(question);
+    expect(assistant.writes).toEqual([]);
+    await assistant.press(error.approval.url, "approve");
+    expect((await apply(plan_id)).job).toMatchObject({ state: "done", counts: { done: 1 } });
+  });
+
+  test("without an app to register goes on by itself", async () => {
+    const plan_id = await begin([{ path: "new", url: "https://shop.example" }]);
+    expect((await apply(plan_id)).job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 });
