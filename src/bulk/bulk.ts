@@ -89,7 +89,7 @@ export function createBulk(options: RunnerOptions): Bulk {
     exportLinks: (wanted, owner, given) => {
       const signal = limit(given);
       return line.run(owner.key_print, signal, async () =>
-        saveExport(await openState(), wanted, owner, signal),
+        saveExport(openState, wanted, owner, signal),
       );
     },
     findExport: async (id, page, { key_print }) =>
@@ -118,16 +118,17 @@ async function* readWrites(
 }
 
 async function saveExport(
-  { exports }: State,
+  openState: RunnerOptions["openState"],
   { filters, format }: ExportWanted,
   { key_print, call }: Owner,
   signal: AbortSignal,
 ): Promise<Exported & { readonly count: number }> {
   let count = 0;
   const parts = selectParts({ call, signal }, filters);
-  // A key that may not read links is refused before anything is saved.
+  // A key that may not read links is refused before anything is opened or saved.
   const counted = await readAhead(countEach(parts, (more) => (count += more)));
   const type = format === "csv" ? "text/csv" : "application/json";
+  const { exports } = await openState();
   const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
   return { ...saved, count };
 }

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OtherProject } from "../../src/bulk/bulk-errors.ts";
-import type { Bulk } from "../../src/bulk/bulk.ts";
+import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
+import { Problem } from "../../src/contract/problem.ts";
 import { createTraveller } from "../client/traveller.ts";
+import { createTestClock } from "../support/test-clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
@@ -127,4 +129,20 @@ describe("a job", () => {
     await expect(bulk.apply(plan, { ...owner, call: client.call })).rejects.toThrow(OtherProject);
     expect((await world.call("GET", "/links", { key })).body.meta.count).toBe(0);
   });
+});
+
+test("an export that is refused says why, and opens no state for it", async () => {
+  const clock = createTestClock();
+  const closed = createBulk({
+    openState: () => Promise.reject(new Error("the state cannot be opened")),
+    clock,
+    random: { bytes: (count) => new Uint8Array(count) },
+    sleep: clock.sleep,
+    report: String,
+  });
+  const wanted = { filters: [], format: "csv" } as const;
+  const refusal = new Problem(401, "the scope links.index is missing");
+  const unread = { ...owner, call: () => Promise.reject(refusal) };
+  await expect(closed.exportLinks(wanted, unread)).rejects.toBe(refusal);
+  await expect(closed.exportLinks(wanted, owner)).rejects.toThrow("the state cannot be opened");
 });
