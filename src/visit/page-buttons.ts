@@ -1,4 +1,5 @@
-import type { OpenButton, Platform, Visit, VisitedApps } from "./decide-visit.ts";
+import { readStore } from "../contract/rules/store-address.ts";
+import type { Destination, OpenButton, Platform, Visit, VisitedApps } from "./decide-visit.ts";
 
 /**
  * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
@@ -28,7 +29,7 @@ export function listPageButtons(visit: Visit, options: PageButtonOptions): reado
     buttons.push({ kind: "open", label: `Open ${nameApp(options) ?? "the app"}`, href });
   }
   if (next !== undefined) {
-    const kind = isStore(next.reason) ? next.reason : "continue";
+    const kind = findKind(next);
     buttons.push({ kind, label: labels[kind], href: next.to });
   }
   return buttons;
@@ -40,8 +41,10 @@ const labels = {
   continue: "Continue in the browser",
 } as const;
 
-function isStore(reason: string): reason is "app_store" | "play_store" {
-  return reason === "app_store" || reason === "play_store";
+/** A fallback may be the store's own address. */
+function findKind({ to, reason }: Destination): Exclude<PageButton["kind"], "open"> {
+  const isStore = reason === "app_store" || reason === "play_store";
+  return isStore ? reason : (readStore(to)?.kind ?? "continue");
 }
 
 function nameApp({ platform, apps }: PageButtonOptions): string | null | undefined {
@@ -63,7 +66,10 @@ function buildOpenAddress(
     case "intent": {
       const place = open.scheme === null ? `${host}/${path}` : path;
       const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
-      if (fallback !== undefined) parts.push(`S.browser_fallback_url=${encode(fallback)}`);
+      // Chrome takes a page alone here, and without one it opens the app's page in the store.
+      if (fallback !== undefined && /^https?:/i.test(fallback)) {
+        parts.push(`S.browser_fallback_url=${encode(fallback)}`);
+      }
       return `intent://${place.replace("#", "%23")}#Intent;${parts.join(";")};end`;
     }
   }

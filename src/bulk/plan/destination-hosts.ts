@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
-import { readUrl } from "../../contract/rules/web-address.ts";
+import { readDestinationHost } from "../../contract/rules/store-address.ts";
 
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
@@ -7,7 +7,7 @@ const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as cons
 export function listHosts(link: JsonObject): ReadonlySet<string> {
   const hosts = destinations.flatMap((field) => {
     const address = link[field];
-    return (typeof address === "string" ? readUrl(address)?.host : undefined) ?? [];
+    return (typeof address === "string" ? readDestinationHost(address) : undefined) ?? [];
   });
   return new Set(hosts);
 }

@@ -211,6 +211,8 @@ function findFaults(
 /** How to mend what the API's own sentences only name, by how they end. */
 const hints: readonly (readonly [ending: string, hint: string])[] = [
   ["must be an http or https address", "write it whole, such as https://shop.example/spring"],
+  ["must be a Google Play address", "write it whole, such as market://details?id=com.example.app"],
+  ["must be an App Store address", "write it whole, such as itms-apps://apps.apple.com/app/id123"],
   ["Bundle is invalid", "it has letters, digits and hyphens with dots between them"],
   ["Package name is invalid", "it has two parts or more, and each begins with a letter, as a.b"],
   ["Fingerprints is invalid", "each has pairs of hexadecimal digits with colons between, as AB:CD"],

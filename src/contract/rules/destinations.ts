@@ -1,5 +1,6 @@
 import { faultOf, type FieldProblem } from "../problem.ts";
 import { addressFields } from "./link-rules.ts";
+import { readStore } from "./store-address.ts";
 import { findWebAddressFault, readUrl } from "./web-address.ts";
 
 /**
@@ -51,12 +52,17 @@ export function restoreDestinations(text: string | null): Destinations | undefin
 /**
  * Where an address leads, if that is none of the destinations: a host, or an empty text where no
  * host can be read without doubt. It is read as a visitor's browser reads it, so that a port, a
- * case or another way to write the same host makes no difference.
+ * case or another way to write the same host makes no difference. A store's own address counts as
+ * the host of the store's web pages.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
-  if (findWebAddressFault(address) !== undefined) return "";
-  const host = readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
+  const host = readStore(address)?.host ?? readWebHost(address);
   return host !== "" && destinations.some((entry) => matchEntry(entry, host)) ? undefined : host;
+}
+
+function readWebHost(address: string): string {
+  if (findWebAddressFault(address) !== undefined) return "";
+  return readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
 }
 
 /** Each address among the fields that leads elsewhere; one that is stored already may stay. */

@@ -4,7 +4,7 @@ import { proLinkFields } from "../pricing-plans.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
-import { findWebAddressFault } from "./web-address.ts";
+import { findAddressFault } from "./store-address.ts";
 
 /** The rules of a link's own fields, for the service and for the planning of writes. */
 
@@ -111,7 +111,7 @@ function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
 }
 
 function findFault(field: string, value: string): string | undefined {
-  if (addressFields.some((name) => name === field)) return findWebAddressFault(value);
+  if (addressFields.some((name) => name === field)) return findAddressFault(field, value);
   if (!isStorable(value)) return "contains characters that can't be stored";
   if (field === "name" && value.length > limits.name_characters) {
     return `is too long (maximum is ${limits.name_characters} characters)`;

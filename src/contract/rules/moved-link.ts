@@ -2,6 +2,7 @@ import type { JsonObject } from "../json.ts";
 import type { LinkFields } from "../links.ts";
 import { isBlank } from "../text.ts";
 import { normalizeForSearch } from "./link-path.ts";
+import { readStore } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
 /** Which changes of a link that is there send its visitors somewhere else. */
@@ -58,6 +59,8 @@ function movesApp(
 /** A first destination is none of another; one that cannot be read may lead anywhere. */
 function isElsewhere(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
+  // A store's own address names an app in its query; on the web that is one page of many.
+  if ([String(from), to ?? ""].some((address) => readStore(address) !== undefined)) return true;
   const host = readUrl(String(from))?.host;
   return host === undefined || readUrl(to ?? "")?.host !== host;
 }

@@ -7,19 +7,36 @@ import { hasControls, isStorable } from "../text.ts";
  * missing slash, a control character) is refused.
  */
 export function findWebAddressFault(address: string): string | undefined {
-  if (!isStorable(address) || hasControls(address)) return "contains control characters";
-  if (address.length > limits.web_address_characters) {
-    return `is too long (maximum is ${limits.web_address_characters} characters)`;
-  }
+  const broken = findBrokenText(address);
+  if (broken !== undefined) return broken;
   // A name in the internet is at most this long, and a longer one is slow to be read as one.
   const isNamed = /^https?:\/\/[^\\/][^/?#]{0,255}(?:[/?#]|$)/i.test(address);
   if (!isNamed || readUrl(address) === undefined) {
     return "must be an http or https address";
   }
+  const ambiguous = findAmbiguity(address);
+  if (ambiguous !== undefined) return ambiguous;
+  if (hasLogin(address)) return "can't contain a user name or password";
+  return undefined;
+}
+
+/** What spoils an address of any scheme. */
+export function findAddressDamage(address: string): string | undefined {
+  return findBrokenText(address) ?? findAmbiguity(address);
+}
+
+function findBrokenText(address: string): string | undefined {
+  if (!isStorable(address) || hasControls(address)) return "contains control characters";
+  if (address.length > limits.web_address_characters) {
+    return `is too long (maximum is ${limits.web_address_characters} characters)`;
+  }
+  return undefined;
+}
+
+function findAmbiguity(address: string): string | undefined {
   if (/\s/u.test(address)) return "can't contain white space";
   // Browsers read a backslash as a slash and others do not, so two readers see two hosts.
   if (address.includes("\\")) return "can't contain a backslash";
-  if (hasLogin(address)) return "can't contain a user name or password";
   return undefined;
 }
 
