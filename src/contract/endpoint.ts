@@ -23,6 +23,9 @@ export type Endpoint = {
   readonly title: string;
   readonly summary: string;
 
+  /** Pages of other sites may ask it from a visitor's browser. */
+  readonly cross_origin?: true;
+
   /** Which kind of key answers: a project's, the master key, or none at all. */
   readonly auth: "project" | "master" | "none";
   readonly scope?: Scope;

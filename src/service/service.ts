@@ -12,6 +12,7 @@ import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
+import { openToPages } from "./cross-origin.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
@@ -84,7 +85,7 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
-    answer: (request) =>
+    answer: openToPages((request) =>
       guard((signal) => {
         const found = route(request.method, request.url);
         if (found === undefined) throw notFound(messages.route_unknown);
@@ -96,6 +97,7 @@ export function createService(options: ServiceOptions): Service {
         const counted = { keyCache, budgets, addresses };
         return answer({ endpoint, handler, request, params, services, ...counted, signal });
       }),
+    ),
     followKey: (token) => {
       return async () => {
         const holder = await keyCache.find(token);
