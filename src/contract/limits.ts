@@ -11,6 +11,8 @@ export const limits = {
   name_characters: 500,
   path_bytes: 2000,
   web_address_characters: 8192,
+  /** Of an address with a short path of its own: it stands in an index, beside two ids. */
+  shortened_query_characters: 2000,
   template_body_bytes: 65_536,
   template_css_bytes: 32_768,
   kept_template_versions: 20,

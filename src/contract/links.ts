@@ -182,8 +182,11 @@ export const shortLinks = {
     title: "Resolve a shortened address",
     summary: "Find the link behind a shortened address. Needs no key.",
     auth: "none",
+    // api-spec.md, "Short links": meant for client-side use.
+    cross_origin: true,
     body: z.object({ url: text("The shortened address.") }),
     required: ["url"],
-    response: link,
+    // Where an address with a query was shortened.
+    response: link.extend({ query: z.string().optional() }),
   },
 } as const satisfies Record<string, Endpoint>;

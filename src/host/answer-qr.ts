@@ -1,7 +1,9 @@
+import type { Clock } from "../contract/clock.ts";
+import { dropParameter } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
-import type { Answer } from "./http-answer.ts";
+import { makeAnswer, type Answer } from "./http-answer.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
@@ -11,20 +13,37 @@ const drawing = 2;
 /** A large picture takes 200 kB, and a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
 
-/** The picture of a link's address; undefined where the address is longer than any code. */
+/**
+ * A stranger can make up any number of queries, and a picture takes as long as hundreds of visits:
+ * so long they are, and so many are drawn in a second.
+ */
+const mostQuery_characters = 500;
+const mostInSpan = 10;
+const span_ms = 1000;
+
+/**
+ * The picture of a link's address, with the query that was asked for beside the picture's format;
+ * undefined where the address is longer than any code.
+ */
 type AnswerQr = (
   site: Pick<Site, "origin">,
   path: string,
-  query: URLSearchParams,
+  query: string,
   ifNoneMatch: string | undefined,
 ) => Promise<Answer | undefined>;
 
 type Picture = string | Uint8Array;
 type Draw = (address: string) => Promise<Picture | undefined>;
 
+const tooMany = makeAnswer(503, { "cache-control": "no-store", "retry-after": "1" });
+
 /** Whoever asks for a picture costs its drawing, so that the last ones are kept. */
-export function createQrAnswers(draws: Readonly<Record<"png" | "svg", Draw>> = drawers): AnswerQr {
+export function createQrAnswers(
+  { monotonic }: Pick<Clock, "monotonic">,
+  draws: Readonly<Record<"png" | "svg", Draw>> = drawers,
+): AnswerQr {
   const pictures = createRecentCache<Picture>(mostBytes, ({ length }) => length);
+  let span = { ends: -Infinity, drawn: 0 };
 
   async function read(name: string, draw: Draw, address: string): Promise<Picture | undefined> {
     const picture = pictures.find(name) ?? (await draw(address));
@@ -32,11 +51,22 @@ export function createQrAnswers(draws: Readonly<Record<"png" | "svg", Draw>> = d
     return picture;
   }
 
-  return ({ origin }, path, query, ifNoneMatch) => {
-    const address = writeAddress(origin, path);
-    const isPng = query.get("format") === "png";
+  /** Whether one more picture of a query may be drawn now. */
+  function takeTurn(): boolean {
+    const now = monotonic();
+    if (span.ends <= now) span = { ends: now + span_ms, drawn: 0 };
+    span.drawn += 1;
+    return span.drawn <= mostInSpan;
+  }
+
+  return async ({ origin }, path, query, ifNoneMatch) => {
+    const own = dropParameter(query, "format");
+    if (own.length > mostQuery_characters) return undefined;
+    const address = writeAddress(origin, path) + (own === "" ? "" : `?${own}`);
+    const isPng = new URLSearchParams(query).get("format") === "png";
     const type = isPng ? "image/png" : "image/svg+xml";
     const name = `${drawing} ${type} ${address}`;
+    if (own !== "" && pictures.find(name) === undefined && !takeTurn()) return tooMany;
     const draw = isPng ? draws.png : draws.svg;
     const file = { type, etag: makeTag(name), read: () => read(name, draw, address) };
     return answerFile(file, ifNoneMatch);

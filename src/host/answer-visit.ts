@@ -1,5 +1,8 @@
 import type { Clock } from "../contract/clock.ts";
+import { limits } from "../contract/limits.ts";
+import { addQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
+import { encodePath } from "../contract/rules/link-path.ts";
 import type { PageInput } from "../template/link-page.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
@@ -38,24 +41,44 @@ const redirectHeaders = {
 
 export async function answerVisit(context: VisitContext): Promise<Answer> {
   const { site, hosted, visitor } = context;
-  // Some projects send Google Play the address of the visit, and its query differs each time.
-  const isShared = !visitor.bot && !site.project.link_in_referrer;
+  // Where a query is handed on each visit may bring another, and some projects send Google Play
+  // the address of the visit.
+  const isPlain = !context.target.includes("?");
+  const isShared = isPlain && !visitor.bot && !site.project.link_in_referrer;
   const known = isShared ? hosted.answers[visitor.platform] : undefined;
   if (known !== undefined) return known;
-  const visit = decide(context);
-  if (visit.action !== "redirect") return showPage(context, visit);
+  const visited = readVisited(context);
+  const visit = decide(context, visited);
+  if (visit.action !== "redirect") return showPage(context, visit, visited);
   const answer = makeAnswer(302, { location: visit.to, ...redirectHeaders });
   if (isShared) hosted.answers[visitor.platform] = answer;
   return answer;
 }
 
-function decide({ site, hosted, visitor, target }: VisitContext): Visit {
+type Visited = {
+  /** What is handed on: the query that was sent, behind what a short path stands for. */
+  readonly query: string;
+  /** The link's path and that query, as an app reads them. */
+  readonly target: string;
+};
+
+/** A short path that stands for a query is visited as its link with that query. */
+function readVisited({ hosted, target }: VisitContext): Visited {
+  const joined = joinQueries(hosted.query, readQuery(target));
+  const query = joined.length > limits.web_address_characters ? hosted.query : joined;
+  const path =
+    hosted.query === "" ? target.split("?", 1)[0] : `/${encodePath(hosted.link.path ?? "")}`;
+  return { query, target: query === "" ? `${path}` : `${path}?${query}` };
+}
+
+function decide({ site, hosted, visitor }: VisitContext, { query, target }: Visited): Visit {
   const { link, apps } = hosted;
   // A visitor under the second name left the preview page by its Open button and lacks the app.
   const visited = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   return decideVisit(visited, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
     address: site.visitedOrigin + target,
+    query,
     second_host: site.secondOrigin !== undefined,
   });
 }
@@ -63,14 +86,20 @@ function decide({ site, hosted, visitor, target }: VisitContext): Visit {
 /** Other visitors wait while a page is made; a template that takes longer is not shown. */
 const most_ms = 25;
 
-async function showPage(context: VisitContext, visit: Visit): Promise<Answer> {
-  const { site, hosted, visitor, target } = context;
+async function showPage(
+  context: VisitContext,
+  visit: Visit,
+  { query, target }: Visited,
+): Promise<Answer> {
+  const { site, hosted, visitor } = context;
   const { link, apps } = hosted;
   const path = link.path ?? "";
+  const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const input: PageInput = {
-    link: { ...link, path, address: writeAddress(site.origin, path) },
+    link: { ...link, path, address },
     apps: { ios: apps.ios_app, android: apps.android_app },
+    ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
     project: site.project,
     platform,
     buttons: listPageButtons(visit, {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../contract/clock.ts";
+import { readQuery } from "../contract/rules/address-query.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
@@ -47,7 +48,7 @@ export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
   const readVisitor = createVisitorReader();
   const answerAssociationFile = createAssociationFiles();
-  const answerQr = createQrAnswers();
+  const answerQr = createQrAnswers(options.clock);
   const { monotonic } = options.clock;
   const makePage = createPageMaker(monotonic);
   const findTemplate = createTemplateFinder(makePage);
@@ -72,8 +73,7 @@ export function createHost(options: HostOptions): Host {
     const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
     if (picturedPath === undefined) return ownFiles.get(path);
     if ((await findLink(site, picturedPath)) === undefined) return undefined;
-    const query = new URLSearchParams(target.split("?").slice(1).join("?"));
-    return answerQr(site, picturedPath, query, ifNoneMatch);
+    return answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
   async function answerLink({ request, site, target, path }: HostedRequest) {

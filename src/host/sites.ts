@@ -3,7 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { Link } from "../contract/links.ts";
 import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
-import { findLinkAt } from "../store/links.ts";
+import { findVisited } from "../store/find-visited.ts";
 import { findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -31,6 +31,8 @@ export type Site = {
 /** A link with the apps on it. */
 export type HostedLink = {
   readonly link: Link;
+  /** What the path that was visited stands for beside the link. */
+  readonly query: string;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;
@@ -111,13 +113,14 @@ export function createSites(options: SitesOptions) {
       const key = `${site.serial}/${path}`;
       const known = links.find(key);
       if (known !== undefined) return known;
-      const link = await findLinkAt(site.tenant, path);
-      if (link === undefined) return undefined;
+      const visited = await findVisited(site.tenant, path);
+      if (visited === undefined) return undefined;
+      const { link } = visited;
       const apps = {
         ios_app: await findIosApp(site, link.ios_app_id),
         android_app: await findAndroidApp(site, link.android_app_id),
       };
-      const hosted = { link, apps, answers: {} };
+      const hosted = { ...visited, apps, answers: {} };
       links.set(key, hosted);
       return hosted;
     },

@@ -1,5 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import { findPathFault } from "../contract/rules/link-path.ts";
+import { findVisited, type VisitedAt } from "../store/find-visited.ts";
 import { findLinkAt } from "../store/links.ts";
 import type { Tenant } from "../store/tenant.ts";
 
@@ -8,6 +9,17 @@ export async function findLinkAtPath(
   tenant: Tenant,
   path: string | undefined,
 ): Promise<Link | undefined> {
-  const isValid = path !== undefined && findPathFault(path) === undefined;
-  return isValid ? findLinkAt(tenant, path) : undefined;
+  return isPath(path) ? findLinkAt(tenant, path) : undefined;
+}
+
+/** What a visitor of that path would find. */
+export async function findVisitedAtPath(
+  tenant: Tenant,
+  path: string | undefined,
+): Promise<VisitedAt | undefined> {
+  return isPath(path) ? findVisited(tenant, path) : undefined;
+}
+
+function isPath(path: string | undefined): path is string {
+  return path !== undefined && findPathFault(path) === undefined;
 }

@@ -1,4 +1,4 @@
-import { findLinkAtPath } from "./find-link-at-path.ts";
+import { findVisitedAtPath } from "./find-link-at-path.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 
 /** For an answer with the clicks of one link, or of every link of the project. */
@@ -15,6 +15,6 @@ export async function waitForClicksAt(
   address: string | undefined,
 ): Promise<void> {
   if (call.services.waitForClicks === undefined) return;
-  const link = await findLinkAtPath(readTenant(call), address);
-  if (link !== undefined) await waitForClicks(call, link.id);
+  const visited = await findVisitedAtPath(readTenant(call), address);
+  if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }

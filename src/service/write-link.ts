@@ -2,12 +2,14 @@ import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { messages } from "../contract/messages.ts";
 import {
+  faultOf,
   takenFault,
   unauthorized,
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
 import { checkDestinations, restoreDestinations } from "../contract/rules/destinations.ts";
+import { findNewPathFault } from "../contract/rules/link-path.ts";
 import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
@@ -45,8 +47,8 @@ export async function createLink(
   const { values, problems } = checkLink(fields, "create");
   const apps = await chooseApps(tenant, call, fields);
   const path = values.path ?? "";
-  const isTaken = path !== "" && !(await claimAddress(tenant, path, id));
-  const all = [...problems, ...listForeign(call, values, problems), ...listTaken(isTaken)];
+  const pathProblems = path === "" ? [] : await takePath(tenant, path, id);
+  const all = [...problems, ...listForeign(call, values, problems), ...pathProblems];
   requireNoProblems([...all, ...apps.problems], options.problemKey);
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
@@ -73,9 +75,9 @@ export async function changeLink(
   const apps = await chooseApps(tenant, call, fields);
   const { path } = values;
   const isMoved = path !== undefined && path !== before.path;
-  const isTaken = isMoved && !(await claimAddress(tenant, path, before.id));
+  const pathProblems = isMoved ? await takePath(tenant, path, before.id) : [];
   const foreign = listForeign(call, values, problems, before);
-  requireNoProblems([...problems, ...foreign, ...listTaken(isTaken), ...apps.problems]);
+  requireNoProblems([...problems, ...foreign, ...pathProblems, ...apps.problems]);
   return updateLink(tenant, before, { ...values, ...apps.ids }, call.services.clock.now());
 }
 
@@ -115,8 +117,15 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-function listTaken(isPathTaken: boolean): readonly FieldProblem[] {
-  return isPathTaken ? [takenFault("path")] : [];
+/** Claims a path for a link that has not got it, or tells why that is not possible. */
+async function takePath(
+  tenant: Tenant,
+  path: string,
+  linkId: string,
+): Promise<readonly FieldProblem[]> {
+  const fault = findNewPathFault(path);
+  if (fault !== undefined) return [faultOf("path", fault)];
+  return (await claimAddress(tenant, path, linkId)) ? [] : [takenFault("path")];
 }
 
 /** Addresses that lead to none of the project's hosts; one with another fault is told of once. */

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { limits } from "../contract/limits.ts";
 import { queueChore } from "./queue-chore.ts";
+import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, BinTable } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
@@ -123,18 +124,20 @@ export async function countBin({ db, projectId }: Tenant, now: number): Promise<
 }
 
 /** Takes away for ever what was deleted up to a time; true when nothing of that is left. */
-export async function emptyBatch(
-  { db, projectId }: Tenant,
-  upTo: number,
-  most = batchRows,
-): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
+export async function emptyBatch(tenant: Tenant, upTo: number, most = batchRows): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const { rows } = await sql<Pick<BinTable, "kind" | "id">>`
     delete from bin where project_id = ${projectId} and (kind, id) in (
       select kind, id from bin
       where project_id = ${projectId} and deleted_at <= ${upTo} limit ${most}
-    )
+    ) returning kind, id
   `.execute(db);
-  return numAffectedRows < BigInt(most);
+  const links = rows.filter(({ kind }) => kind === "link");
+  await dropShortPaths(
+    tenant,
+    links.map(({ id }) => id),
+  );
+  return rows.length < most;
 }
 
 /** The chore that empties a project's bin of what was deleted up to a time. */

@@ -5,6 +5,7 @@ import type { Sql } from "../sql/sql.ts";
 import { emptyBatch } from "./bin.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import { takeChoreBack } from "./queue-chore.ts";
+import { purgeShortPaths } from "./short-paths.ts";
 import type { AppKind, ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
@@ -121,8 +122,9 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
       select address from addresses where project_id = ${projectId} limit ${batchRows}
     )
   `.execute(db);
+  const areShortPathsGone = await purgeShortPaths({ db, projectId }, batchRows);
   const isBinEmpty = await emptyBatch({ db, projectId }, Number.MAX_SAFE_INTEGER);
-  if (numAffectedRows + addresses > 0n || !isBinEmpty) return false;
+  if (numAffectedRows + addresses > 0n || !areShortPathsGone || !isBinEmpty) return false;
   const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();

@@ -9,6 +9,7 @@ import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
+import { releaseShortPaths } from "./short-paths.ts";
 import { toFlag, type LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import {
@@ -193,6 +194,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddress(tenant, link.path);
   await releaseAddress(tenant, link.shortened_path);
+  await releaseShortPaths(tenant, id);
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
   return true;

@@ -2,6 +2,7 @@ import type { Link } from "../contract/links.ts";
 import { takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { claimAddress, findLink, releaseAddress } from "./links.ts";
 import { tallyWrite } from "./project-tallies.ts";
+import { claimShortPaths } from "./short-paths.ts";
 import type { AppKind, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { indexLink } from "./trigram-index.ts";
@@ -50,6 +51,7 @@ async function claimAddresses(
     if (await claimAddress(tenant, address, id)) claimed.push(address);
     else taken.push(field);
   }
+  if (taken.length === 0 && !(await claimShortPaths(tenant, id))) taken.push("shortened_path");
   if (taken.length > 0) for (const address of claimed) await releaseAddress(tenant, address);
   return taken;
 }

@@ -14,6 +14,7 @@ export type Tables = {
   readonly api_keys: KeyTable;
   readonly links: LinkTable;
   readonly addresses: AddressTable;
+  readonly short_paths: ShortPathTable;
   readonly ios_apps: IosAppTable;
   readonly android_apps: AndroidAppTable;
   readonly chores: ChoreTable;
@@ -93,6 +94,15 @@ type AddressTable = {
   readonly project_id: string;
   readonly address: string;
   readonly link_id: string;
+};
+
+/** What a short path adds to its link's address; a link's own short path adds nothing. */
+type ShortPathTable = {
+  readonly project_id: string;
+  readonly path: string;
+  readonly link_id: string;
+  /** As it was written, without the question mark. */
+  readonly query: string;
 };
 
 export type IosAppTable = OfProject &

@@ -48,20 +48,20 @@ function describeSharing({ link, project }: PageSubject, title: string): readonl
   ];
 }
 
-function describeApps({ link, apps: { ios, android } }: PageSubject): readonly string[] {
-  const { address } = link;
+function describeApps({ link, apps, opened = link.address }: PageSubject): readonly string[] {
+  const { ios, android } = apps;
   const ofIos = ios && [
-    tag("name", "apple-itunes-app", describeBanner(address, ios)),
-    tag("property", "al:ios:url", addressIn(address, ios.custom_scheme)),
+    tag("name", "apple-itunes-app", describeBanner(opened, ios)),
+    tag("property", "al:ios:url", addressIn(opened, ios.custom_scheme)),
     tag("property", "al:ios:app_store_id", ios.app_store_id),
     tag("property", "al:ios:app_name", ios.name),
   ];
   const ofAndroid = android && [
-    tag("property", "al:android:url", addressIn(address, android.custom_scheme)),
+    tag("property", "al:android:url", addressIn(opened, android.custom_scheme)),
     tag("property", "al:android:package", android.package_name),
     tag("property", "al:android:app_name", android.name),
   ];
-  return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", address)];
+  return [...(ofIos ?? []), ...(ofAndroid ?? []), tag("property", "al:web:url", link.address)];
 }
 
 /** Commas separate its parts, so that no part may have one. */

@@ -34,6 +34,8 @@ export type PageSubject = {
     readonly ios?: PageIosApp | undefined;
     readonly android?: (PageApp & { readonly package_name: string }) | undefined;
   };
+  /** The address that apps are opened with; left out, the link's own. */
+  readonly opened?: string;
   readonly project: { readonly name: string };
   readonly platform: "ios" | "android" | "desktop";
 };

@@ -2,7 +2,8 @@ import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { Checked } from "../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
-import { findWebAddressFault } from "../contract/rules/web-address.ts";
+import { addQuery } from "../contract/rules/address-query.ts";
+import { findAddressFault, isStoreAddress } from "../contract/rules/store-address.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**
@@ -40,11 +41,16 @@ export type VisitOptions = {
   readonly link_in_referrer?: boolean;
   /** The address that is visited, query and all, where it is known. */
   readonly address?: string | undefined;
+  /** What of it the web destination is handed on, as it was written (`readQuery`). */
+  readonly query?: string;
   /** Whether the same links are served by another host name too, for the Open button alone. */
   readonly second_host?: boolean;
 };
 
-/** An http or https address, safe for a Location header as it stands, and what it comes from. */
+/**
+ * An http or https address, or one of the platform's own store, safe for a Location header as it
+ * stands, and what it comes from.
+ */
 export type Destination = {
   readonly to: string;
   readonly reason: "ios_fallback_url" | "android_fallback_url" | "app_store" | "play_store" | "url";
@@ -112,11 +118,11 @@ function findDestination(
   platform: Platform,
   options: VisitOptions,
 ): Destination | undefined {
-  const url = readAddress(link.url);
+  const url = readAddress(link, "url", options);
   const last: Destination | undefined = url === undefined ? url : { to: url, reason: "url" };
   if (platform === "desktop") return last;
   const reason = `${platform}_fallback_url` as const;
-  const fallback = readAddress(link[reason]);
+  const fallback = readAddress(link, reason, options);
   if (fallback !== undefined) return { to: fallback, reason };
   if (platform === "ios") {
     const store = buildAppStoreAddress(link, apps.ios_app);
@@ -127,13 +133,20 @@ function findDestination(
 }
 
 /**
- * The address verbatim, unless a header could not carry it. What the rules refuse now counts as
- * missing, even if it was stored once: only http and https ever reach a visitor.
+ * The address verbatim, unless a header could not carry it, with what the visit's query adds to a
+ * web page's; a store makes nothing of that. What the rules refuse now counts as missing, even if
+ * it was stored once.
  */
-function readAddress(address: string | null | undefined): string | undefined {
+function readAddress(
+  link: VisitedLink,
+  field: "url" | "ios_fallback_url" | "android_fallback_url",
+  { query = "" }: VisitOptions,
+): string | undefined {
+  const address = link[field];
   if (address === null || address === undefined) return undefined;
-  if (findWebAddressFault(address) !== undefined) return undefined;
-  return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
+  if (findAddressFault(field, address) !== undefined) return undefined;
+  const to = /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
+  return isStoreAddress(to) ? to : addQuery(to, query);
 }
 
 function buildAppStoreAddress(

@@ -9,10 +9,12 @@ function openPictures(bytes = 100) {
     drawn.push(`${kind} ${address}`);
     return Promise.resolve(address.endsWith("/long") ? undefined : `${kind} `.repeat(bytes));
   };
-  const answer = createQrAnswers({ png: draw("png"), svg: draw("svg") });
+  let now = 0;
+  const clock = { monotonic: () => now };
+  const answer = createQrAnswers(clock, { png: draw("png"), svg: draw("svg") });
   const ask = async (path: string, query = "", origin = "https://a.example") =>
-    (await answer({ origin }, path, new URLSearchParams(query), undefined))?.status;
-  return { drawn, ask };
+    (await answer({ origin }, path, query, undefined))?.status;
+  return { drawn, ask, advance: (milliseconds: number) => (now += milliseconds) };
 }
 
 test("a picture is drawn once, each kind of each address for itself", async () => {
@@ -20,14 +22,27 @@ test("a picture is drawn once, each kind of each address for itself", async () =
   for (let turn = 0; turn < 3; turn += 1) {
     expect(await ask("spring")).toBe(200);
     expect(await ask("spring", "format=png")).toBe(200);
-    expect(await ask("spring", `anything=${turn}`)).toBe(200);
+    expect(await ask("spring", "id=1&format=png")).toBe(200);
     expect(await ask("spring", "", "https://b.example")).toBe(200);
   }
   expect(drawn).toEqual([
     "svg https://a.example/spring",
     "png https://a.example/spring",
+    "png https://a.example/spring?id=1",
     "svg https://b.example/spring",
   ]);
+});
+
+test("so many queries are drawn in a second, while other pictures go on", async () => {
+  const { drawn, ask, advance } = openPictures();
+  const statuses: (number | undefined)[] = [];
+  for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 503, 503]);
+  expect([await ask("spring", "id=3"), await ask("summer")]).toEqual([200, 200]);
+  expect(drawn).toHaveLength(11);
+  advance(1000);
+  expect(await ask("spring", "id=11")).toBe(200);
+  expect(await ask("spring", `id=${"1".repeat(500)}`)).toBeUndefined();
 });
 
 test("what is too long for any code stays without a picture", async () => {

@@ -1,6 +1,7 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { Link, LinkFields } from "../../contract/links.ts";
-import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { faultOf, Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { findNewPathFault } from "../../contract/rules/link-path.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import type { Asking, Owner } from "../owner.ts";
@@ -127,9 +128,19 @@ function planUpsert(
   }
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
+  const refusal = link === undefined ? refuseNewPath(row, path) : undefined;
+  if (refusal !== undefined) return refusal;
   return link === undefined
     ? planCreation(row.row, path, fields)
     : planChange(row.row, link, row, apps);
+}
+
+/** What a path that is there may have, and a link may not get any more. */
+function refuseNewPath(row: CheckedRow, path: string): UnnumberedRow | undefined {
+  const fault = findNewPathFault(path);
+  return fault === undefined
+    ? undefined
+    : planRefusal("invalid", row, faultOf("path", fault).message);
 }
 
 const pathless = "An upsert goes by path, and this row has none; the operation update goes by id";
@@ -141,6 +152,8 @@ function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Conte
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
+    const refusal = refuseNewPath(row, path);
+    if (refusal !== undefined) return refusal;
     const isLinks = known.byPath.has(path) && !earlier.left.has(path);
     if (isLinks || known.byShort.has(path)) {
       return planRefusal("conflict", row, "The path that it would move to is taken");

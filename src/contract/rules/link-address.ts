@@ -41,6 +41,11 @@ export function fillLinkOrigin(
   return fillSubdomain(linkOrigin, project);
 }
 
+/** Whether an address is on the host where a project's links live, as far as that is known. */
+export function isOwnAddress(address: string, linkHost: string | undefined): boolean {
+  return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
+}
+
 /** A project's place under a link origin, whatever domain it has beside that. */
 export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subdomain">): string {
   return origin.replace(placeholder, subdomain);

@@ -43,6 +43,16 @@ export function findPathFault(path: string): string | undefined {
   return isReserved(path) ? "is reserved" : undefined;
 }
 
+/**
+ * The same for a path that a link is about to get. What is behind a question mark in an address is
+ * the visit's own, so that such a path is visited by nobody who types it; older links have some.
+ */
+export function findNewPathFault(path: string): string | undefined {
+  const fault = findPathFault(path);
+  if (fault !== undefined || !/[?#]/.test(path)) return fault;
+  return "can't contain a question mark or a hash sign: parameters go behind the link's address";
+}
+
 /** The path as it stands in an address. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");

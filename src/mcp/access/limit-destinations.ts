@@ -16,8 +16,8 @@ import {
   judgeBy,
   type Destinations,
 } from "../../contract/rules/destinations.ts";
+import { isOwnAddress } from "../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../contract/rules/link-path.ts";
-import { readUrl } from "../../contract/rules/web-address.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 
 /**
@@ -71,7 +71,7 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
     // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
     const fields = input as LinkFields;
     if (endpoint === shortLinks.create) {
-      return isOwnAddress(fields.url, readKnown()) ? [] : checkFields({ url: fields.url });
+      return isOwnLink(fields.url ?? "", readKnown()) ? [] : checkFields({ url: fields.url });
     }
     if (templateWrites.has(endpoint)) return findInTemplate(rules, input, call, signal);
     if (!linkWrites.has(endpoint) || checkFields(fields).length === 0) return [];
@@ -119,10 +119,9 @@ function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
 }
 
 /** To shorten a link of the project's own leads nobody anywhere else. */
-function isOwnAddress(address: string | null | undefined, { linkHost }: KnownKey): boolean {
-  const url = readUrl(address ?? "");
-  if (linkHost === undefined || url === undefined || url.pathname === "/") return false;
-  return url.origin === new URL(linkHost).origin && url.username + url.password === "";
+function isOwnLink(address: string, { linkHost }: KnownKey): boolean {
+  const url = isOwnAddress(address, linkHost) ? new URL(address) : undefined;
+  return url !== undefined && url.pathname !== "/" && url.username + url.password === "";
 }
 
 /** The link as it is, where the key may read it: what leads elsewhere already may go on to. */

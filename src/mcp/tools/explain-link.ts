@@ -3,7 +3,8 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
+import { addQuery, readQuery } from "../../contract/rules/address-query.ts";
+import { isOwnAddress, writeAddress } from "../../contract/rules/link-address.ts";
 import { normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
@@ -39,14 +40,15 @@ export function createExplainLink(): Tool {
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
-      const { link, apps } = await readSubject(args, call);
+      const { link, apps, query } = await readSubject(args, call);
       const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext.known;
       const path = link.path ?? "";
       const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
       return explainVisits(link, apps, {
         link_in_referrer: linkInReferrer,
         second_host: hasSecondHost,
-        address: isAddressed ? writeAddress(linkHost, path) : undefined,
+        address: isAddressed ? addQuery(writeAddress(linkHost, path), query) : undefined,
+        query,
       });
     },
   };
@@ -66,7 +68,12 @@ function readAccess(access: Access): Reading {
   return best === undefined ? access.read(links.show) : { state: best };
 }
 
-type Subject = { readonly link: VisitedLink; readonly apps: VisitedApps };
+type Subject = {
+  readonly link: VisitedLink;
+  readonly apps: VisitedApps;
+  /** Of an address that was given as the id: what its visitors are handed on with. */
+  readonly query: string;
+};
 
 async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const { id, ...fields } = args;
@@ -75,11 +82,13 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
     const message = "explain_link takes either id, or the fields of a link that is not saved";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
-  if (!isById) return { link: fields, apps: await readDraftApps(fields, call) };
+  if (!isById) return { link: fields, apps: await readDraftApps(fields, call), query: "" };
   const target = await findTarget(findKind(links.show), id, call);
   const link = await call.ask(links.show, { id: target });
   const { ios_app_id, android_app_id } = link;
-  return { link, apps: await readApps({ id: ios_app_id }, { id: android_app_id }, call) };
+  const apps = await readApps({ id: ios_app_id }, { id: android_app_id }, call);
+  const { linkHost } = call.keyContext.known;
+  return { link, apps, query: isOwnAddress(id, linkHost) ? readQuery(id) : "" };
 }
 
 /** Apps that are registered already; the draft's own fields say which apps it would create. */

@@ -1,13 +1,17 @@
 import type { Link, shortLinks } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
+import { limits } from "../../contract/limits.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
+import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
 import { matchLinkHost } from "../../contract/rules/link-address.ts";
-import { findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, updateLink } from "../../store/links.ts";
 import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
+import { tallyWrite } from "../../store/project-tallies.ts";
+import { findShortPath, insertShortPath } from "../../store/short-paths.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
-import { findLinkAtPath } from "../find-link-at-path.ts";
+import { findVisitedAtPath } from "../find-link-at-path.ts";
 import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
 import { waitForClicksAt } from "../wait-for-clicks.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
@@ -34,11 +38,12 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const project = await findHostedProject(db, services, address);
     // A suspended project's links are answered to nobody; no project and no link has an empty id.
     const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
-    const id = (await findLinkOf(tenant, address))?.id ?? "";
+    const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
+    const id = visited?.link.id ?? "";
     await services.waitForClicks?.(tenant.projectId, id);
     const link = await findLink(tenant, id);
     if (link === undefined) throw notFound(messages.link_not_found);
-    return { body: link };
+    return { body: visited?.query ? { ...link, query: visited.query } : link };
   },
 };
 
@@ -48,42 +53,69 @@ function readPrefix(text: string): string {
     throw refuseField("prefix", "is not a valid percent-encoding", "errors");
   }
   // What is stored is the prefix with a code behind it, so that is what must be valid.
-  const fault = findPathFault(prefix + "x".repeat(codeLength));
+  const fault = findNewPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }
 
-/** A link has one shortened path: asking again answers the same, as Firebase did. */
+/**
+ * A link has one shortened path, and one more for each query that its address is shortened with:
+ * asking again answers the same, as Firebase did.
+ */
 async function shortenOwn(
   tenant: Tenant,
   call: WriteCall,
-  address: URL,
+  address: Address,
   prefix: string,
 ): Promise<Link> {
-  const link = await findLinkOf(tenant, address);
-  if (link === undefined) throw refuseField("url", "is not the address of a link", "errors");
+  const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
+  if (visited === undefined) throw refuseField("url", "is not the address of a link", "errors");
+  const { link } = visited;
+  const query = joinQueries(visited.query, readQuery(address.text));
+  if (query !== "") {
+    return { ...link, shortened_path: await claimShortPath(tenant, call, { link, query, prefix }) };
+  }
   if (link.shortened_path === null) {
     const shortened_path = await claimGeneratedPath(tenant, call, link.id, prefix);
     return updateLink(tenant, link, { shortened_path }, call.services.clock.now());
   }
-  if (link.shortened_path.startsWith(prefix)) return link;
-  throw refuseField(
-    "prefix",
-    `differs from the link's shortened path ${link.shortened_path}`,
-    "errors",
-  );
+  requirePrefix(link.shortened_path, prefix);
+  return link;
 }
 
-/** The link at an address of the tenant's link host. */
-function findLinkOf(tenant: Tenant, { pathname }: URL): Promise<Link | undefined> {
-  return findLinkAtPath(tenant, normalizePath(pathname));
+type Queried = { readonly link: Link; readonly query: string; readonly prefix: string };
+
+/** The short path of a link's address with a query; the link's own stays as it is. */
+async function claimShortPath(
+  tenant: Tenant,
+  call: WriteCall,
+  { link, query, prefix }: Queried,
+): Promise<string> {
+  const most = limits.shortened_query_characters;
+  if (query.length > most) {
+    throw refuseField("url", `has too long a query (maximum is ${most} characters)`, "errors");
+  }
+  const known = await findShortPath(tenant, { linkId: link.id, query });
+  if (known !== undefined) {
+    requirePrefix(known, prefix);
+    return known;
+  }
+  await tallyWrite(tenant, 0);
+  const path = await claimGeneratedPath(tenant, call, link.id, prefix);
+  await insertShortPath(tenant, { linkId: link.id, path, query });
+  return path;
+}
+
+function requirePrefix(path: string, prefix: string): void {
+  if (path.startsWith(prefix)) return;
+  throw refuseField("prefix", `differs from the link's shortened path ${path}`, "errors");
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
 async function findHostedProject(
   db: Db,
   { linkOrigin }: Services,
-  { hostname }: URL,
+  { hostname }: Address,
 ): Promise<StoredProject | undefined> {
   const subdomain = matchLinkHost(linkOrigin, hostname);
   if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
@@ -91,10 +123,14 @@ async function findHostedProject(
   return project?.custom_domain_verified === true ? project : undefined;
 }
 
-function readAddress(url: string, key?: "errors"): URL {
-  const fault = findWebAddressFault(url);
+/** As it was written, and as a browser reads it. */
+type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
+
+function readAddress(text: string, key?: "errors"): Address {
+  const fault = findWebAddressFault(text);
   if (fault !== undefined) throw refuseField("url", fault, key);
-  return new URL(url);
+  const { hostname, pathname } = new URL(text);
+  return { text, hostname, pathname };
 }
 
 function refuseField(field: string, fault: string, key?: "errors") {

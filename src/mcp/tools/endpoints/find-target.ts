@@ -1,8 +1,8 @@
 import { uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { isOwnAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
-import { readUrl } from "../../../contract/rules/web-address.ts";
 import { fold } from "../../../contract/text.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
 import { advise } from "../../results/advice-by-code.ts";
@@ -46,9 +46,8 @@ export async function findTarget(
 
 /** A path, or the whole address of one of the project's links. */
 function readPath(given: string, linkHost: string | undefined): string {
-  const address = readUrl(given);
-  const isOurs = linkHost !== undefined && address?.origin === new URL(linkHost).origin;
-  return normalizeForSearch(isOurs ? address.pathname : given);
+  const isOurs = isOwnAddress(given, linkHost);
+  return normalizeForSearch(isOurs ? new URL(given).pathname : given);
 }
 
 async function listNear(search: Search): Promise<readonly JsonObject[]> {

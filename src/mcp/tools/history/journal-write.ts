@@ -4,9 +4,11 @@ import type { JsonObject } from "../../../contract/json.ts";
 import type { PageTemplate } from "../../../contract/page-template.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
+import { isOwnAddress } from "../../../contract/rules/link-address.ts";
 import { isRefused, readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
 import { describeEffect, keepKnown, nameTarget, readTemplateRecord } from "./describe-effect.ts";
+import { findLostPath } from "./find-lost-path.ts";
 import { listDetached } from "./list-detached.ts";
 import { showFields } from "./show-change.ts";
 
@@ -45,7 +47,7 @@ export async function journalWrite<E extends Endpoint>(
     ...nameTarget(kind, id, before ?? sent),
     tool,
     effects: [...detached, intended],
-    note: note ?? describeLoss(endpoint),
+    note: note ?? describeLoss(endpoint) ?? findLostPath(kind.name, before, sent),
   });
   const body = await ask(endpoint, input, known.condition).catch(async (error: unknown) => {
     if (isRefused(error)) await history.drop(change.id).catch(report);
@@ -95,7 +97,9 @@ async function describeEnd<E extends Endpoint>(
   const apps = await Promise.all(
     brought.map((app) => describeApp(app.kind, app.fields, record, asking)),
   );
-  const isOld = endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record);
+  const { linkHost } = asking.keyContext.known;
+  const isOld =
+    endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record, linkHost);
   const own = isOld ? [] : [describeEffect(kind, id, before, record)];
   return { ...nameTarget(kind, id, record), state: "done", effects: [...apps.flat(), ...own] };
 }
@@ -115,7 +119,13 @@ async function describeApp(
 }
 
 /** A short path of a link that was there cannot be told from one that the link had already. */
-function isMadeByShortening({ url }: JsonObject, link: JsonObject): boolean {
+function isMadeByShortening(
+  { url }: JsonObject,
+  link: JsonObject,
+  linkHost: string | undefined,
+): boolean {
+  // A link may lead to its own address; to shorten that has made no link.
+  if (isOwnAddress(String(url), linkHost) && new URL(String(url)).pathname !== "/") return false;
   return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
 }
 

@@ -1,0 +1,58 @@
+import { limits } from "../limits.ts";
+import { readUrl } from "./web-address.ts";
+
+/**
+ * The query of an address, as text: parameters go from one address to another as they were written,
+ * for a reader may tell `%20` from `+`, or count what is there twice.
+ */
+
+/** What stands between `?` and `#`, safe for a header; an address that is none has no query. */
+export function readQuery(address: string): string {
+  const [whole = ""] = address.split("#", 1);
+  const start = whole.indexOf("?");
+  const query = start < 0 ? "" : whole.slice(start + 1);
+  if (/^[\x21-\x7e]*$/.test(query)) return query;
+  return readUrl(address)?.search.slice(1) ?? "";
+}
+
+/** A query with those parameters of another one behind it whose names it has not got. */
+export function joinQueries(query: string, others: string): string {
+  const known = new Set(listParameters(query).map(readName));
+  const added = listParameters(others).filter((parameter) => !known.has(readName(parameter)));
+  if (added.length === 0) return query;
+  return [...(query === "" ? [] : [query.replace(/&+$/, "")]), ...added].join("&");
+}
+
+/** A query without the parameters of a name, which are somebody else's. */
+export function dropParameter(query: string, name: string): string {
+  const kept = listParameters(query).filter((parameter) => readName(parameter) !== name);
+  return kept.join("&");
+}
+
+/**
+ * An address with the parameters of a query that it has not got itself. One that would become too
+ * long for an address stays as it is: its visitor arrives all the same.
+ */
+export function addQuery(address: string, query: string): string {
+  const [place = "", ...fragment] = address.split("#");
+  const [path = "", ...own] = place.split("?");
+  const before = own.join("?");
+  const joined = joinQueries(before, query);
+  if (joined === before) return address;
+  const whole = [`${path}?${joined}`, ...fragment].join("#");
+  return whole.length > limits.web_address_characters ? address : whole;
+}
+
+function listParameters(query: string): readonly string[] {
+  return query.split("&").filter((parameter) => parameter !== "");
+}
+
+/** As a server reads it, so that `%69d` is `id`; what cannot be decoded stands for itself. */
+function readName(parameter: string): string {
+  const [name = ""] = parameter.split("=", 1);
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return name;
+  }
+}

@@ -1,0 +1,91 @@
+import { sql } from "kysely";
+import type { Tenant } from "./tenant.ts";
+
+/** The short paths that stand for a link's address with a query. */
+
+type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
+
+/** The short path of a link with a query; undefined where there is none yet. */
+export async function findShortPath(
+  tenant: Tenant,
+  { linkId, query }: Omit<ShortPath, "path">,
+): Promise<string | undefined> {
+  const found = selectOf(tenant, linkId).select("path").where("query", "=", query);
+  return (await found.executeTakeFirst())?.path;
+}
+
+/** What a path of a link adds to the link's address; nothing for any other path. */
+export async function findQueryOf(
+  tenant: Tenant,
+  { linkId, path }: Omit<ShortPath, "query">,
+): Promise<string> {
+  const found = selectOf(tenant, linkId).select("query").where("path", "=", path);
+  return (await found.executeTakeFirst())?.query ?? "";
+}
+
+/** Its path must have been claimed before. */
+export async function insertShortPath(
+  { db, projectId }: Tenant,
+  { linkId, path, query }: ShortPath,
+): Promise<void> {
+  const row = { project_id: projectId, path, link_id: linkId, query };
+  await db.insertInto("short_paths").values(row).execute();
+}
+
+/** Frees the addresses of a link that goes into the bin. */
+export async function releaseShortPaths(tenant: Tenant, linkId: string): Promise<void> {
+  await tenant.db
+    .deleteFrom("addresses")
+    .where("project_id", "=", tenant.projectId)
+    .where("address", "in", selectOf(tenant, linkId).select("path"))
+    .execute();
+}
+
+/** Takes them again for a link that comes back; false, and none, where one is another link's. */
+export async function claimShortPaths(tenant: Tenant, linkId: string): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const taken = await db
+    .selectFrom("addresses")
+    .select("address")
+    .where("project_id", "=", projectId)
+    .where("address", "in", selectOf(tenant, linkId).select("path"))
+    .limit(1)
+    .executeTakeFirst();
+  if (taken !== undefined) return false;
+  await db
+    .insertInto("addresses")
+    .columns(["project_id", "address", "link_id"])
+    .expression(selectOf(tenant, linkId).select(["project_id", "path as address", "link_id"]))
+    .execute();
+  return true;
+}
+
+/** For links that cannot come back any more. */
+export async function dropShortPaths(
+  { db, projectId }: Tenant,
+  linkIds: readonly string[],
+): Promise<void> {
+  if (linkIds.length === 0) return;
+  await db
+    .deleteFrom("short_paths")
+    .where("project_id", "=", projectId)
+    .where("link_id", "in", linkIds)
+    .execute();
+}
+
+/** Takes away some of a deleted project's; true when none are left. */
+export async function purgeShortPaths({ db, projectId }: Tenant, most: number): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from short_paths where project_id = ${projectId} and (link_id, path) in (
+      select link_id, path from short_paths where project_id = ${projectId} limit ${most}
+    )
+  `.execute(db);
+  return numAffectedRows < BigInt(most);
+}
+
+function selectOf({ db, projectId }: Tenant, linkId: string) {
+  return db
+    .selectFrom("short_paths")
+    .where("project_id", "=", projectId)
+    .where("link_id", "=", linkId);
+}

@@ -1,0 +1,189 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { updateProject } from "../../src/store/projects.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/** What a visit brings along behind the link's path, and where that goes. */
+
+const url = "https://shop.example/p?own=1#top";
+const iPhone = agents.ios["Safari on an iPhone"];
+const phone = agents.android["Chrome on a phone"];
+
+let host: LinkHost;
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
+  await host.add("link", { path: "product", url });
+  const app = { package_name: "com.example.a", fingerprints: ["AA:BB"], name: "Shop" };
+  await host.add("android_app", { ...app, custom_scheme: "shop" });
+  const ios = { bundle_id: "com.example.a", team_id: "ABCDE12345", app_store_id: "1" };
+  await host.add("ios_app", { ...ios, custom_scheme: "shop" });
+});
+
+const lead = async (path: string, agent?: string) =>
+  (await host.visit(path, agent === undefined ? {} : { agent })).headers.location;
+
+async function shorten(path: string): Promise<string> {
+  const body = { url: `${host.origin}${path}` };
+  const reply = await host.world.call("POST", "/short_links", { body });
+  expect(reply.status, reply.text).toBe(201);
+  return reply.body.shortened_path;
+}
+
+describe("a slash at the end", () => {
+  test("finds the link without it, unless one has that very path", async () => {
+    expect(await lead("/product/")).toBe(url);
+    await host.add("link", { path: "product/", url: "https://shop.example/slash" });
+    expect(await lead("/product/")).toBe("https://shop.example/slash");
+    expect(await lead("/product")).toBe(url);
+    await host.add("link", { path: "only/", url });
+    expect((await host.visit("/only")).status).toBe(404);
+    for (const path of ["/only///", "//product", "//", "/", "/robots.txt/", "/product.qr/"]) {
+      expect([path, (await host.visit(path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  test("counts for the link that it leads to", async () => {
+    const { id } = await host.add("link", { path: "counted", url });
+    await host.visit("/counted/?a=1");
+    expect(await host.readClicks(id)).toBe(1);
+  });
+});
+
+describe("a visit's query", () => {
+  test.each([
+    ["id=1", "own=1&id=1"],
+    ["id=%C3%A9+%20&b=a%26c", "own=1&id=%C3%A9+%20&b=a%26c"],
+    ["own=2&id=1&%6Fwn=3", "own=1&id=1"],
+    ["a[]=1&a[]=2", "own=1&a[]=1&a[]=2"],
+    ["", "own=1"],
+    ["&&", "own=1"],
+    ["x=%0d%0aSet-Cookie:%20a=b", "own=1&x=%0d%0aSet-Cookie:%20a=b"],
+  ])("%j is handed on behind the destination's own", async (query, whole) => {
+    const { headers } = await host.visit(`/product?${query}`);
+    expect(headers.location).toBe(`https://shop.example/p?${whole}#top`);
+    expect(headers["set-cookie"]).toBeUndefined();
+    // What was answered to one visitor is not answered to the next.
+    expect(await lead("/product")).toBe(url);
+  });
+
+  test("that is too long for an address is left out, and the visitor arrives", async () => {
+    expect(await lead(`/product?id=${"1".repeat(8200)}`)).toBe(url);
+    const fits = "1".repeat(8000);
+    expect(await lead(`/product?id=${fits}`)).toContain(fits);
+  });
+
+  test("goes to a fallback that is a web page, and to no store", async () => {
+    const fields = {
+      path: "fallbacks",
+      ios_fallback_url: "https://shop.example/ios",
+      android_fallback_url: "https://play.google.com/store/apps/details?id=com.a",
+    };
+    await host.add("link", fields);
+    expect(await lead("/fallbacks?id=1", iPhone)).toBe("https://shop.example/ios?id=1");
+    expect(await lead("/fallbacks?id=1", phone)).toBe(fields.android_fallback_url);
+    const app = { android_app: { package_name: "com.example.a" } };
+    const ios = { ios_app: { bundle_id: "com.example.a" }, enable_forced_redirect: true };
+    await host.add("link", { path: "stores", url, ...app, ...ios });
+    expect(await lead("/stores?id=1", iPhone)).toBe("https://apps.apple.com/app/id1");
+    expect(await lead("/stores?id=1", phone)).toBe(
+      "https://play.google.com/store/apps/details?id=com.example.a",
+    );
+  });
+
+  test("goes on from the preview page", async () => {
+    const fields = { android_app: { package_name: "com.example.a" } };
+    await host.add("link", { path: "page", android_fallback_url: url, ...fields });
+    const { text } = await host.visit('/page?id=1&x="><b>', { agent: phone });
+    expect(text).toContain("https://shop.example/p?own=1&amp;id=1&amp;x=&quot;&gt;&lt;b&gt;#top");
+    expect(text).not.toContain("<b>");
+    const [, canonical] = /rel="canonical" href="([^"]*)"/.exec(text) ?? [];
+    expect(canonical).toBe(`${host.origin}/page`);
+  });
+
+  test("is in the picture of the address, beside the picture's own format", async () => {
+    const { headers } = await host.visit("/product.qr?id=1");
+    expect(headers["content-type"]).toBe("image/svg+xml");
+    const png = await host.visit("/product.qr?format=png&id=1");
+    expect(png.headers["content-type"]).toBe("image/png");
+    const tags = [headers, png.headers, (await host.visit("/product.qr")).headers];
+    expect(new Set(tags.map(({ etag }) => etag)).size).toBe(3);
+  });
+});
+
+describe("where the project hands the address to its apps", () => {
+  beforeAll(async () => {
+    const { world } = host;
+    const changes = { link_in_referrer: true };
+    await world.store.write((db) => updateProject(db, world.project.id, changes, 0));
+    await host.add("link", {
+      path: "app",
+      url,
+      android_app: { package_name: "com.example.a" },
+      enable_forced_redirect: true,
+    });
+    await host.add("link", { path: "banner", url, ios_app: { bundle_id: "com.example.a" } });
+    return async () => {
+      const off = { link_in_referrer: false };
+      await world.store.write((db) => updateProject(db, world.project.id, off, 0));
+    };
+  });
+
+  async function readReferrer(path: string): Promise<string> {
+    const referrer = new URL((await lead(path, phone)) ?? "").searchParams.get("referrer") ?? "";
+    return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
+  }
+
+  test("Google Play carries it with its query, and desktops get that as before", async () => {
+    expect(await readReferrer("/app?id=%20")).toBe(`${host.origin}/app?id=%20`);
+    expect(await lead("/app?id=1")).toBe("https://shop.example/p?own=1&id=1#top");
+  });
+
+  test("a query too long for an address is not told", async () => {
+    expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
+  });
+
+  test("a short path stands for the address that was shortened", async () => {
+    const short = await shorten("/app?id=1");
+    expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
+  });
+
+  test("the page tells iOS the address with its query", async () => {
+    const { text } = await host.visit("/banner?id=1", { agent: iPhone });
+    expect(text).toContain(`app-argument=${host.origin}/banner?id=1`);
+    expect(text).toContain('content="shop://banner?id=1"');
+  });
+});
+
+describe("a short path of an address with a query", () => {
+  test("is visited as that address is, and counts for the link", async () => {
+    const { id } = await host.add("link", { path: "short/ü", url });
+    const one = await shorten("/short/%C3%BC?id=1");
+    const two = await shorten("/short/%C3%BC?id=2&own=3");
+    expect(await lead(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
+    expect(await lead(`/${two}/`)).toBe("https://shop.example/p?own=1&id=2#top");
+    expect(await lead(`/${one}?id=3&b=4`)).toBe("https://shop.example/p?own=1&id=1&b=4#top");
+    expect(await lead(`/${one}`)).toBe("https://shop.example/p?own=1&id=1#top");
+    expect(await lead("/short/%C3%BC")).toBe(url);
+    expect(await host.readClicks(id)).toBe(5);
+    expect((await host.visit(`/${one}.qr`)).status).toBe(200);
+  });
+
+  test("opens the app with it", async () => {
+    const app = { ios_app: { bundle_id: "com.example.a" } };
+    await host.add("link", { path: "short/app", url, ...app });
+    const short = await shorten("/short/app?id=1");
+    const { text } = await host.visit(`/${short}`, { agent: iPhone });
+    expect(text).toContain('href="shop://short/app?id=1"');
+  });
+
+  test("ends with its link, at once", async () => {
+    const { id } = await host.add("link", { path: "gone", url });
+    const short = await shorten("/gone?id=1");
+    expect((await host.visit(`/${short}`)).status).toBe(302);
+    await host.world.call("DELETE", `/links/${id}`);
+    expect((await host.visit(`/${short}`)).status).toBe(404);
+    await host.world.call("POST", `/links/${id}/restore`);
+    expect(await lead(`/${short}`)).toContain("id=1");
+  });
+});

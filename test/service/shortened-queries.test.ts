@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { claimAddress } from "../../src/store/links.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Addresses of the project's own links that are shortened with their queries. */
+
+const host = "http://default.localhost:8787";
+const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
+
+const shorten = (url: string, prefix?: string) =>
+  world.call("POST", "/short_links", { body: { url, ...(prefix !== undefined && { prefix }) } });
+const resolve = (path: string) =>
+  world.call("POST", "/short_links/resolve", { key: null, body: { url: `${host}/${path}` } });
+const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
+const countRows = async () =>
+  (await world.store.db.selectFrom("short_paths").selectAll().execute()).length;
+
+async function shortenTo(url: string, prefix?: string): Promise<string> {
+  const reply = await shorten(url, prefix);
+  expect(reply.status, reply.text).toBe(201);
+  return reply.body.shortened_path;
+}
+
+describe("an address with a query", () => {
+  test("gets a short path of its own for each query, and the link keeps the one it has", async () => {
+    const link = await make({ path: "product", options: { shorten: true } });
+    const one = await shorten(`${host}/product?id=1#top`);
+    expect([one.status, one.body]).toEqual([
+      201,
+      { ...link, shortened_path: expect.stringMatching(code) },
+    ]);
+    const two = await shortenTo(`${host}/product?id=2`);
+    const all = new Set([link.shortened_path, one.body.shortened_path, two]);
+    expect(all.size).toBe(3);
+    expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
+    expect((await shorten(`${host}/product?`)).body).toEqual(link);
+    expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
+  });
+
+  test("gets the same one again, by whichever of the link's addresses it is named", async () => {
+    const link = await make({ path: "a b", options: { shorten: true } });
+    const first = await shortenTo(`${host}/a%20b?id=1`);
+    for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
+      expect(await shortenTo(`${host}/${path}`)).toBe(first);
+    }
+    expect(await shortenTo(`${host}/${first}?id=1`)).toBe(first);
+    const more = await shortenTo(`${host}/${first}?b=2`);
+    expect(await shortenTo(`${host}/a%20b?id=1&b=2`)).toBe(more);
+    expect(await shortenTo(`${host}/a%20b?b=2&id=1`)).not.toBe(more);
+    expect(await countRows()).toBe(3);
+  });
+
+  test("is resolved to its link and the query as it was written", async () => {
+    const link = await make({ path: "product", options: { shorten: true } });
+    const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
+    for (const path of [short, `${short}/`, `${short}?x=1`]) {
+      const { status, body } = await resolve(path);
+      expect([status, body]).toEqual([200, { ...link, query: "q=%20+%C3%A9&a[]=1&a[]=2" }]);
+    }
+    expect((await resolve("product?q=1")).body).toEqual(link);
+    expect((await resolve(link.shortened_path)).body).toEqual(link);
+    const written = await shortenTo(`${host}/product?größe=ü`);
+    expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
+  });
+
+  test("takes a prefix, and refuses another one than it has", async () => {
+    await make({ path: "product" });
+    const url = `${host}/product?id=1`;
+    const short = await shortenTo(url, "go-");
+    expect(short).toMatch(/^go-/);
+    expect(await shortenTo(url)).toBe(short);
+    const reply = await shorten(url, "no-");
+    const errors = `Prefix differs from the link's shortened path ${short}`;
+    expect([reply.status, reply.body]).toEqual([422, { errors }]);
+  });
+
+  test("is refused where it is longer than an index can hold", async () => {
+    await make({ path: "product" });
+    await shortenTo(`${host}/product?${"a".repeat(2000)}`);
+    const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
+    const errors = "Url has too long a query (maximum is 2000 characters)";
+    expect([reply.status, reply.body]).toEqual([422, { errors }]);
+    expect(await countRows()).toBe(1);
+  });
+});
+
+describe("its short path", () => {
+  test("is no other link's, and no other link gets it", async () => {
+    await make({ path: "product" });
+    const short = await shortenTo(`${host}/product?id=1`);
+    for (const [method, path] of [
+      ["POST", "/links"],
+      ["POST", "/links/upsert"],
+    ] as const) {
+      const reply = await world.call(method, path, { body: { path: short, name: "Mine" } });
+      expect([reply.status, reply.body]).toEqual([422, { error: "Path has already been taken" }]);
+    }
+  });
+
+  test("goes into the bin with its link, and comes back with it", async () => {
+    const { id } = await make({ path: "product" });
+    const short = await shortenTo(`${host}/product?id=1`);
+    await world.call("DELETE", `/links/${id}`);
+    expect((await resolve(short)).status).toBe(404);
+    expect((await shorten(`${host}/${short}`)).status).toBe(422);
+    expect((await world.call("POST", `/links/${id}/restore`)).status).toBe(200);
+    expect((await resolve(short)).body).toMatchObject({ id, query: "id=1" });
+    expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
+  });
+
+  test("is free while its link is in the bin, and holds the link there once it is taken", async () => {
+    const { id } = await make({ path: "product" });
+    const short = await shortenTo(`${host}/product?id=1`);
+    await world.call("DELETE", `/links/${id}`);
+    const other = await make({ path: short });
+    const { status, body } = await world.call("POST", `/links/${id}/restore`);
+    expect([status, body]).toEqual([422, { error: "Shortened path has already been taken" }]);
+    expect((await resolve(short)).body).toEqual(other);
+    // Nothing of the link was claimed by the attempt.
+    await world.store.write(async (db) => {
+      const tenant = { db, projectId: world.project.id };
+      expect(await claimAddress(tenant, "product", id)).toBe(true);
+    });
+  });
+
+  test("is forgotten with what is taken out of the bin for ever, and with its project", async () => {
+    const gone = await make({ path: "gone" });
+    await make({ path: "kept" });
+    await shortenTo(`${host}/gone?id=1`);
+    await shortenTo(`${host}/kept?id=1`);
+    await world.call("DELETE", `/links/${gone.id}`);
+    world.advance(31 * 24 * 60 * 60 * 1000);
+    const late = await make({ path: "late" });
+    await world.call("DELETE", `/links/${late.id}`);
+    expect(await countRows()).toBe(1);
+    await world.call("DELETE", `/projects/${world.project.id}`, { key: world.master });
+    await world.store.finishChores();
+    expect(await countRows()).toBe(0);
+    const left = await world.store.db.selectFrom("addresses").selectAll().execute();
+    expect(left).toEqual([]);
+  });
+});
+
+test("the address of another project's link is any other address, query and all", async () => {
+  const other = await world.addProject({ subdomain: "other" });
+  const key = await world.addKey({ project: other });
+  await world.call("POST", "/links", { key, body: { path: "product" } });
+  const { body } = await shorten("http://other.localhost:8787/product?id=1");
+  expect(body.url).toBe("http://other.localhost:8787/product?id=1");
+  expect(await countRows()).toBe(0);
+});
