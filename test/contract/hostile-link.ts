@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { readQuery } from "../../src/contract/rules/address-query.ts";
 import type { VisitedApps, VisitedLink, VisitOptions } from "../../src/visit/decide-visit.ts";
 
 /** Links and apps whose every text may be anything at all, half of them missing something. */
@@ -14,11 +15,12 @@ const names = [
   "AB:CD",
   "data:",
 ];
+const stores = ["market://details?id=", "itms-apps://apps.apple.com/", "itms-appss://"];
 const patched = fc
   .array(fc.constantFrom(...pieces, ...others, ...names), { maxLength: 8 })
   .map((parts) => parts.join(""));
 const started = fc
-  .tuple(fc.constantFrom("https://", "http://shop.example/"), patched)
+  .tuple(fc.constantFrom("https://", "http://shop.example/", ...stores), patched)
   .map((parts) => parts.join(""));
 const good = fc.constantFrom(...names, "https://shop.example/", "shop", "1");
 const text = fc.oneof(good, patched, started, fc.webUrl(), fc.string({ unit: "binary" }));
@@ -59,6 +61,7 @@ export function hostileOptions(): fc.Arbitrary<VisitOptions> {
     link_in_referrer: fc.boolean(),
     second_host: fc.boolean(),
     address: fc.option(text, { nil: undefined }),
+    query: text.map((given) => readQuery(`https://shop.example/?${given}`)),
   });
 }
 

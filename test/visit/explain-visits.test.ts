@@ -132,15 +132,23 @@ describe("what visitors meet", () => {
 });
 
 describe("whatever the fields hold", () => {
-  test("it is explained, in the form that is promised and with web addresses alone", () => {
+  test("it is explained, in the form that is promised and with addresses of the web and of stores", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const explained = explainVisits(visited, apps, options);
         // Strictly: what has no value has no key either.
         expect(explanation.parse(JSON.parse(JSON.stringify(explained)))).toStrictEqual(explained);
         const { ios, android, desktop } = explained.visits;
-        for (const { to } of [ios.with_app, ios.without_app, android.with_app, desktop]) {
-          if (to !== undefined) expect(to).toMatch(/^https?:\/\/[\x21-\x7e]+$/i);
+        const told = [
+          [ios.with_app.to, "https?|itms-appss?"],
+          [ios.without_app.to, "https?|itms-appss?"],
+          [android.with_app.to, "https?|market"],
+          [android.without_app.to, "https?|market"],
+          [desktop.to, "https?"],
+        ] as const;
+        for (const [to, schemes] of told) {
+          if (to !== undefined)
+            expect(to).toMatch(RegExp(`^(?:${schemes})://[\\x21-\\x7e]+$`, "i"));
         }
       }),
       { numRuns: 2000 },

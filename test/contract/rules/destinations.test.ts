@@ -93,6 +93,10 @@ describe("an address", () => {
   });
 
   test.each([
+    ["market://details?id=com.a", "play.google.com"],
+    ["itms-apps://itunes.apple.com/app/id1", "apps.apple.com"],
+    ["market:details?id=shop.example", ""],
+    ["itms-apps://shop.example/", ""],
     ["https://evil.example/", "evil.example"],
     ["https://evil.example/shop.example", "evil.example"],
     ["https://evil.example#shop.example", "evil.example"],
@@ -130,6 +134,17 @@ describe("an address", () => {
     ["data:text/html,shop.example", ""],
   ])("%j leads elsewhere", (address, host) => {
     expect(findForeignHost(address, shop)).toBe(host);
+  });
+
+  test("into a store is one to the host of the store's web pages", () => {
+    const stores = read("play.google.com,*.apple.com");
+    for (const address of [
+      "market://details?id=com.a",
+      "itms-appss://apps.apple.com/app/id1",
+      "https://play.google.com/store/apps/details?id=com.a",
+    ]) {
+      expect(findForeignHost(address, stores)).toBeUndefined();
+    }
   });
 
   test("is judged by what a browser makes of it, however it is written", () => {

@@ -57,6 +57,21 @@ describe("a link that is there", () => {
       { url: there },
       { android_fallback_url: "https://e.test" },
     ],
+    [
+      "from the web into a store",
+      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
+      { android_fallback_url: "market://details?id=com.a" },
+    ],
+    [
+      "to another app of the store",
+      { android_fallback_url: "market://details?id=com.a" },
+      { android_fallback_url: "market://details?id=com.b" },
+    ],
+    [
+      "from a store to the web",
+      { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
+      { ios_fallback_url: "https://apps.apple.com/app/id1" },
+    ],
     ["Androids away", { android_fallback_url: there }, { android_fallback_url: "https://e.test" }],
   ];
 

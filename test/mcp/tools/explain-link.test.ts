@@ -47,6 +47,15 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 const ios = { bundle_id: "com.example.app" };
 
 describe.each(["v1", "modern"] as const)("through a client of %s", (era) => {
+  test("an address is explained with its query, as its visitors are led", async () => {
+    await using stage = await open({ era });
+    const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
+    expect(visits.desktop.to).toBe("https://a.example?id=1");
+    expect(visits.ios.without_app.to).not.toContain("id=1");
+    const other = await explain(stage, { id: "spring" });
+    expect(other.visits.desktop.to).toBe("https://a.example");
+  });
+
   test("a link that is there is explained by its path, with its apps", async () => {
     await using stage = await open({ era });
     const { visits, problems } = await explain(stage, { id: "spring" });
