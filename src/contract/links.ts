@@ -30,13 +30,15 @@ export type Link = z.output<typeof link>;
 
 const linkFields = z.object({
   name: text("Display name."),
-  path: text("Path, without the leading slash; generated when it is left out."),
+  path: text("Path, without the leading slash, ? or #; generated when it is left out."),
   url: text("Opened on desktop; http or https."),
   social_title: text("Title when shared on social media."),
   social_description: text("Description when shared on social media."),
   social_image_url: text("Image when shared on social media; http or https."),
-  ios_fallback_url: text("Opened on iOS when the app is not installed; http or https."),
-  android_fallback_url: text("Opened on Android when the app is not installed; http or https."),
+  ios_fallback_url: text("Opened on iOS when the app is not installed; http, https or itms-apps."),
+  android_fallback_url: text(
+    "Opened on Android when the app is not installed; http, https or market.",
+  ),
   enable_forced_redirect: flag("Skip the preview page and go straight to the app or store."),
   referrer: text("Android deferred deep linking parameter. Pro plan."),
   ios_deferred_deep_linking_enabled: flag("iOS deferred deep linking. Pro plan."),

@@ -26,7 +26,7 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
 }
 
 describe("an address with a query", () => {
-  test("gets a short path of its own for each query, and the link keeps the one it has", async () => {
+  test("gets a short path for each query, and the link keeps the one it has", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -112,7 +112,7 @@ describe("its short path", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("is free while its link is in the bin, and holds the link there once it is taken", async () => {
+  test("is free while its link is in the bin, where the link stays once it is taken", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -127,7 +127,7 @@ describe("its short path", () => {
     });
   });
 
-  test("is forgotten with what is taken out of the bin for ever, and with its project", async () => {
+  test("is forgotten with what is emptied from the bin, and with its project", async () => {
     const gone = await make({ path: "gone" });
     await make({ path: "kept" });
     await shortenTo(`${host}/gone?id=1`);

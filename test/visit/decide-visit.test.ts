@@ -10,7 +10,6 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "../../src/visit/decide-visit.ts";
-import { listPageButtons } from "../../src/visit/page-buttons.ts";
 import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
 import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
 
@@ -322,69 +321,6 @@ describe("the Open button", () => {
   });
 });
 
-describe("a platform's own store", () => {
-  const market = "market://details?id=com.example.shop&referrer=a%20b";
-  const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
-  const query = "id=2";
-
-  test("is where its fallback leads, without the visit's query", () => {
-    expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
-    for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
-      expect(toStore({ ios_fallback_url: address })).toBe(address);
-    }
-    const visit = decideVisit({ ios_fallback_url: itms }, {}, { platform: "ios" }, { query });
-    expect(visit).toEqual(redirect(itms, "ios_fallback_url"));
-  });
-
-  test.each([
-    ["ios", { ios_fallback_url: market }],
-    ["android", { android_fallback_url: itms }],
-    ["desktop", { url: market }],
-    ["desktop", { url: itms }],
-    ["android", { android_fallback_url: "market:details?id=com.a" }],
-    ["android", { android_fallback_url: "market://" }],
-    ["android", { android_fallback_url: "market://details?id=a b" }],
-    ["android", { android_fallback_url: "market://details\\?id=a" }],
-    ["ios", { ios_fallback_url: "itms-apps://evil.example/app" }],
-    ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
-    ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
-    ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
-  ] as const)("is nowhere else: %s, %j", (platform, link) => {
-    expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
-  });
-
-  test("has a button that names it, and no place in an intent", () => {
-    const links = [
-      ["android", { android_fallback_url: market }, "Get it on Google Play"],
-      ["ios", { ios_fallback_url: itms }, "Get it on the App Store"],
-    ] as const;
-    for (const [platform, link, label] of links) {
-      const apps = { ios_app, android_app };
-      const whole = { ...link, ios_app_id: "0a", android_app_id: "0b" };
-      const visit = decideVisit(whole, apps, { platform });
-      const address = "https://go.example/spring";
-      const [open, next] = listPageButtons(visit, { platform, apps, address });
-      expect(next).toMatchObject({ label, href: Object.values(link)[0] });
-      expect(open?.href).not.toContain("browser_fallback_url");
-    }
-  });
-});
-
-test("a web destination is handed the visit's query, and a store's page is not", () => {
-  const query = "id=2&own=3";
-  const own = "https://shop.example/?own=1#top";
-  const handed = "https://shop.example/?own=1&id=2#top";
-  expect(decideVisit({ url: own }, {}, { platform: "desktop" }, { query })).toEqual(
-    redirect(handed, "url"),
-  );
-  expect(toStore({ ios_fallback_url: own }, ios_app, { query })).toBe(handed);
-  for (const store of [appStore, play, "https://itunes.apple.com/app/id1"]) {
-    expect(toStore({ ios_fallback_url: store }, ios_app, { query })).toBe(store);
-  }
-  expect(toStore({}, ios_app, { query })).toBe(appStore);
-  expect(toPlay({}, { query })).toBe(play);
-});
-
 test("nobody is sent anywhere but to the web and the own store, whatever the fields hold", () => {
   fc.assert(
     fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
@@ -416,13 +352,9 @@ function readAddress(visit: Visit): string | undefined {
   return visit.action === "redirect" ? visit.to : readNext(visit)?.to;
 }
 
-function toStore(
-  fields: VisitedLink,
-  app = ios_app,
-  options: VisitOptions = {},
-): string | undefined {
+function toStore(fields: VisitedLink, app = ios_app): string | undefined {
   const forced = { ...fields, enable_forced_redirect };
-  return readAddress(decideVisit(forced, { ios_app: app }, { platform: "ios" }, options));
+  return readAddress(decideVisit(forced, { ios_app: app }, { platform: "ios" }));
 }
 
 function toPlay(fields: VisitedLink, options: VisitOptions = {}): string | undefined {

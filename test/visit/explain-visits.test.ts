@@ -132,7 +132,7 @@ describe("what visitors meet", () => {
 });
 
 describe("whatever the fields hold", () => {
-  test("it is explained, in the form that is promised and with addresses of the web and of stores", () => {
+  test("it is explained in the form that is promised, with addresses of the web and stores", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const explained = explainVisits(visited, apps, options);

@@ -21,7 +21,8 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   update_link:
     "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
   delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
-  shorten_link: "Make a short path for a link's address (no undo) or any web address. Pro plan.",
+  shorten_link:
+    "Make a short path for a link's address and its query (no undo) or any web address. Pro plan.",
   resolve_short_link: "Find the link behind a shortened address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",
   get_ios_app: "Read one iOS app.",

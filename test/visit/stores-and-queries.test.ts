@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { decideVisit, type VisitedLink, type VisitOptions } from "../../src/visit/decide-visit.ts";
+import { listPageButtons } from "../../src/visit/page-buttons.ts";
+import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
+
+/** Fallbacks that are a store's own, and what a visit's query is added to. */
+
+function lead(platform: "ios" | "android", fields: VisitedLink, options: VisitOptions) {
+  const forced = { ...fields, enable_forced_redirect: true };
+  const visit = decideVisit(forced, { ios_app, android_app }, { platform }, options);
+  return visit.action === "redirect" ? visit.to : undefined;
+}
+
+const toStore = (fields: VisitedLink, options: VisitOptions = {}) => lead("ios", fields, options);
+const toPlay = (fields: VisitedLink, options: VisitOptions = {}) =>
+  lead("android", fields, options);
+
+describe("a platform's own store", () => {
+  const market = "market://details?id=com.example.shop&referrer=a%20b";
+  const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
+  const query = "id=2";
+
+  test("is where its fallback leads, without the visit's query", () => {
+    expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
+    for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
+      expect(toStore({ ios_fallback_url: address })).toBe(address);
+    }
+    const visit = decideVisit({ ios_fallback_url: itms }, {}, { platform: "ios" }, { query });
+    expect(visit).toEqual({ action: "redirect", to: itms, reason: "ios_fallback_url" });
+  });
+
+  test.each([
+    ["ios", { ios_fallback_url: market }],
+    ["android", { android_fallback_url: itms }],
+    ["desktop", { url: market }],
+    ["desktop", { url: itms }],
+    ["android", { android_fallback_url: "market:details?id=com.a" }],
+    ["android", { android_fallback_url: "market://" }],
+    ["android", { android_fallback_url: "market://details?id=a b" }],
+    ["android", { android_fallback_url: "market://details\\?id=a" }],
+    ["ios", { ios_fallback_url: "itms-apps://evil.example/app" }],
+    ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
+    ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
+    ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
+  ] as const)("is nowhere else: %s, %j", (platform, link) => {
+    expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
+  });
+
+  test("has a button that names it, and no place in an intent", () => {
+    const links = [
+      ["android", { android_fallback_url: market }, "Get it on Google Play"],
+      ["ios", { ios_fallback_url: itms }, "Get it on the App Store"],
+    ] as const;
+    for (const [platform, link, label] of links) {
+      const apps = { ios_app, android_app };
+      const whole = { ...link, ios_app_id: "0a", android_app_id: "0b" };
+      const visit = decideVisit(whole, apps, { platform });
+      const address = "https://go.example/spring";
+      const [open, next] = listPageButtons(visit, { platform, apps, address });
+      expect(next).toMatchObject({ label, href: Object.values(link)[0] });
+      expect(open?.href).not.toContain("browser_fallback_url");
+    }
+  });
+});
+
+test("a web destination is handed the visit's query, and a store's page is not", () => {
+  const query = "id=2&own=3";
+  const own = "https://shop.example/?own=1#top";
+  const handed = "https://shop.example/?own=1&id=2#top";
+  expect(decideVisit({ url: own }, {}, { platform: "desktop" }, { query })).toEqual({
+    action: "redirect",
+    to: handed,
+    reason: "url",
+  });
+  expect(toStore({ ios_fallback_url: own }, { query })).toBe(handed);
+  for (const store of [appStore, play, "https://itunes.apple.com/app/id1"]) {
+    expect(toStore({ ios_fallback_url: store }, { query })).toBe(store);
+  }
+  expect(toStore({}, { query })).toBe(appStore);
+  expect(toPlay({}, { query })).toBe(play);
+});
