@@ -167,13 +167,14 @@ test("Google Play is told the very address of each visit, query and host name", 
   await host.world.call("POST", "/links", { key, body });
   const agent = agents.android["Chrome on a phone"];
   const visited = [
-    ["other.localhost", "?c=1", `http://other.localhost:${host.port}/play?c=1`],
-    ["other.localhost", "?c=2", `http://other.localhost:${host.port}/play?c=2`],
-    ["other.localhost", "", `http://other.localhost:${host.port}/play`],
-    ["go.other.example", "?c=1", "https://go.other.example/play?c=1"],
+    ["other.localhost", "/play?c=1", `http://other.localhost:${host.port}/play?c=1`],
+    ["other.localhost", "/play?c=2", `http://other.localhost:${host.port}/play?c=2`],
+    ["other.localhost", "/play", `http://other.localhost:${host.port}/play`],
+    ["other.localhost", "/%70lay", `http://other.localhost:${host.port}/%70lay`],
+    ["go.other.example", "/play?c=1", "https://go.other.example/play?c=1"],
   ] as const;
-  for (const [name, query, address] of visited) {
-    const { headers } = await host.visit(`/play${query}`, { host: name, agent });
+  for (const [name, target, address] of visited) {
+    const { headers } = await host.visit(target, { host: name, agent });
     const referrer = new URL(headers.location ?? "").searchParams.get("referrer") ?? "";
     const told = new URLSearchParams(referrer).get("_url") ?? "";
     expect(Buffer.from(told, "base64url").toString()).toBe(address);
