@@ -1,8 +1,8 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { Checked } from "../contract/problem.ts";
-import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { addQuery } from "../contract/rules/address-query.ts";
+import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { findAddressFault, isStoreAddress } from "../contract/rules/store-address.ts";
 import { isBlank } from "../contract/text.ts";
 

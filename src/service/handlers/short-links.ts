@@ -1,14 +1,14 @@
 import type { Link, shortLinks } from "../../contract/links.ts";
-import { messages } from "../../contract/messages.ts";
 import { limits } from "../../contract/limits.ts";
+import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
 import { matchLinkHost } from "../../contract/rules/link-address.ts";
 import { findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, updateLink } from "../../store/links.ts";
-import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import { tallyWrite } from "../../store/project-tallies.ts";
+import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import { findShortPath, insertShortPath } from "../../store/short-paths.ts";
 import type { Db, Tenant } from "../../store/tenant.ts";
 import { findVisitedAtPath } from "../find-link-at-path.ts";

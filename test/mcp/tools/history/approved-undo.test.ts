@@ -3,7 +3,6 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
 import { approve } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { addLink } from "../../../support/rows.ts";
 
 /** What an undo asks a person first, and what it never does unasked. */
 
@@ -202,35 +201,6 @@ test("a job is undone by a plan, and then by nobody else", async () => {
     code: "invalid_arguments",
     message: expect.stringContaining("undone already"),
   });
-});
-
-test("a short path of an address with its query says that it cannot be taken back", async () => {
-  const { link } = await call("create_link", { path: "spring" });
-  // It leads to itself, and was made by nobody who shortened it.
-  await call("update_link", { id: link.id, url: `${link.address}?id=1` });
-  const shortened = await call("shorten_link", { url: `${link.address}?id=1` });
-  expect(shortened.link).toMatchObject({ id: link.id, shortened_path: expect.any(String) });
-  const { changes } = await call("list_changes");
-  expect(changes[0]).toMatchObject({ tool: "shorten_link", fields: {} });
-  expect(changes[0].note).toContain("short path cannot be taken back");
-  expect((await fail("undo")).message).toContain("short path cannot be taken back");
-  const { short_address: address } = shortened.link;
-  expect((await call("resolve_short_link", { url: address })).link).toMatchObject({
-    id: link.id,
-    shortened_path: null,
-    query: "id=1",
-  });
-});
-
-test("a path that no link gets any more is not put back, and that is said before", async () => {
-  const { world } = assistant;
-  const projectId = world.project.id;
-  const id = await world.store.write((db) => addLink({ db, projectId }, "old?id=1"));
-  await call("update_link", { id, path: "new" });
-  const { changes } = await call("list_changes");
-  expect(changes[0].note).toContain("is not put back");
-  expect((await fail("undo")).message).toContain("is not put back");
-  expect((await call("get_link", { id })).link.path).toBe("new");
 });
 
 test("what cannot be undone says so", async () => {

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
+import { openForEach } from "../../../support/open-for.ts";
+import { addLink } from "../../../support/rows.ts";
+
+/** Changes of a link's addresses that cannot be put back, and say so. */
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full" }),
+  (opened) => (assistant = opened),
+);
+
+const call = (tool: string, args?: Args) => callDone(assistant, tool, args);
+const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
+
+test("a short path of an address with its query says that it cannot be taken back", async () => {
+  const { link } = await call("create_link", { path: "spring" });
+  // It leads to itself, and was made by nobody who shortened it.
+  await call("update_link", { id: link.id, url: `${link.address}?id=1` });
+  const shortened = await call("shorten_link", { url: `${link.address}?id=1` });
+  expect(shortened.link).toMatchObject({ id: link.id, shortened_path: expect.any(String) });
+  const { changes } = await call("list_changes");
+  expect(changes[0]).toMatchObject({ tool: "shorten_link", fields: {} });
+  expect(changes[0].note).toContain("short path cannot be taken back");
+  expect((await fail("undo")).message).toContain("short path cannot be taken back");
+  const { short_address: address } = shortened.link;
+  expect((await call("resolve_short_link", { url: address })).link).toMatchObject({
+    id: link.id,
+    shortened_path: null,
+    query: "id=1",
+  });
+});
+
+test("a path that no link gets any more is not put back, and that is said before", async () => {
+  const { world } = assistant;
+  const projectId = world.project.id;
+  const id = await world.store.write((db) => addLink({ db, projectId }, "old?id=1"));
+  await call("update_link", { id, path: "new" });
+  const { changes } = await call("list_changes");
+  expect(changes[0].note).toContain("is not put back");
+  expect((await fail("undo")).message).toContain("is not put back");
+  expect((await call("get_link", { id })).link.path).toBe("new");
+});
