@@ -30,6 +30,12 @@ async function shorten(path: string): Promise<string> {
   return reply.body.shortened_path;
 }
 
+/** The address that Google Play is told. */
+async function readReferrer(path: string): Promise<string> {
+  const referrer = new URL((await lead(path, phone)) ?? "").searchParams.get("referrer") ?? "";
+  return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
+}
+
 describe("a slash at the end", () => {
   test("finds the link without it, unless one has that very path", async () => {
     expect(await lead("/product/")).toBe(url);
@@ -128,11 +134,6 @@ describe("where the project hands the address to its apps", () => {
       await world.store.write((db) => updateProject(db, world.project.id, off, 0));
     };
   });
-
-  async function readReferrer(path: string): Promise<string> {
-    const referrer = new URL((await lead(path, phone)) ?? "").searchParams.get("referrer") ?? "";
-    return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
-  }
 
   test("Google Play carries it with its query, and desktops get that as before", async () => {
     expect(await readReferrer("/app?id=%20")).toBe(`${host.origin}/app?id=%20`);

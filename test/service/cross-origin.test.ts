@@ -53,15 +53,16 @@ test("a page may read the answer, and what refuses it", async () => {
   }
 });
 
+const ask = (method: string) =>
+  world.answer({
+    method,
+    url: `${origin}/api/v1${path}`,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ url }),
+    address: "203.0.113.9",
+  });
+
 test("a page may read that its visitor has asked too often; to ask first is free", async () => {
-  const ask = (method: string) =>
-    world.answer({
-      method,
-      url: `${origin}/api/v1${path}`,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ url }),
-      address: "203.0.113.9",
-    });
   for (let turn = 0; turn < 60; turn += 1) {
     expect((await ask("OPTIONS")).status).toBe(204);
     expect((await ask("POST")).status).toBe(404);

@@ -11,6 +11,8 @@ const appStore = "itms-apps://apps.apple.com/app/id123?mt=8";
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
+const allow = (destinations: string) =>
+  world.store.write((db) => updateProject(db, world.project.id, { destinations }, 0));
 const create = (body: object) => world.call("POST", "/links", { body });
 
 test.each([
@@ -61,8 +63,6 @@ describe("it is refused", () => {
   });
 
   test("where a project's links may not lead into that store", async () => {
-    const allow = (destinations: string) =>
-      world.store.write((db) => updateProject(db, world.project.id, { destinations }, 0));
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([

@@ -8,6 +8,7 @@ import {
 import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
 import { selectLinks } from "../../../src/bulk/select/select-links.ts";
 import type { Link, LinkFields } from "../../../src/contract/links.ts";
+import { findNewPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { sha256 } from "../../contract/sample-link.ts";
@@ -29,7 +30,10 @@ const text = fc.array(fc.constantFrom(...pieces), { maxLength: 7 }).map((parts) 
 const address = text
   .map((tail) => `https://shop.example/${tail}`)
   .filter((url) => checkLink({ url }, "create").problems.length === 0);
-const path = text.filter((given) => checkLink({ path: given }, "create").problems.length === 0);
+const path = text.filter((given) => {
+  const { values, problems } = checkLink({ path: given }, "create");
+  return problems.length === 0 && findNewPathFault(values.path ?? "") === undefined;
+});
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const tokens = fc.option(
   fc.tuple(text, text).filter(([one, other]) => one.trim() !== "" && other.trim() !== ""),
