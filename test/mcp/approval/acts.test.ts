@@ -206,7 +206,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
         subdomain: "spring",
         custom_domain: "go.example.com",
       });
-      const changes = { id, subdomain: "summer", custom_domain: "go.еxample.com" };
+      const changes = { id, subdomain: "summer", custom_domain: "go.xn--xample-2of.com" };
       return ask(
         "update_project",
         changes,

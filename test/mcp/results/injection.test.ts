@@ -264,17 +264,9 @@ describe("hostile words of an assistant", () => {
 describe("hostile text that the service itself keeps", () => {
   const kept = hostile.replaceAll("\ud800", "");
   let assistant: AssistantWorld;
-  const shown: string[] = [];
 
   beforeAll(async () => {
-    assistant = await createAssistantWorld({
-      elicit: (message) => {
-        shown.push(message);
-        // What comes back at once was shown to nobody.
-        assistant.advance(1000);
-        return { action: "decline" };
-      },
-    });
+    assistant = await createAssistantWorld();
     const app = { name: kept };
     await assistant.plant("ios_app", { ...app, bundle_id: "com.a", team_id: "ABCDE12345" });
     await assistant.plant("android_app", {
@@ -298,21 +290,31 @@ describe("hostile text that the service itself keeps", () => {
   });
 
   test.each([
-    ["delete_link", { id: "spring" }],
-    ["delete_ios_app", { id: "com.a" }],
-    ["delete_android_app", { id: "com.a.b" }],
-    ["update_ios_app", { id: "com.a", bundle_id: `com.b${hiding}` }],
-    ["update_android_app", { id: "com.a.b", fingerprints: [hostile] }],
-  ])("is shown in the question before %s, on lines of our own", async (tool, args) => {
+    ["delete_link", { id: "spring" }, false],
+    ["delete_ios_app", { id: "com.a" }, false],
+    ["delete_android_app", { id: "com.a.b" }, false],
+    // Our own service refuses these before anybody is asked; a deployment elsewhere may not.
+    ["update_ios_app", { id: "com.a", bundle_id: `com.b${hiding}` }, true],
+    ["update_android_app", { id: "com.a.b", fingerprints: [hostile] }, true],
+  ])("is shown in the question before %s, on lines of our own", async (tool, args, isRemote) => {
+    const there = { isRemote, beside: assistant.world };
     for (const mode of ["guarded", "two-step"] as const) {
-      await using beside = await createAssistantWorld({ mode, beside: assistant.world });
+      await using beside = await createAssistantWorld({ ...there, mode });
       const { structured, text } = await beside.callTool(tool, args);
       expect(structured.error.code).toBe("approval_required");
       expect(structured.error.approval.preview).toContain("\\u{202e}");
       expectInert(structured, text, text.includes(order));
     }
-    await assistant.callTool(tool, args);
-    const message = shown.at(-1) ?? "";
+    let message = "";
+    await using asking = await createAssistantWorld({
+      ...there,
+      elicit: (asked) => {
+        message = asked;
+        return { action: "decline" };
+      },
+    });
+    await asking.callTool(tool, args);
+    expect(asking.reported).toEqual([]);
     expect(unseen.test(message)).toBe(false);
     const lines = message.split("\n");
     expect(lines.filter((line) => line.startsWith(order))).toEqual([]);
