@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
 import { approvalRules } from "../src/contract/approval-rules.ts";
-import type { Endpoint } from "../src/contract/endpoint.ts";
+import { listMethods, type Endpoint } from "../src/contract/endpoint.ts";
 import { listToolEndpoints } from "../src/contract/index.ts";
 
 // The tools that write files are plain JavaScript, which has no types of its own.
@@ -188,8 +188,11 @@ function readTable(name: string): readonly (readonly string[])[] {
   });
 }
 
-function describeEndpoint({ method, also, path, scope, auth, summary }: Endpoint): string[] {
-  const methods = also === undefined ? method : `${method}, ${also}`;
+function describeEndpoint(entry: Endpoint): string[] {
+  const { path, scope, auth, summary } = entry;
+  const methods = listMethods(entry)
+    .filter((method) => method !== "HEAD")
+    .join(", ");
   const needs = scope ?? { master: "master key", none: "no key", project: "a key" }[auth];
   return [`\`${methods} ${path}\``, needs, summary];
 }

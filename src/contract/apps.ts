@@ -121,7 +121,6 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
     update: {
       ...asUpdate,
       ...writes,
-      also: "PUT",
       path: `/${name}s/:id`,
       tool: `update_${name}`,
       title: `Update an ${label}`,

@@ -11,8 +11,6 @@ import type { Role, Scope } from "./scopes-and-roles.ts";
  */
 export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** A second method that does the same: PUT is accepted as PATCH. */
-  readonly also?: "PUT";
   /** Below the versioned prefix; `idParameter` in it is always the UUID. */
   readonly path: `/${string}`;
   /** False where the path is our guess, so that another deployment may not have it. */
@@ -73,6 +71,12 @@ export type Endpoint = {
 export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
   const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, input[name]]));
+}
+
+/** The methods that ask for the same: PUT is accepted as PATCH, and HEAD as GET without a body. */
+export function listMethods({ method }: Pick<Endpoint, "method">): readonly string[] {
+  if (method === "PATCH") return ["PATCH", "PUT"];
+  return method === "GET" ? ["GET", "HEAD"] : [method];
 }
 
 /** The only parameter that a path may have, in one place at most. */

@@ -125,7 +125,6 @@ export const links = {
   update: {
     ...asUpdate,
     ...writes,
-    also: "PUT",
     path: "/links/:id",
     tool: "update_link",
     title: "Update a link",

@@ -24,6 +24,7 @@ export const messages = {
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   store_full: "The disk of the store is full; nothing was written.",
   route_unknown: "Not found: there is no such endpoint.",
+  method_unknown: (known: string) => `Method not allowed: this path takes ${known}.`,
   body_too_large: "The request body is larger than 1 MiB.",
   address_too_long: "The request address is too long.",
   content_type: "Content-Type must be application/json.",

@@ -51,12 +51,18 @@ export function badRequest(message: string): Problem {
   return new Problem(400, message);
 }
 
+/** A 401 names the scheme by which a key is shown (RFC 9110, §15.5.2). */
 export function unauthorized(message: string): Problem {
-  return new Problem(401, message);
+  return new Problem(401, message, { headers: { "www-authenticate": 'Token realm="Waypost"' } });
 }
 
 export function notFound(message: string): Problem {
   return new Problem(404, message);
+}
+
+export function methodNotAllowed(known: readonly string[]): Problem {
+  const headers = { allow: known.join(", ") };
+  return new Problem(405, messages.method_unknown(headers.allow), { headers });
 }
 
 export function rateLimited(): Problem {

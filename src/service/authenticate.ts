@@ -16,9 +16,12 @@ export async function authenticate(
   return holder;
 }
 
+/** As clients write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
+const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
+
 /** The same key may be sent twice; two different keys are refused. */
 function readToken(header: string, parameters: readonly string[]): string {
-  const [, headerToken] = /^token +([^\s,]+) *$/i.exec(header) ?? [];
+  const [, , headerToken] = authorization.exec(header) ?? [];
   if (header.trim() !== "" && headerToken === undefined) {
     throw unauthorized(messages.key_malformed);
   }

@@ -10,7 +10,7 @@ const anyOrigin = { "access-control-allow-origin": "*" } as const;
 const preflightKept_s = 3600;
 
 const openEndpoints = listEndpoints().filter(({ cross_origin }) => cross_origin === true);
-const route = createRouter(openEndpoints.map((endpoint) => [endpoint, endpoint] as const));
+const router = createRouter(openEndpoints.map((endpoint) => [endpoint, endpoint] as const));
 
 /** Lets pages of other sites ask what is meant for them, and read what refuses them as well. */
 export function openToPages(answer: AnswerApi): AnswerApi {
@@ -25,7 +25,7 @@ export function openToPages(answer: AnswerApi): AnswerApi {
 
 /** By its path alone: a page may read that it used a wrong method. */
 function findOpen(url: string): Endpoint | undefined {
-  return openEndpoints.find((endpoint) => route(endpoint.method, url)?.target === endpoint);
+  return openEndpoints.find((endpoint) => router.find(endpoint.method, url)?.target === endpoint);
 }
 
 /** What a browser asks before it sends JSON. */

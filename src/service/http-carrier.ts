@@ -11,22 +11,21 @@ export type HttpFetch = (request: Request, address?: string) => Promise<Response
 export function carryOverHttp(answer: AnswerApi): HttpFetch {
   return async (request, address) => {
     const { url, headers } = request;
-    const isHead = request.method === "HEAD";
     const reply = await answer({
-      method: isHead ? "GET" : request.method,
+      method: request.method,
       url,
       headers: Object.fromEntries(headers),
       body: () => readText(request),
       address,
     });
-    return writeResponse(reply, isHead);
+    return writeResponse(reply);
   };
 }
 
-/** Data is never a bare text, so that a text is a page's; HEAD is GET without its body. */
-function writeResponse({ status, headers, body }: ApiReply, isHead: boolean): Response {
+/** Data is never a bare text, so that a text is a page's. */
+function writeResponse({ status, headers, body }: ApiReply): Response {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return new Response(body === null || isHead ? null : text, { status, headers });
+  return new Response(body === null ? null : text, { status, headers });
 }
 
 async function readText(request: Request): Promise<string> {

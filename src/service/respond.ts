@@ -21,13 +21,10 @@ const headers = {
 export function respondWith(
   status: number,
   body: unknown,
-  page?: Readonly<Record<string, string>>,
+  more?: Readonly<Record<string, string>>,
 ): ApiReply {
-  // A page is its own text, with the headers that it needs.
-  if (page !== undefined) return { status, headers: { ...headers, ...page }, body };
-  return body === null
-    ? { status, headers: { "cache-control": "no-store" }, body }
-    : { status, headers, body };
+  const own = body === null ? { "cache-control": "no-store" } : headers;
+  return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
 export function respondWithProblem(problem: Problem): ApiReply {

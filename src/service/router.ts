@@ -1,4 +1,4 @@
-import { idParameter, type Endpoint } from "../contract/endpoint.ts";
+import { idParameter, listMethods, type Endpoint } from "../contract/endpoint.ts";
 import { apiPrefix } from "../contract/index.ts";
 
 /** Which endpoint a request is for, by its method and path. */
@@ -8,46 +8,70 @@ export type Route<Target> = {
   readonly params: Readonly<Record<string, string>>;
 };
 
-type Entry = Pick<Endpoint, "method" | "also" | "path">;
+export type Router<Target> = {
+  readonly find: (method: string, url: string) => Route<Target> | undefined;
+  /** The methods that the path of an address takes; none where no endpoint has it. */
+  readonly listAllowed: (url: string) => readonly string[];
+};
+
+type Entry = Pick<Endpoint, "method" | "path">;
 
 export function createRouter<Target>(
   entries: readonly (readonly [Entry, Target])[],
-): (method: string, url: string) => Route<Target> | undefined {
+): Router<Target> {
   const known = new Map<string, Target>();
-  for (const [{ method, also, path }, target] of entries) {
-    for (const name of also === undefined ? [method] : [method, also]) {
-      known.set(`${name} ${apiPrefix}${path}`, target);
-    }
+  const allowed = new Map<string, readonly string[]>();
+  for (const [entry, target] of entries) {
+    const path = apiPrefix + entry.path;
+    const methods = listMethods(entry);
+    for (const method of methods) known.set(`${method} ${path}`, target);
+    allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
   }
 
-  return (method, url) => {
-    const path = decode(readPath(url));
-    const exact = known.get(`${method} ${path}`);
-    if (exact !== undefined) return { target: exact, params: {} };
-    // The last part may be the parameter, or the one before it.
-    const last = path.lastIndexOf("/");
-    return (
-      find(method, path, last, path.length) ??
-      find(method, path, path.lastIndexOf("/", last - 1), last)
-    );
+  return {
+    find: (method, url) => {
+      const path = readPath(url);
+      const exact = known.get(`${method} ${path}`);
+      if (exact !== undefined) return { target: exact, params: {} };
+      for (const { pattern, id } of listPatterns(path)) {
+        const target = known.get(`${method} ${pattern}`);
+        if (target !== undefined) return { target, params: { id } };
+      }
+      return undefined;
+    },
+    listAllowed: (url) => {
+      const path = readPath(url);
+      const patterns = [path, ...listPatterns(path).map(({ pattern }) => pattern)];
+      const methods = new Set(patterns.flatMap((pattern) => allowed.get(pattern) ?? []));
+      return methods.size === 0 ? [] : [...methods, "OPTIONS"];
+    },
   };
-
-  /** What the path names when what stands between its two places is the parameter. */
-  function find(
-    method: string,
-    path: string,
-    slash: number,
-    end: number,
-  ): Route<Target> | undefined {
-    const id = path.slice(slash + 1, end);
-    if (slash < 0 || id === "" || id === idParameter) return undefined;
-    const pattern = path.slice(0, slash + 1) + idParameter + path.slice(end);
-    const target = known.get(`${method} ${pattern}`);
-    return target && { target, params: { id } };
-  }
 }
 
+type Pattern = { readonly pattern: string; readonly id: string };
+
+/** What the path may name with a parameter in it: its last part, or the one before that. */
+function listPatterns(path: string): readonly Pattern[] {
+  const last = path.lastIndexOf("/");
+  const places = [
+    [last, path.length],
+    [path.lastIndexOf("/", last - 1), last],
+  ] as const;
+  return places.flatMap(([slash, end]) => {
+    const id = path.slice(slash + 1, end);
+    if (slash < 0 || id === "" || id === idParameter) return [];
+    return [{ pattern: path.slice(0, slash + 1) + idParameter + path.slice(end), id }];
+  });
+}
+
+/** `/links/` and `/links.json` are other spellings of `/links`. */
 function readPath(url: string): string {
+  const path = decode(cutPath(url));
+  const open = path.endsWith("/") ? path.slice(0, -1) : path;
+  return open.endsWith(".json") ? open.slice(0, -".json".length) : open;
+}
+
+function cutPath(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const end = url.slice(start).search(/[?#]/);
   if (start < 0) return "/";

@@ -1,11 +1,11 @@
 import type { KnownKey } from "../contract/access.ts";
-import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import type { SetAlarm, Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { notFound, overloaded, Problem } from "../contract/problem.ts";
+import { methodNotAllowed, notFound, overloaded, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin } from "../contract/rules/link-address.ts";
 import type { KeyHolder } from "../store/keys.ts";
@@ -22,7 +22,7 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 import { createKeyCache } from "./key-cache.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
-import { respondWithProblem, toProblem } from "./respond.ts";
+import { respondWith, respondWithProblem, toProblem } from "./respond.ts";
 import { createRouter } from "./router.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
@@ -53,51 +53,36 @@ const handlers: Handlers = {
   pageTemplate: pageTemplateHandlers,
 };
 
+const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
+
 /** The whole API as one function from an API message to its reply. */
 export function createService(options: ServiceOptions): Service {
-  const { setAlarm, report, ...given } = options;
-  const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: given.clock.monotonic }));
-  const services: Services = { ...given, waitInQueue };
+  const { monotonic } = options.clock;
+  const services: Services = {
+    ...options,
+    waitInQueue: createTemplateQueue(createCheckQueue({ monotonic })),
+  };
   const budgets = createBudgetCounters(services.clock);
   const addresses = createAddressCounter(services.clock);
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
-  const route = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
 
-  /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
-  async function guard(work: (signal: Waiter) => Promise<ApiReply>): Promise<ApiReply> {
-    // A plain object: an AbortController costs more than everything else around a request.
-    const waiter = { aborted: false };
-    let endWait: (() => void) | undefined;
-    const late = new Promise<never>((_, reject) => {
-      endWait = setAlarm(deadline_ms, () => {
-        waiter.aborted = true;
-        reject(overloaded());
-      });
-    });
-    try {
-      return await Promise.race([work(waiter), late]);
-    } catch (error) {
-      return respondWithProblem(toProblem(error, report));
-    } finally {
-      endWait?.();
-    }
+  async function answerRoute(request: CarriedRequest, signal: Waiter): Promise<ApiReply> {
+    const { method, url } = request;
+    const found = router.find(method, url);
+    if (found === undefined) return answerOther(method, router.listAllowed(url));
+    if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
+    const { target, params } = found;
+    const [endpoint, handler] = target;
+    const counted = { keyCache, budgets, addresses };
+    return answer({ endpoint, handler, request, params, services, ...counted, signal });
   }
 
   return {
-    answer: openToPages((request) =>
-      guard((signal) => {
-        const found = route(request.method, request.url);
-        if (found === undefined) throw notFound(messages.route_unknown);
-        if (request.url.length > limits.address_characters) {
-          throw new Problem(414, messages.address_too_long);
-        }
-        const { target, params } = found;
-        const [endpoint, handler] = target;
-        const counted = { keyCache, budgets, addresses };
-        return answer({ endpoint, handler, request, params, services, ...counted, signal });
-      }),
-    ),
+    answer: openToPages(async (request) => {
+      const reply = await guard(options, (signal) => answerRoute(request, signal));
+      return request.method === "HEAD" ? { ...reply, body: null } : reply;
+    }),
     followKey: (token) => {
       return async () => {
         const holder = await keyCache.find(token);
@@ -124,6 +109,36 @@ export function createService(options: ServiceOptions): Service {
     knownKeys.set(holder, known);
     return known;
   }
+}
+
+/** No error leaves but as a Problem, and no caller waits longer than the deadline. */
+async function guard(
+  { setAlarm, report }: ServiceOptions,
+  work: (signal: Waiter) => Promise<ApiReply>,
+): Promise<ApiReply> {
+  // A plain object: an AbortController costs more than everything else around a request.
+  const waiter = { aborted: false };
+  let endWait: (() => void) | undefined;
+  const late = new Promise<never>((_, reject) => {
+    endWait = setAlarm(deadline_ms, () => {
+      waiter.aborted = true;
+      reject(overloaded());
+    });
+  });
+  try {
+    return await Promise.race([work(waiter), late]);
+  } catch (error) {
+    return respondWithProblem(toProblem(error, report));
+  } finally {
+    endWait?.();
+  }
+}
+
+/** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */
+function answerOther(method: string, allowed: readonly string[]): ApiReply {
+  if (allowed.length === 0) throw notFound(messages.route_unknown);
+  if (method !== "OPTIONS") throw methodNotAllowed(allowed);
+  return respondWith(204, null, { allow: allowed.join(", ") });
 }
 
 /** Each entry beside the handler of the same name; their types were matched in `Handlers`. */

@@ -76,6 +76,10 @@ test("a key travels in the header or in api_key", async () => {
   };
   expect(await status(`Token ${key}`)).toBe(200);
   expect(await status(`token   ${key}`)).toBe(200);
+  expect(await status(`TOKEN token="${key}"`)).toBe(200);
+  expect(await status(`Token token=${key}`)).toBe(200);
+  expect(await status(`Bearer ${key}`)).toBe(200);
+  expect(await status(`bearer\t${key} `)).toBe(200);
   expect(await status(null, `api_key=${key}`)).toBe(200);
   expect(await status(null, `page=1&api_key=${key}&q[s]=name`)).toBe(200);
   expect(await status(`Token ${key}`, `api_key=${key}`)).toBe(200);
@@ -92,7 +96,13 @@ test("what is no key, or is not a known one, is told apart", async () => {
     ["", undefined, messages.key_missing],
     [key, undefined, messages.key_malformed],
     ["Token", undefined, messages.key_malformed],
-    [`Bearer ${key}`, undefined, messages.key_malformed],
+    ["Bearer", undefined, messages.key_malformed],
+    [`Token token="${key}`, undefined, messages.key_malformed],
+    [`Token token=${key}"`, undefined, messages.key_malformed],
+    ['Token token=""', undefined, messages.key_malformed],
+    [`Tokens ${key}`, undefined, messages.key_malformed],
+    [`Bearer ${other}`, `api_key=${key}`, messages.key_ambiguous],
+    ["Bearer unknown", undefined, messages.key_invalid],
     [`Basic ${btoa(`${key}:`)}`, undefined, messages.key_malformed],
     [`Token ${key}, Token ${other}`, undefined, messages.key_malformed],
     ["", "api_key=", messages.key_missing],
@@ -114,6 +124,18 @@ test("what is no key, or is not a known one, is told apart", async () => {
     const wanted = [authorization, query, 401, { error }];
     expect([authorization, query, reply.status, reply.body]).toEqual(wanted);
   }
+});
+
+test("each cause of a 401 comes with the scheme by which a key is shown", async () => {
+  await using world = await createWorld();
+  const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
+  const scoped = await world.addKey({ scopes: ["links.show"] });
+  for (const key of [null, "waypost_unknown", world.master, suspended, scoped]) {
+    const { status, headers } = await world.call("GET", "/links", { key });
+    expect([status, headers.get("www-authenticate")]).toEqual([401, 'Token realm="Waypost"']);
+  }
+  const { headers } = await world.call("GET", `/links/${unknownId}`);
+  expect(headers.get("www-authenticate")).toBeNull();
 });
 
 test("a revoked key is refused from the next request on", async () => {

@@ -130,14 +130,11 @@ test("a route that does not exist is a JSON 404, with or without a key", async (
   for (const key of [world.key, null]) {
     for (const [method, path] of [
       ["GET", "/nothing"],
-      ["GET", "/links/"],
+      ["GET", "/links//"],
+      ["GET", "/links/.json"],
+      ["GET", "/.json"],
+      ["OPTIONS", "/nothing"],
       ["GET", `/links/${unknownId}/clicks`],
-      ["PATCH", "/links"],
-      ["DELETE", "/links"],
-      ["POST", `/links/${unknownId}`],
-      ["GET", "/short_links"],
-      ["GET", "/short_links/resolve"],
-      ["PUT", `/projects/${unknownId}`],
       ["GET", "/%2e%2e/links"],
     ] as const) {
       const reply = await world.call(method, path, { key });
