@@ -47,6 +47,8 @@ export type Endpoint = {
   readonly body_optional?: true;
   /** The object in which the body's fields travel, `ios_app` say. Its absence is a 400. */
   readonly wrapper?: string;
+  /** An object in which the fields may travel as well, as clients of such an API send them. */
+  readonly optional_wrapper?: string;
   /** Body parameters whose absence is a 400 and not a validation problem. */
   readonly required?: readonly string[];
   /** Where a 422's sentence stands (api-spec.md, "Errors"). */

@@ -3,6 +3,10 @@ import { limits } from "./limits.ts";
 /** An object as JSON has it, whose members have not been checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /**
  * Whether something stands further inside of a value than anything of ours does: what goes through
  * it step by step would come to the end of the stack. Looked at level by level, without that.

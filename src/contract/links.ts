@@ -72,6 +72,7 @@ const writes = {
   auth: "project",
   budget: "link_writes",
   body: linkFields,
+  optional_wrapper: "link",
   response: link,
 } as const;
 
@@ -171,6 +172,7 @@ export const shortLinks = {
       url: text("The address to shorten; http or https."),
       prefix: text("Rarely used: the shortened path begins with it."),
     }),
+    optional_wrapper: "short_link",
     required: ["url"],
     validation_key: "errors",
     response: link,
@@ -186,6 +188,7 @@ export const shortLinks = {
     // api-spec.md, "Short links": meant for client-side use.
     cross_origin: true,
     body: z.object({ url: text("The shortened address.") }),
+    optional_wrapper: "short_link",
     required: ["url"],
     // Where an address with a query was shortened.
     response: link.extend({ query: z.string().optional() }),

@@ -28,9 +28,13 @@ export const messages = {
   body_too_large: "The request body is larger than 1 MiB.",
   address_too_long: "The request address is too long.",
   content_type: "Content-Type must be application/json.",
+  form_refused: (example: string) =>
+    `Content-Type must be application/json, not a form: send a JSON object such as ${example}.`,
   body_invalid: "The request body is not valid JSON.",
   body_not_object: "The request body must be a JSON object.",
   parameter_missing: (name: string) => `Required parameter is missing: ${name}.`,
+  fields_ignored: (names: string) => `Ignored fields: ${names}.`,
+  filters_ignored: (names: string) => `Ignored filters: ${names}.`,
   not_positive: (name: string) => `${name} must be a positive whole number.`,
   too_many_filters: "Too many filters: at most 50 in one request.",
   link_not_found: "Link not found",

@@ -2,6 +2,7 @@ import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
+import { messages } from "../contract/messages.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { authenticate } from "./authenticate.ts";
 import type { AddressCounter } from "./count-addresses.ts";
@@ -13,6 +14,7 @@ import { readPrecondition, type Precondition } from "./precondition.ts";
 import { readBody } from "./read-body.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
+import { writeWarning } from "./write-warning.ts";
 
 /** A handler whose types the loop over the contract cannot follow. */
 export type AnyHandler = (call: {
@@ -51,13 +53,19 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
   const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
-  const body = await readBody(request, endpoint);
+  const { body, ignored } = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";
   const precondition = readPrecondition(request.headers);
   const given = { params: ids, list, body, agent, precondition };
   const result = await handler({ services, caller, ...given, signal });
-  return respondWith(result.status ?? endpoint.success.status, result.body, result.headers);
+  const headers = { ...result.headers, ...warn(ignored) };
+  return respondWith(result.status ?? endpoint.success.status, result.body, headers);
+}
+
+function warn(ignored: readonly string[]) {
+  if (ignored.length === 0) return undefined;
+  return { warning: writeWarning(messages.fields_ignored(ignored.join(", "))) };
 }
 
 async function admit(

@@ -1,37 +1,51 @@
 import type { z } from "zod";
 import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
+import { coerceFields } from "./coerce-fields.ts";
+import { listIgnored } from "./list-ignored.ts";
+import { nameApps } from "./name-apps.ts";
+import { unwrapFields } from "./unwrap-fields.ts";
+
+export type ReadBody = {
+  readonly body: unknown;
+  /** The names of what was sent and says nothing here. */
+  readonly ignored: readonly string[];
+};
 
 /**
  * From the bytes of a request to the fields of an endpoint's body: content type, size, JSON,
- * wrapper, required parameters, then types. Rules of content come later, in the handlers.
+ * wrapper, names, required parameters, then types. From here on it makes no difference in which
+ * form they were sent. Rules of content come later, in the handlers.
  */
-export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<unknown> {
-  if (endpoint.body === undefined) return {};
-  const text = await readText(request, endpoint.body_optional === true);
+export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
+  if (endpoint.body === undefined) return { body: {}, ignored: [] };
+  const text = await readText(request, endpoint);
   const isLeftOut = text === "" && endpoint.body_optional === true;
-  const json = isLeftOut ? {} : parseJson(text);
-  const fields = unwrap(json, endpoint.wrapper);
+  const sent = unwrapFields(isLeftOut ? {} : parseJson(text), endpoint);
+  const fields = nameApps(sent.fields, endpoint);
   for (const name of endpoint.required ?? []) {
     if (isBlank(fields[name])) throw badRequest(messages.parameter_missing(name));
   }
-  const parsed = endpoint.body.safeParse(fields);
-  if (parsed.success) return parsed.data;
+  const ignored = listIgnored({ ...sent, fields }, endpoint);
+  const parsed = endpoint.body.safeParse(coerceFields(fields, endpoint.body));
+  if (parsed.success) return { body: parsed.data, ignored };
   throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
 }
 
 /** An empty text is a body that was left out, and could be: then it needs no type either. */
 async function readText(
   { headers, body = "" }: CarriedRequest,
-  isOptional: boolean,
+  endpoint: Endpoint,
 ): Promise<string> {
   const type = headers["content-type"] ?? "";
   const isJson = /^application\/json\s*(;|$)/i.test(type);
-  if (!isJson && !(isOptional && type === "")) throw badRequest(messages.content_type);
+  const isOptional = endpoint.body_optional === true;
+  if (!isJson && !(isOptional && type === "")) throw refuseType(type, endpoint);
   const isThere = typeof body === "string";
   if (isThere && Buffer.byteLength(body) > limits.body_bytes) throw bodyTooLarge();
   const text = isThere ? body : await body();
@@ -39,30 +53,28 @@ async function readText(
   return text;
 }
 
+/** Whoever sends a form is shown what to send in its place. */
+function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
+  const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
+  const [name = ""] = Object.keys(body?.shape ?? {});
+  const fields = { [name]: "…" };
+  const example = JSON.stringify(wrapper === undefined ? fields : { [wrapper]: fields });
+  return badRequest(isForm ? messages.form_refused(example) : messages.content_type);
+}
+
 export function bodyTooLarge(): Problem {
   return new Problem(413, messages.body_too_large);
 }
 
-function parseJson(text: string): Record<string, unknown> {
+function parseJson(text: string): JsonObject {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw badRequest(messages.body_invalid);
   }
-  if (!isObject(json)) throw badRequest(messages.body_not_object);
+  if (!isJsonObject(json)) throw badRequest(messages.body_not_object);
   return json;
-}
-
-function unwrap(json: Record<string, unknown>, wrapper: string | undefined) {
-  if (wrapper === undefined) return json;
-  const fields = Object.hasOwn(json, wrapper) ? json[wrapper] : undefined;
-  if (!isObject(fields)) throw badRequest(messages.parameter_missing(wrapper));
-  return fields;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describeIssue(issue: z.core.$ZodIssue): FieldProblem {

@@ -3,7 +3,7 @@ import { apiPrefix } from "../contract/index.ts";
 
 /** Which endpoint a request is for, by its method and path. */
 
-export type Route<Target> = {
+type Route<Target> = {
   readonly target: Target;
   readonly params: Readonly<Record<string, string>>;
 };

@@ -1,3 +1,40 @@
+const mostSuggested = 3;
+
+/**
+ * The known names that another one may stand for: those that are usually meant by it or have all of
+ * its words, else the one that is spelled most like it, else those whose words it has.
+ */
+export function suggestNames(
+  name: string,
+  known: Iterable<string>,
+  meanings: Readonly<Record<string, readonly string[]>> = {},
+): readonly string[] {
+  const names = [...known];
+  const nearest = findNearest(name, names);
+  if (nearest !== undefined && normalize(nearest) === normalize(name)) return [nearest];
+  const words = listWords(name);
+  const usual = words.join("_");
+  const meant = Object.hasOwn(meanings, usual) ? (meanings[usual] ?? []) : [];
+  const longer = names.filter((other) => isPartOf(words, listWords(other)));
+  const found = new Set([...meant.filter((other) => names.includes(other)), ...longer]);
+  if (found.size > 0) return [...found].slice(0, mostSuggested);
+  if (nearest !== undefined) return [nearest];
+  return names.filter((other) => isPartOf(listWords(other), words)).slice(0, mostSuggested);
+}
+
+function isPartOf(some: readonly string[], all: readonly string[]): boolean {
+  return some.length > 0 && some.every((word) => all.includes(word));
+}
+
+/** `socialTitle` and `social-title` are two words. */
+function listWords(name: string): readonly string[] {
+  const parted = name.slice(0, longest).replace(/([a-z\d])([A-Z])/g, "$1_$2");
+  return parted
+    .toLowerCase()
+    .split(/[-_\s.]+/)
+    .filter((word) => word !== "");
+}
+
 /** The known name that a mistyped one was most likely meant to be, or undefined. */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let nearest: string | undefined;
@@ -9,10 +46,13 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
+/** A stranger's name may be a megabyte long. */
+const longest = 64;
+
 /** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are spellings of one name. */
 function normalize(name: string): string {
   return name
-    .slice(0, 64)
+    .slice(0, longest)
     .replace(/[-_\s.]+/g, "")
     .toLowerCase();
 }

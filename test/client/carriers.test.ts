@@ -147,6 +147,11 @@ const asText: Change = ({ headers }) => ({
   body: "{}",
 });
 
+const asForm: Change = ({ headers }) => ({
+  headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+  body: "name=a",
+});
+
 const askSpent: Ask = (side) =>
   buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.spent });
 
@@ -187,8 +192,13 @@ describe("both carriers are answered alike", () => {
 
     test.each([
       [404, "at a path that does not exist", noPath],
+      [405, "by a method that it does not have", asOwner(() => ({ method: "PROPFIND" }))],
       [414, "at a too long address", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
     ])("%i %s", expectStatus);
+
+    test.each(["HEAD", "OPTIONS"])("or not, by the method %s", async (method) => {
+      await compare(asOwner(() => ({ method, body: undefined })));
+    });
 
     if (endpoint.auth !== "none") {
       test.each([
@@ -210,10 +220,12 @@ describe("both carriers are answered alike", () => {
       [400, "by a body that is no JSON", body("{")],
       [400, "by a body that is a list", body("[]")],
       [400, "by a body of another content type", asOwner(asText)],
+      [400, "by a form", asOwner(asForm)],
       [413, "by a too large body", body(`"${"x".repeat(limits.body_bytes)}"`)],
     ])("%i %s", expectStatus);
     test.each([
       ["an empty body", body("")],
+      ["names that no field has", body(JSON.stringify({ 'ü"': 1, link: { name: "a", 'ü"': 1 } }))],
       ["fields of another type", body(JSON.stringify({ link: { url: 5 }, url: 5, body: 5 }))],
     ])("or not, by %s", async (_, ask) => {
       await compare(ask);

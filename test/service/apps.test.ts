@@ -66,7 +66,7 @@ const iosRefusals = [
     { bundle_id: "a b", team_id: "", clip_bundle_id: "c d" },
     `Bundle is invalid, ${wrongTeam}, and Clip bundle is invalid`,
   ],
-  [{ bundle_id: 1, team_id: [] }, "Bundle must be a string and Team must be a string"],
+  [{ bundle_id: {}, team_id: [] }, "Bundle must be a string and Team must be a string"],
 ] as const;
 
 const noName = "Package name is invalid and Package name can't be blank";
@@ -105,8 +105,8 @@ const androidRefusals = [
   [{ package_name: "", fingerprints: [] }, noName.replace(" and ", ", ") + `, and ${noPrint}`],
   [{ package_name: "a", fingerprints: ["b"] }, `Package name is invalid and ${badPrint}`],
   [{ fingerprints: "AA:BB" }, "Fingerprints must be a list of strings"],
-  [{ fingerprints: [1] }, "Fingerprints must be a string"],
-  [{ package_name: 1 }, "Package name must be a string"],
+  [{ fingerprints: [[]] }, "Fingerprints must be a string"],
+  [{ package_name: [1] }, "Package name must be a string"],
 ] as const;
 
 const iosForms = [

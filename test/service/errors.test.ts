@@ -55,8 +55,6 @@ function stream(chunks: number, onPull: () => void = () => undefined): ReadableS
 
 const wrongTypes = [
   "text/plain",
-  "application/x-www-form-urlencoded",
-  "multipart/form-data; boundary=x",
   "application/jsonp",
   "application/vnd.api+json",
   "text/json; application/json",
@@ -268,7 +266,7 @@ test("of two faults the one that is asked first is named", async () => {
     ["POST", "/links", { body: large, headers: json }, 413, messages.body_too_large],
     ["PATCH", `/links/${unknownId}`, { body: "{" }, 400, messages.body_invalid],
     ["PATCH", `/ios_apps/${unknownId}`, { body: {} }, 400, messages.parameter_missing("ios_app")],
-    ["PATCH", `/links/${unknownId}`, { body: { name: 5 } }, 422, "Name must be a string"],
+    ["PATCH", `/links/${unknownId}`, { body: { name: [5] } }, 422, "Name must be a string"],
     ["PATCH", `/links/${unknownId}`, { body: { url: "x" } }, 404, messages.link_not_found],
   ];
   for (const [method, path, given, status, error] of cases) {

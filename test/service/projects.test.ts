@@ -149,7 +149,7 @@ const refusals = [
   [{ name: "" }, "Name can't be blank"],
   [{ name: null }, "Name can't be blank"],
   [{ name: "n".repeat(501) }, "Name is invalid"],
-  [{ name: 5 }, "Name must be a string"],
+  [{ name: [5] }, "Name must be a string"],
   [{ subdomain: " " }, "Subdomain can't be blank"],
   [{ subdomain: null }, "Subdomain can't be blank"],
   [{ subdomain: "two.labels" }, "Subdomain is invalid"],

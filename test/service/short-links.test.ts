@@ -109,8 +109,8 @@ const refusals = [
     { url: `${host}/a`, prefix: "a?b" },
     "Prefix can't contain a question mark or a hash sign: parameters go behind the link's address",
   ],
-  [{ url: `${host}/a`, prefix: 5 }, "Prefix must be a string"],
-  [{ url: 5 }, "Url must be a string"],
+  [{ url: `${host}/a`, prefix: [5] }, "Prefix must be a string"],
+  [{ url: [5] }, "Url must be a string"],
 ] as const;
 
 test.each(refusals)("a refusal stands under errors: %j", async (body, errors) => {

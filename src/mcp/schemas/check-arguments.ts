@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { isNestedTooDeep, type JsonObject } from "../../contract/json.ts";
+import { fieldMeanings } from "../../contract/field-meanings.ts";
+import { isJsonObject, isNestedTooDeep, type JsonObject } from "../../contract/json.ts";
 import { limits } from "../../contract/limits.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
-import { findNearest } from "../../text/nearest-name.ts";
+import { findNearest, suggestNames } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
@@ -54,7 +55,7 @@ function decode(
     const decoded = parseJson(value);
     return typeof decoded === "string" ? value : decode(decoded, schema, nullable);
   }
-  if (wanted instanceof z.ZodObject && isRecord(value)) {
+  if (wanted instanceof z.ZodObject && isJsonObject(value)) {
     const members = Object.entries(value).flatMap(([name, member]) => {
       const field = findMember(wanted, name);
       if (member === null && isLeftOut(field) && !nullable.includes(name)) return [];
@@ -76,10 +77,6 @@ function isLeftOut(field: z.core.$ZodType | undefined): boolean {
 function takesText(schema: z.core.$ZodType): boolean {
   if (schema instanceof z.ZodUnion) return schema.options.some(takesText);
   return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
-}
-
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A member by its name, which may be `constructor` or worse. */
@@ -110,11 +107,11 @@ function explainIssue(issue: Issue, schema: z.ZodObject, given: unknown): CallPr
 
 function explainUnknown(path: readonly PropertyKey[], known: readonly string[]): CallProblem {
   const name = String(path.at(-1));
-  const nearest = findNearest(name, known);
+  const meant = suggestNames(name, known, fieldMeanings).join(" or ");
   return {
     field: writePath(path),
     message: `there is no argument ${quote(name)}`,
-    fix: nearest === undefined ? `Known are ${known.join(", ") || "none"}.` : `Use ${nearest}.`,
+    fix: meant === "" ? `Known are ${known.join(", ") || "none"}.` : `Use ${meant}.`,
   };
 }
 
