@@ -9,7 +9,7 @@ const textual = ["cont", "start"] as const;
 export type Condition = (typeof compared)[number] | (typeof textual)[number];
 export const conditions: readonly Condition[] = [...compared, ...textual];
 
-/** A filter with a condition that its field does not take is ignored, as an unknown field is. */
+/** A filter with a condition that its field does not take is refused. */
 export function takes(kind: FieldKind, condition: Condition): boolean {
   const isTextual = kind === "text" || kind === "path";
   return isTextual || (compared as readonly string[]).includes(condition);

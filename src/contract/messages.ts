@@ -37,6 +37,8 @@ export const messages = {
   filters_ignored: (names: string) => `Ignored filters: ${names}.`,
   not_positive: (name: string) => `${name} must be a positive whole number.`,
   too_many_filters: "Too many filters: at most 50 in one request.",
+  filter_unknown: (filter: string, field: string, known: string) =>
+    `There is no filter ${filter}: ${field} takes the conditions ${known}.`,
   link_not_found: "Link not found",
   ios_app_not_found: "iOS app not found",
   android_app_not_found: "Android app not found",

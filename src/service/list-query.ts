@@ -12,22 +12,40 @@ import {
 import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { parseTime } from "../contract/parse-time.ts";
-import { badRequest } from "../contract/problem.ts";
+import { badRequest, type Problem } from "../contract/problem.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { isStorable } from "../contract/text.ts";
+import { quote } from "../text/show-hidden.ts";
+
+export type ReadListQuery = {
+  readonly list: ListQuery;
+  /** The names in `q` that say nothing here. */
+  readonly ignored: readonly string[];
+};
 
 /**
  * The query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, read as Ransack and pagy
- * read them (link-services.md §2). What is not understood in `q` is ignored, as the spec says.
+ * read them (link-services.md §2). A field that is not listed is ignored, as the spec says. A
+ * condition that a listed field does not have is refused: ignored, it would answer with everything.
  */
-export function readListQuery(query: URLSearchParams, fields: FilterFields): ListQuery {
-  const given = groupByName(query);
+export function readListQuery(query: URLSearchParams, fields: FilterFields): ReadListQuery {
+  const { given, strange } = groupByName(query);
   if (given.size > paging.max_filters) throw badRequest(messages.too_many_filters);
+  const named = [...given].filter(([name]) => name !== "s");
+  const filters = named.map(([name, values]) => readFilter(name, values, fields));
+  const sorts = (given.get("s") ?? []).map((text) => readSort(text, fields));
   return {
-    page: readPositive(query, "page", 1),
-    limit: Math.min(readPositive(query, "limit", paging.default_limit), paging.max_limit),
-    filters: [...given].flatMap(([name, values]) => readFilter(name, values, fields) ?? []),
-    sorts: (given.get("s") ?? []).flatMap((text) => readSort(text, fields) ?? []),
+    list: {
+      page: readPositive(query, "page", 1),
+      limit: Math.min(readPositive(query, "limit", paging.default_limit), paging.max_limit),
+      filters: filters.filter((filter) => filter !== undefined),
+      sorts: sorts.filter((sort) => sort !== undefined),
+    },
+    ignored: [
+      ...named.flatMap(([name], index) => (filters[index] === undefined ? [name] : [])),
+      ...(sorts.includes(undefined) ? ["s"] : []),
+      ...strange,
+    ],
   };
 }
 
@@ -41,21 +59,28 @@ function readPositive(query: URLSearchParams, name: string, otherwise: number): 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-/** The values of each `q[name]` and `q[name][]`; of a name that is given twice the last counts. */
-function groupByName(query: URLSearchParams): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
+/**
+ * The values of each `q[name]`, and of lists as clients write them: `q[name][]`, `q[name][0]`. Of a
+ * name that is given twice the last counts. What else begins with `q` is strange.
+ */
+function groupByName(query: URLSearchParams) {
+  const given = new Map<string, readonly string[]>();
+  const strange = new Set<string>();
   for (const [key, value] of query) {
-    const [, name, list] = /^q\[([^[\]]+)\](\[\])?$/.exec(key) ?? [];
-    if (name === undefined) continue;
-    const group = list === undefined ? [] : (groups.get(name) ?? []);
-    groups.set(name, [...group, value.trim()]);
+    const [, name, list] = /^q\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
+    if (name === undefined) {
+      if (/^q(\[|$)/.test(key)) strange.add(key);
+      continue;
+    }
+    const group = list === undefined ? [] : (given.get(name) ?? []);
+    given.set(name, [...group, value.trim()]);
   }
-  for (const [name, values] of groups) {
+  for (const [name, values] of given) {
     const filled = values.filter((value) => value !== "");
-    if (filled.length === 0) groups.delete(name);
-    else groups.set(name, filled);
+    if (filled.length === 0) given.delete(name);
+    else given.set(name, filled);
   }
-  return groups;
+  return { given, strange };
 }
 
 function readFilter(
@@ -66,19 +91,43 @@ function readFilter(
   const condition = conditions
     .filter((candidate) => name.endsWith(`_${candidate}`))
     .toSorted((one, other) => other.length - one.length)[0];
+  refuseUnknown(name, condition !== undefined, fields);
   if (condition === undefined) return undefined;
   const subject = name.slice(0, -condition.length - 1);
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
   // A field that is named twice adds nothing, and a thousand of them would make a huge query.
-  const tests = [...new Set(subject.split(/_and_|_or_/))].map((field) => {
-    const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
-    if (kind === undefined || !takes(kind, condition)) return undefined;
+  const tests = [...new Set(subject.split(joints))].map((field) => {
+    const kind = readKind(field, fields);
+    if (kind === undefined) return undefined;
+    if (!takes(kind, condition)) throw refuse(`${field}_${condition}`, field, fields);
     const value = readValue(values, kind, condition);
     return value === undefined ? undefined : { field, kind, condition, value };
   });
   // With one unknown field, the whole filter is ignored.
   const known = tests.filter((test) => test !== undefined);
   return known.length === tests.length ? { join, tests: known } : undefined;
+}
+
+const joints = /_and_|_or_/;
+
+function readKind(field: string, fields: FilterFields): FieldKind | undefined {
+  return Object.hasOwn(fields, field) ? fields[field] : undefined;
+}
+
+/** `name_like` and `name_not_in` are meant for `name`; `name_tag_eq` may be another field's. */
+function refuseUnknown(name: string, isKnown: boolean, fields: FilterFields): void {
+  const last = name.split(joints).at(-1) ?? "";
+  const field = Object.keys(fields).find((known) => `${last}_`.startsWith(`${known}_`));
+  if (field === undefined) return;
+  const condition = last.slice(field.length + 1);
+  const isNegated = /^(not|i|does_not)_/.test(condition) && condition !== "not_eq";
+  if (!isKnown || isNegated) throw refuse(last, field, fields);
+}
+
+function refuse(filter: string, field: string, fields: FilterFields): Problem {
+  const kind = readKind(field, fields);
+  const known = conditions.filter((condition) => kind !== undefined && takes(kind, condition));
+  return badRequest(messages.filter_unknown(quote(filter).slice(1, -1), field, known.join(", ")));
 }
 
 function readValue(

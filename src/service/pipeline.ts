@@ -52,20 +52,23 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const { endpoint, handler, request, params, services, signal } = asked;
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
-  const list = endpoint.list === undefined ? null : readListQuery(query, endpoint.list.filters);
+  const listed = endpoint.list && readListQuery(query, endpoint.list.filters);
   const { body, ignored } = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";
   const precondition = readPrecondition(request.headers);
-  const given = { params: ids, list, body, agent, precondition };
+  const given = { params: ids, list: listed?.list ?? null, body, agent, precondition };
   const result = await handler({ services, caller, ...given, signal });
-  const headers = { ...result.headers, ...warn(ignored) };
+  const headers = { ...result.headers, ...warn(ignored, listed?.ignored ?? []) };
   return respondWith(result.status ?? endpoint.success.status, result.body, headers);
 }
 
-function warn(ignored: readonly string[]) {
-  if (ignored.length === 0) return undefined;
-  return { warning: writeWarning(messages.fields_ignored(ignored.join(", "))) };
+function warn(fields: readonly string[], filters: readonly string[]) {
+  if (fields.length > 0) {
+    return { warning: writeWarning(messages.fields_ignored(fields.join(", "))) };
+  }
+  if (filters.length === 0) return undefined;
+  return { warning: writeWarning(messages.filters_ignored(filters.join(", "))) };
 }
 
 async function admit(

@@ -4,7 +4,7 @@ const opening = '299 waypost "';
 const closing = '"';
 
 /**
- * A `Warning` header (RFC 7234, §5.5): what was ignored of a request that was carried out. The names
+ * A `Warning` header (RFC 7234, §5.5): what was ignored of a request that was carried out. Names
  * in it are strangers': no letter gets through which could end the text or the header.
  */
 export function writeWarning(text: string): string {

@@ -149,7 +149,7 @@ test("unknown fields beside known ones are named, with those that were meant", a
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("a record that was read is written back whole, and what cannot be written is named", async () => {
+test("a record that was read is written back whole, and what was ignored is named", async () => {
   await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });

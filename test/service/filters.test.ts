@@ -40,6 +40,8 @@ describe("what a filter means", () => {
     ["blanks in a list are dropped", "q[name_in][]=&q[name_in][]=axb", ["axb"]],
     ["in takes one plain value", "q[name_in]=axb", ["axb"]],
     ["in takes several values", "q[name_in][]=axb&q[name_in][]=a_b", ["a_b", "axb"]],
+    ["in takes numbered values", "q[name_in][0]=axb&q[name_in][17]=a_b", ["a_b", "axb"]],
+    ["in takes numbered and plain lists at once", "q[name_in][0]=axb&q[name_in][]=x", ["axb"]],
     ["in splits no commas", "q[name_in]=axb,a_b", []],
     ["not_eq leaves out what has no value", "q[name_not_eq]=axb", named.filter((n) => n !== "axb")],
     ["cont does not see case", "q[name_cont]=SPRI", ["Spring", "spring 50%"]],
@@ -78,7 +80,6 @@ describe("what a filter means", () => {
     ["a number ends where its digits end", "q[clicks_eq]=12x", ["spring 50%"]],
     ["a number may have underscores, as in Ruby", "q[clicks_eq]=1_2", ["spring 50%"]],
     ["no digits at all is 0", "q[clicks_eq]=many", but("Spring", "spring 50%")],
-    ["a number takes no cont", "q[clicks_cont]=1", all],
     [
       "a date is its midnight, so lteq leaves that day out",
       "q[created_at_lteq]=2026-01-17",
@@ -108,7 +109,8 @@ describe("what a filter means", () => {
     ["one unknown part drops the filter", "q[name_or_url_cont]=half", all],
     ["all filters must hold", "q[name_cont]=spring&q[clicks_gt]=3", ["spring 50%"]],
     ["an unknown field is ignored", "q[url_eq]=x&q[constructor_eq]=x&q[id_eq]=x", all],
-    ["an unknown condition is ignored", "q[name_matches]=x&q[name_eq_any]=x&q[name_not_in]=x", all],
+    ["an unknown field that begins as a known one is ignored", "q[name_tag_eq]=x", all],
+    ["an unknown field has no conditions", "q[url_like]=x&q[not_name]=x", all],
     ["m is no field", "q[m]=or&q[name_eq]=axb&q[clicks_eq]=12", []],
     ["q that is no hash is ignored", "q=axb&q[]=axb&q[name_eq][x]=axb", all],
     ["of a filter given twice the last counts", "q[name_eq]=axb&q[name_eq]=a_b", ["a_b"]],
@@ -117,6 +119,56 @@ describe("what a filter means", () => {
     expect(reply.status, reply.text).toBe(200);
     expect(reply.body.links.map((link: Seed) => link.name)).toEqual(names);
     expect(reply.body.meta.count).toBe(names.length);
+  });
+
+  const onText = "eq, not_eq, in, gt, gteq, lt, lteq, null, present, cont, start";
+  const onNumber = "eq, not_eq, in, gt, gteq, lt, lteq, null, present";
+
+  test.each([
+    ["q[name_like]=x", "name_like", "name", onText],
+    ["q[name_not_in][]=x", "name_not_in", "name", onText],
+    ["q[name_eq_any][0]=x", "name_eq_any", "name", onText],
+    ["q[name_i_cont]=x", "name_i_cont", "name", onText],
+    ["q[name]=x", "name", "name", onText],
+    ["q[url_or_path_matches]=x", "path_matches", "path", onText],
+    ["q[clicks_cont]=1", "clicks_cont", "clicks", onNumber],
+    ["q[created_at_after]=2026-01-01", "created_at_after", "created_at", onNumber],
+    ["q[name_or_clicks_start]=1", "clicks_start", "clicks", onNumber],
+    ["q[name_%00%22]=1", 'name_\\\\u{0}\\"', "name", onText],
+  ])(
+    "a condition that a listed field has not is a 400: %s",
+    async (query, filter, field, known) => {
+      for (const path of ["/links", "/links.json"]) {
+        const reply = await world.call("GET", path, { query });
+        const error = `There is no filter ${filter}: ${field} takes the conditions ${known}.`;
+        expect([reply.status, reply.body]).toEqual([400, { error }]);
+      }
+    },
+  );
+
+  test.each([
+    ["q[url_eq]=x", "url_eq"],
+    ["q[name_or_url_cont]=x&q[name_eq]=y&q[id_eq]=z", "name_or_url_cont, id_eq"],
+    ["q[name_null]=yes", "name_null"],
+    ["q[s]=url+desc", "s"],
+    ["q[s][]=name&q[s][]=colour", "s"],
+    ["q=x&q[]=y&q[name_eq][x]=z&q[m]=or", "m, q, q[], q[name_eq][x]"],
+    ["q[a%22%0d%0aset-cookie:%20b%c3%bc_eq]=x", 'a\\"??set-cookie: b?_eq'],
+  ])("a filter that is ignored is told in a warning: %s", async (query, names) => {
+    const reply = await world.call("GET", "/links", { query });
+    const warning = `299 waypost "Ignored filters: ${names}."`;
+    expect([reply.status, reply.headers.get("warning")]).toEqual([200, warning]);
+    expect(reply.headers.get("set-cookie")).toBeNull();
+  });
+
+  test("what is understood or blank is not warned of, and projects take no filter", async () => {
+    const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
+    const reply = await world.call("GET", "/links", { query });
+    expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
+    const given = { key: world.master, query: "q[name_eq]=x" };
+    const { status, headers } = await world.call("GET", "/projects", given);
+    expect(status).toBe(200);
+    expect(headers.get("warning")).toBe('299 waypost "Ignored filters: name_eq."');
   });
 
   test.each<[sentence: string, sort: string, names: readonly (string | null)[]]>([
@@ -161,7 +213,8 @@ describe("what a filter means", () => {
 
   test("fifty filters are answered, and one more is refused", async () => {
     const conditions = ["eq", "not_eq", "cont", "start", "gt", "gteq", "lt", "lteq", "in"];
-    const fields = ["name", "path", "shortened_path", "created_via", "clicks", "created_at"];
+    const apps = ["ios_app_bundle_id", "android_app_package_name"];
+    const fields = ["name", "path", "shortened_path", "created_via", ...apps];
     const names = fields.flatMap((field) => conditions.map((condition) => `${field}_${condition}`));
     const ask = async (count: number) => {
       const query = names.slice(0, count).map((name) => `q[${name}]=1`);

@@ -203,7 +203,9 @@ describe("another project's rows", () => {
     await fc.assert(
       fc.asyncProperty(query, async ([field, condition, value, rest]) => {
         const asked = `q[${field}_${condition}]=${value}${rest}`;
-        const { body } = await world.call(method, path, { query: asked });
+        const { status, body } = await world.call(method, path, { query: asked });
+        // A condition that its field does not take.
+        if (status === 400) return expect(Object.keys(body)).toEqual(["error"]);
         const found: string[] = body[name].map((row: { id: string }) => row.id);
         expect(ids).toEqual(expect.arrayContaining(found));
         expect(body.meta.count).toBeLessThanOrEqual(ids.length);

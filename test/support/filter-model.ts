@@ -11,8 +11,14 @@ export type Row = { readonly id: string; readonly [field: string]: Value };
 /** `["q[name_eq]", "Spring"]`: a parameter before it is percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
-export function selectIds(rows: readonly Row[], kinds: Kinds, query: readonly Pair[]): string[] {
+/** Undefined where the question is refused. */
+export function selectIds(
+  rows: readonly Row[],
+  kinds: Kinds,
+  query: readonly Pair[],
+): string[] | undefined {
   const given = collect(query);
+  if ([...given.keys()].some((name) => isRefused(name, kinds))) return undefined;
   const filters = [...given].flatMap(([name, texts]) => readFilter(name, texts, kinds) ?? []);
   const sorts = (given.get("s") ?? []).map((text) => text.split(/\s+(.*)/s));
   const known = sorts.filter(([field = ""]) => Object.hasOwn(kinds, field));
@@ -30,6 +36,21 @@ function collect(query: readonly Pair[]): ReadonlyMap<string, readonly string[]>
     all.set(name, [...before, value.trim()].filter(Boolean));
   }
   return new Map([...all].filter(([, texts]) => texts.length > 0));
+}
+
+/** A listed field with a condition that it has not; such a name may be another field's, too. */
+function isRefused(name: string, kinds: Kinds): boolean {
+  const last = name.replace(/^.*_(?:and|or)_/, "");
+  const field = Object.keys(kinds).find((known) => new RegExp(`^${known}(_|$)`).test(last));
+  const asked = field === undefined ? "eq" : last.slice(field.length + 1);
+  const isAnOther = /_(?:eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
+  const isOne = /^(?:(?:not_)?eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
+  if (!isOne && (!isAnOther || /^(?:not|i|does_not)_/.test(asked))) return name !== "s";
+  const [, subject = ""] = /^(.+)_(?:cont|start)$/.exec(name) ?? [];
+  const named = subject
+    .split(/_and_|_or_/)
+    .map((part) => Object.hasOwn(kinds, part) && kinds[part]);
+  return named.some((kind) => kind === "integer" || kind === "time");
 }
 
 function readFilter(name: string, texts: readonly string[], kinds: Kinds) {
