@@ -35,7 +35,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
-    return describeTools(listVisible(toolbox, keyContext)).map((shown) => ({
+    return describeTools(listVisible(toolbox, keyContext), keyContext.known).map((shown) => ({
       tool: shown.name,
       ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
       tokens: countTokens(shown),

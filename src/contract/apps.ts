@@ -54,6 +54,7 @@ export const iosApps = describeApps({
   page: z.looseObject({ ios_apps: z.array(iosApp), meta }),
   fields: iosAppFields,
   filters: iosAppFilters,
+  needed: ["bundle_id", "team_id"],
   approval_fields: ["bundle_id", "team_id", "app_store_id", "clip_bundle_id", "custom_scheme"],
 });
 
@@ -64,6 +65,7 @@ export const androidApps = describeApps({
   page: z.looseObject({ android_apps: z.array(androidApp), meta }),
   fields: androidAppFields,
   filters: androidAppFilters,
+  needed: ["package_name", "fingerprints"],
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
@@ -77,12 +79,13 @@ type AppKind = {
   readonly page: z.ZodType;
   readonly fields: z.ZodObject;
   readonly filters: FilterFields;
+  readonly needed: readonly string[];
   readonly approval_fields: readonly string[];
 };
 
 /** The endpoints of one kind of app. */
 function describeApps<const Kind extends AppKind>(kind: Kind) {
-  const { name, label, resource, page, fields, filters, approval_fields }: Exact<Kind> = kind;
+  const { name, label, resource, page, fields, filters, needed }: Exact<Kind> = kind;
   const reads = { ...asRead, auth: "project", role: "viewer" } as const;
   const writes = { auth: "project", role: "manager", budget: `${name}_writes` } as const;
   return {
@@ -115,6 +118,7 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
       summary: `Register an ${label}, so that links can open it.`,
       scope: `${name}s.create`,
       body: fields,
+      needed,
       wrapper: name,
       response: resource,
     },
@@ -130,7 +134,7 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
       body: fields,
       wrapper: name,
       response: resource,
-      approval_fields,
+      approval_fields: kind.approval_fields,
     },
     destroy: {
       ...asDestroy,

@@ -51,6 +51,10 @@ export type Endpoint = {
   readonly optional_wrapper?: string;
   /** Body parameters whose absence is a 400 and not a validation problem. */
   readonly required?: readonly string[];
+  /** Body parameters whose absence is a 422: tools declare them, and leave the check to the API. */
+  readonly needed?: readonly string[];
+  /** The same of our own service, where the spec leaves open what is needed. */
+  readonly needed_here?: readonly string[];
   /** Where a 422's sentence stands (api-spec.md, "Errors"). */
   readonly validation_key?: "errors";
 

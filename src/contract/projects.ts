@@ -54,6 +54,7 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
+    needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,
   },

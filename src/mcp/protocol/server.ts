@@ -1,4 +1,5 @@
 import { Server, type JsonSchemaValidatorResult } from "@modelcontextprotocol/server";
+import type { KnownKey } from "../../contract/access.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { tasksExtension } from "../results/job-task.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -46,7 +47,7 @@ export function createServer(options: ServerOptions): Server {
   const listTools = async () => {
     await keyContext.renew();
     await keyContext.exploreForList();
-    const tools = describeTools(listVisible(toolbox, keyContext));
+    const tools = describeTools(listVisible(toolbox, keyContext), keyContext.known);
     keyContext.noteListed();
     // Once the list has left.
     setImmediate(() => void keyContext.confirm());
@@ -80,18 +81,21 @@ function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> 
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
 
-export function describeTools(tools: readonly Tool[]) {
+export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, "facts">) {
+  const isEmbedded = facts !== undefined;
   const names = new Set(tools.map(({ name }) => name));
   return tools.map((tool) => {
     const { name, title, description, annotations, like, view } = tool;
     const isTerse = like !== undefined && names.has(like.tool);
+    const schema = tool.inputSchema(isTerse);
+    const shown = isEmbedded ? tool.demandMore?.(schema) : undefined;
     return {
       name,
       title,
       description: isTerse ? `${description} ${like.what} as in ${like.tool}.` : description,
       annotations,
       // Both are object schemas: they are made from z.strictObject and z.looseObject.
-      inputSchema: tool.inputSchema(isTerse) as { type: "object" },
+      inputSchema: (shown ?? schema) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
       ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
     };

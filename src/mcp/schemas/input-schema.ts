@@ -132,15 +132,30 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
+type SchemaOptions = {
+  readonly terseFields?: () => Fields;
+  /** Fields that are declared as required, and left to the API to check. */
+  readonly needed?: readonly string[];
+};
+
 /** The schema with the texts of its fields and without them, each made when first asked for. */
 export function buildBothSchemas(
   fields: () => Fields,
   silent: readonly string[],
-  terseFields = fields,
+  { terseFields = fields, needed = [] }: SchemaOptions = {},
 ): (isTerse: boolean) => JsonObject {
-  const full = once(() => buildInputSchema(fields()));
-  const terse = once(() => buildInputSchema(terseFields(), silent));
+  const full = once(() => declareNeeded(buildInputSchema(fields()), needed));
+  const terse = once(() => declareNeeded(buildInputSchema(terseFields(), silent), needed));
   return (isTerse) => (isTerse ? terse() : full());
+}
+
+/** What the API will not do without, so that a model need not learn of it by a refusal. */
+export function declareNeeded(
+  { type, required, ...schema }: JsonObject,
+  needed: readonly string[],
+): JsonObject {
+  const names = new Set([...(Array.isArray(required) ? required : []), ...needed]);
+  return { type, ...(names.size > 0 && { required: [...names] }), ...schema };
 }
 
 /** As a client reads it; short, for a model pays for every word. `silent` fields get no texts. */

@@ -3,7 +3,13 @@ import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { describeTools } from "../../../src/mcp/protocol/server.ts";
 import { descriptions } from "../../../src/mcp/tools/endpoints/descriptions.ts";
 import { createToolbox, UnknownTool } from "../../../src/mcp/tools/toolbox.ts";
-import { answering, openStage, type ShownTool, type Stage } from "../../support/stage.ts";
+import {
+  answering,
+  openStage,
+  ownerFacts,
+  type ShownTool,
+  type Stage,
+} from "../../support/stage.ts";
 
 /** The tools against the words of design.md, "Tools", copied here by hand. */
 
@@ -63,12 +69,12 @@ const design: readonly Line[] = [
   ["resolve_short_link", ["url"], ["url"], ["link"], read],
   ["list_ios_apps", filtered, [], ["ios_apps", "meta", "next"], read],
   ["get_ios_app", ["id"], ["id"], ["ios_app"], read],
-  ["register_ios_app", iosApp, [], ["ios_app"], create],
+  ["register_ios_app", iosApp, ["bundle_id", "team_id"], ["ios_app"], create],
   ["update_ios_app", ["id", ...iosApp], ["id"], ["ios_app"], overwrite],
   ["delete_ios_app", ["id"], ["id"], ["deleted"], destroy],
   ["list_android_apps", filtered, [], ["android_apps", "meta", "next"], read],
   ["get_android_app", ["id"], ["id"], ["android_app"], read],
-  ["register_android_app", androidApp, [], ["android_app"], create],
+  ["register_android_app", androidApp, ["package_name", "fingerprints"], ["android_app"], create],
   ["update_android_app", ["id", ...androidApp], ["id"], ["android_app"], overwrite],
   ["delete_android_app", ["id"], ["id"], ["deleted"], destroy],
   ["list_projects", ["page", "limit"], [], ["projects", "meta", "next"], read],
@@ -214,6 +220,17 @@ describe("the tools", () => {
     expect(taking(tools)).toEqual([]);
   });
 
+  test("declare what our own service needs of a project, and it says so itself", async () => {
+    const facts = { ...ownerFacts, kind: "master" } as const;
+    const error = "Name can't be blank and Subdomain can't be blank";
+    await using own = await openStage({ send: answering(422, { error }), known: { facts } });
+    const listed = (await own.listTools()).find(({ name }) => name === "create_project");
+    expect(listed?.inputSchema.required).toEqual(["name", "subdomain"]);
+    const { structured } = await own.callTool("create_project", {});
+    expect(structured).toMatchObject({ error: { status: 422, message: error } });
+    expect(own.asked).toHaveLength(1);
+  });
+
   test("are only those that change nothing in read-only mode", async () => {
     await using other = await openStage({
       send: answering(200, {}),
@@ -226,7 +243,8 @@ describe("the tools", () => {
 
   test("are described once and not again for each list", () => {
     const { tools: all } = createToolbox({ mode: "guarded", selection: [] });
-    const [first, second] = [describeTools(all), describeTools(all)];
+    const remote = { facts: undefined };
+    const [first, second] = [describeTools(all, remote), describeTools(all, remote)];
     for (const [index, { inputSchema, outputSchema }] of first.entries()) {
       expect(second[index]?.inputSchema).toBe(inputSchema);
       expect(second[index]?.outputSchema).toBe(outputSchema);

@@ -44,11 +44,7 @@ export function makeBulkTool(making: Making): Tool {
     group: "bulk",
     ...told,
     annotations: annotate({ effect: told.effect, idempotent, overwrites }),
-    inputSchema: buildBothSchemas(
-      () => shown(false),
-      [],
-      () => shown(true),
-    ),
+    inputSchema: buildBothSchemas(() => shown(false), [], { terseFields: () => shown(true) }),
     outputSchema: once(() => buildOutputSchema(result)),
     check: (given) => checkArguments(told.name, schema(), given),
     run: (args, call) => explain(told.name, () => run(args, call)),

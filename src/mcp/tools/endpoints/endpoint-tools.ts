@@ -5,7 +5,12 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, nameResult, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Mode } from "../../approval/mode.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
-import { buildBothSchemas, buildInput, listFields } from "../../schemas/input-schema.ts";
+import {
+  buildBothSchemas,
+  buildInput,
+  declareNeeded,
+  listFields,
+} from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import { buildOutputSchema, buildPageSchema } from "../../schemas/output-schema.ts";
 import { runTemplate } from "../templates/run-template.ts";
@@ -22,7 +27,7 @@ export function deriveTools(mode: Mode): readonly Tool[] {
 }
 
 function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
-  const { tool: name, title, effect } = endpoint;
+  const { tool: name, title, effect, needed = [], needed_here } = endpoint;
   const kind = findKind(endpoint);
   const fieldOptions = {
     idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
@@ -42,7 +47,8 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     effect,
     annotations: annotate(endpoint),
     like: findDescribedFields(endpoint),
-    inputSchema: buildBothSchemas(fields, ownFields),
+    inputSchema: buildBothSchemas(fields, ownFields, { needed }),
+    demandMore: needed_here && ((schema) => declareNeeded(schema, needed_here)),
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, ownFields),
