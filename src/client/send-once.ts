@@ -6,6 +6,7 @@ import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
 import type { ClockSkew } from "./clock-skew.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
 import type { TryDeadline } from "./try-deadline.ts";
+import { noteWarnings } from "./warnings.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 
@@ -100,7 +101,12 @@ function isOk({ status }: Reply): boolean {
 function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown): Outcome {
   const { status } = response;
   if (status === 429) return { kind: "limited" };
-  if (isOk(response)) return readSuccess(endpoint, body);
+  if (isOk(response)) {
+    const outcome = readSuccess(endpoint, body);
+    const warning = response.headers["warning"];
+    if (outcome.kind === "answered") noteWarnings(outcome.body, warning && hide(warning, secret));
+    return outcome;
+  }
   const words = readWords(body, secret);
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {

@@ -11,6 +11,7 @@ import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";
+import { noteWarned, tellWarnings, type Warned } from "../results/tell-warnings.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
@@ -32,6 +33,8 @@ export type CallContext = {
   readonly report: (error: unknown) => string;
 };
 
+type Running = CallContext & { readonly warned: Warned };
+
 /** Enough to tell a few keys apart. */
 const shownPrint = 8;
 
@@ -49,7 +52,9 @@ export async function callTool(
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
     const args = tool.check(given);
     const extras: Extras = { pictures: [], views: [] };
-    return toCallResult(await runTool(tool, args, context, extras), extras);
+    const warned: Warned = new Set();
+    const result = await runTool(tool, args, { ...context, warned }, extras);
+    return toCallResult(tellWarnings(result, warned), extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     if (error instanceof ToolFailure) return fail(error.failure);
@@ -60,7 +65,7 @@ export async function callTool(
 function runTool(
   tool: Tool,
   args: JsonObject,
-  context: CallContext,
+  context: Running,
   { pictures, views }: Extras,
 ): Promise<JsonObject> {
   const { keyContext, requireApproval, approveOverwrite, signal, report } = context;
@@ -115,12 +120,14 @@ async function ask<E extends Endpoint>(
   tool: string,
   endpoint: E,
   input: Input<E>,
-  { keyContext, signal }: CallContext,
+  { keyContext, signal, warned }: Running,
   condition: Condition | undefined,
 ): Promise<Output<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    return await keyContext.call(endpoint, input, signal, condition);
+    const body = await keyContext.call(endpoint, input, signal, condition);
+    noteWarned(warned, body);
+    return body;
   } catch (error) {
     throw explainEnd({ tool, endpoint, isListed }, error);
   }

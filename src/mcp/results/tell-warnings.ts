@@ -1,0 +1,25 @@
+import { listWarnings } from "../../client/warnings.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { CallProblem } from "./call-problem.ts";
+
+/** What the deployment warned of while one tool was called. */
+export type Warned = Set<string>;
+
+const mostTold = 5;
+const mostCharacters = 500;
+
+export function noteWarned(warned: Warned, body: unknown): void {
+  for (const text of listWarnings(body)) warned.add(text);
+}
+
+/** A success with what it leaves out: a field or a filter that was ignored, say. */
+export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
+  if (warned.size === 0) return result;
+  const { problems } = result;
+  const own: readonly unknown[] = Array.isArray(problems) ? problems : [];
+  const told = [...warned].slice(0, mostTold).map((text): CallProblem => {
+    return { message: `The deployment warned: ${quote(text, mostCharacters)}` };
+  });
+  return { ...result, problems: [...own, ...told] };
+}

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { openStage } from "../../support/stage.ts";
+
+/** What a deployment warns of in a header comes with the success, as a problem of it. */
+
+const link = { id: "0190a000-0000-7000-8000-000000000000", name: null, path: "a", url: null };
+const rest = {
+  social_description: null,
+  social_image_url: null,
+  social_title: null,
+  shortened_path: null,
+  android_fallback_url: null,
+  ios_fallback_url: null,
+  referrer: null,
+  provider_token: null,
+  campaign_token: null,
+  android_app_id: null,
+  ios_app_id: null,
+  enable_forced_redirect: false,
+  ios_deferred_deep_linking_enabled: false,
+  clicks: 0,
+};
+const page = { page: 1, limit: 20, count: 1, last: 1, from: 1, to: 1 };
+
+async function list(warning: string | undefined) {
+  const body = JSON.stringify({ links: [{ ...link, ...rest }], meta: page });
+  const headers = {
+    "content-type": "application/json",
+    ...(warning !== undefined && { warning }),
+  };
+  await using stage = await openStage({
+    send: () => Promise.resolve(new Response(body, { headers })),
+  });
+  return (await stage.callTool("list_links", {})).structured;
+}
+
+const told = (text: string) => ({ message: `The deployment warned: ${JSON.stringify(text)}` });
+
+test.each([
+  ['299 waypost "Ignored filters: url_eq."', ["Ignored filters: url_eq."]],
+  ['299 a "one", 199 - "t\\"w\\\\o" "Mon, 01 Jan 2026"', ["one", 't"w\\o']],
+  ['299 a "same", 299 a "same"', ["same"]],
+  ['299 a "Ignored\u00a0b\u00ad."', ["Ignored b\\u{ad}."]],
+])("a warning is a problem of the result: %s", async (warning, texts) => {
+  const result = await list(warning);
+  expect(result).toMatchObject({ links: [{ id: link.id }], problems: texts.map(told) });
+});
+
+test.each([undefined, "", "299", "anything", '299 a ""', '299 a "open', "299 a 'b'"])(
+  "what is no warning is told of as none: %j",
+  async (warning) => {
+    expect(await list(warning)).not.toHaveProperty("problems");
+  },
+);
+
+test("a warning is cut, of many some are told, and none repeats the key", async () => {
+  const many = Array.from({ length: 9 }, (_, index) => `299 a "${index}"`).join(", ");
+  expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(told));
+  const long = await list(`299 a "${"x".repeat(3000)}"`);
+  expect(JSON.stringify(long).length).toBeLessThan(2000);
+  expect(JSON.stringify(await list('299 a "a-key is bad"'))).not.toContain("a-key");
+});
