@@ -14,7 +14,7 @@ export type Person = {
   readonly client?: string | undefined;
   /** Where the links of the key's project live, or else the deployment. */
   readonly place?: string | undefined;
-  /** The key's id, or else the beginning of its print: it tells keys apart, and is none. */
+  /** The end of the key's id, or else the beginning of its print: it tells keys apart. */
   readonly key?: string | undefined;
 };
 

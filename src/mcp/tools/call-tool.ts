@@ -36,7 +36,15 @@ export type CallContext = {
 type Running = CallContext & { readonly warned: Warned };
 
 /** Enough to tell a few keys apart. */
-const shownPrint = 8;
+const shownCharacters = 8;
+
+/** The end of the id that `waypost keys list` shows, for its beginning is only a time. */
+function nameKey({ known, key_print }: KeyContext): string {
+  const { keyId } = known;
+  return keyId === undefined
+    ? key_print.slice(0, shownCharacters)
+    : `…${keyId.slice(-shownCharacters)}`;
+}
 
 /**
  * One call of a tool, from what the client sent to what it gets: always a result, or, thrown, the
@@ -74,7 +82,7 @@ function runTool(
     ...context.person,
     token: typeof token === "string" ? token : undefined,
     place: describePlace(keyContext),
-    key: keyContext.known.keyId ?? keyContext.key_print.slice(0, shownPrint),
+    key: nameKey(keyContext),
   };
   const approve = async (request: ApprovalRequest) =>
     requireApproval(await addRecent(request, keyContext), keyContext, person);

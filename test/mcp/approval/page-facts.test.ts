@@ -34,7 +34,9 @@ describe("who asks", () => {
     expect(html).toContain("Your assistant &quot;waypost-tests&quot; asks for your approval");
     const { store, key } = assistant.world;
     const holder = await findKeyHolder(store.db, hashToken(key));
-    expect(html).toContain(`For default.localhost:8787 · API key ${holder?.key_id} · asked`);
+    expect(html).toContain(
+      `For default.localhost:8787 · API key …${holder?.key_id.slice(-8)} · asked`,
+    );
     expect(html).not.toContain(key);
   });
 

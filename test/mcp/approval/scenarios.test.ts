@@ -30,6 +30,7 @@ beforeEach(async () => {
 
 const old = "https://shop.example/old";
 const elsewhere = "https://evil.example/login";
+const day_ms = 24 * 60 * 60_000;
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const nameApp = (index: number) => ({ ...iosApp, bundle_id: `com.example.n${index}` });
 const checkPin = (given: string) => Promise.resolve(given === "271828");
@@ -107,6 +108,7 @@ describe.each(eras)("before a %s client and a browser", (era) => {
       return { plan_id: made.plan.id };
     };
     await callDone(assistant, "apply_plan", await plan(rows));
+    assistant.setClock(day_ms + 1);
     // A form has no room for all of it, so that the page asks.
     const withForm = await assistant.connect({ era, elicit: approve });
     const args = await plan(
@@ -116,7 +118,7 @@ describe.each(eras)("before a %s client and a browser", (era) => {
     const main = tab.getByRole("main");
     const first = await main.innerText();
     expect(first).toMatch(/^.*\n+Change 105 links/);
-    expect(first).toMatch(/"evil\.example"\n+5 links; NEW: not seen in the project's 105 links/);
+    expect(first).toMatch(/"evil\.example"\n+5 links; NEW: not seen in the project's 105 links /);
     expect(first).not.toContain("login");
     await tab.getByRole("link", { name: "Next" }).click();
     await main.getByText("Page 2 of 2").waitFor();
@@ -143,7 +145,7 @@ describe.each(eras)("before a %s client and a browser", (era) => {
     }
     const leads = { app_store_id: "123", custom_scheme: "spring", clip_bundle_id: "com.clip" };
     const changed = await carryOut(assistant, "update_ios_app", { id: "com.example.n1", ...leads });
-    for (const shown of ['New "123"', 'New "spring"', '+ "App Clip ABCDE12345.com.clip"']) {
+    for (const shown of ['New\n"123"', 'New\n"spring"', '+ "App Clip ABCDE12345.com.clip"']) {
       expect(changed.text).toContain(shown);
     }
     expect(changed.done.ios_app).toMatchObject(leads);
@@ -187,7 +189,7 @@ describe.each(eras)("before a %s client and a browser", (era) => {
     for (const shown of [
       'Your assistant "waypost-tests" asks for your approval',
       'Point the link "Spring" to "https://\u0430pple.com/spring"',
-      `Changed 20 seconds ago by this key: was url "${old}"`,
+      `Changed 20 seconds ago by this key: was URL "${old}"`,
       'host "xn--pple-43d.com"',
       "mixes Latin and Cyrillic letters",
       'Desktop: goes to "https://xn--pple-43d.com/spring"',
