@@ -10,7 +10,9 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import { sendEmbedded } from "../../src/client/carriers.ts";
 import { createClient } from "../../src/client/client.ts";
+import type { Send } from "../../src/client/send-once.ts";
 import { checkPin, openPin } from "../../src/compose/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
@@ -146,6 +148,8 @@ export type AssistantOptions = Connecting & {
   readonly isRemote?: boolean;
   /** The deployment's address. */
   readonly origin?: string;
+  /** A deployment that is elsewhere, in place of the service in this process. */
+  readonly remote?: { readonly url: string; readonly send: Send };
   /** Beside this world, on the same service and memory: another process, another mode. */
   readonly beside?: World;
 };
@@ -163,8 +167,9 @@ export async function createAssistantWorld(
     selection = [],
     spacing_ms = 0,
     destinations,
-    isRemote = false,
-    origin = "http://waypost.invalid",
+    remote,
+    isRemote = remote !== undefined,
+    origin = remote?.url ?? "http://waypost.invalid",
     ...first
   } = rest;
   const world = beside ?? (await createWorld());
@@ -179,7 +184,8 @@ export async function createAssistantWorld(
   const openTheState = () => Promise.resolve(state);
   const { store, setAlarm } = world;
   const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
-  const { send, reach, ...watched } = watchCarrier(service.answer, lacks);
+  const carry = remote?.send ?? sendEmbedded(service.answer);
+  const { send, reach, ...watched } = watchCarrier(carry, lacks);
 
   const hash =
     typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin && "not looked at";

@@ -1,6 +1,5 @@
-import { sendEmbedded } from "../../src/client/carriers.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import type { AnswerApi, ApiRequest } from "../../src/contract/api-message.ts";
+import type { ApiRequest } from "../../src/contract/api-message.ts";
 
 /** The way from an assistant's client to the API, where a test may look on and step in. */
 export type WatchedCarrier = {
@@ -26,11 +25,10 @@ const notThere = {
   discard: () => {},
 };
 
-export function watchCarrier(answer: AnswerApi, lacks: readonly string[]): WatchedCarrier {
+export function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
   const writes: string[] = [];
   const waiting = new Map<Moment, Edit>();
   let asked = 0;
-  const carry = sendEmbedded(answer);
   const reach = async (moment: Moment) => {
     const edit = waiting.get(moment);
     waiting.delete(moment);
