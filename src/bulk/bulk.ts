@@ -7,7 +7,13 @@ import type { Receipt, ReceiptPage } from "../state/job-journal.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
-import { countEach, writePages, type ExportFormat } from "./files/write-links.ts";
+import {
+  countEach,
+  listLacks,
+  startCount,
+  writePages,
+  type ExportFormat,
+} from "./files/write-links.ts";
 import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
@@ -36,8 +42,14 @@ export type Bulk = Runner & {
     wanted: ExportWanted,
     owner: Owner,
     signal?: AbortSignal,
-  ) => Promise<Exported & { readonly count: number }>;
+  ) => Promise<SavedExport>;
   readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
+};
+
+type SavedExport = Exported & {
+  readonly count: number;
+  /** What is not in it, or not known of what is. */
+  readonly lacks: readonly string[];
 };
 
 export type JobPage = {
@@ -122,15 +134,15 @@ async function saveExport(
   { filters, format }: ExportWanted,
   { key_print, call }: Owner,
   signal: AbortSignal,
-): Promise<Exported & { readonly count: number }> {
-  let count = 0;
+): Promise<SavedExport> {
+  const counting = startCount();
   const parts = selectParts({ call, signal }, filters);
   // A key that may not read links is refused before anything is opened or saved.
-  const counted = await readAhead(countEach(parts, (more) => (count += more)));
+  const counted = await readAhead(countEach(parts, counting));
   const type = format === "csv" ? "text/csv" : "application/json";
   const { exports } = await openState();
   const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
-  return { ...saved, count };
+  return { ...saved, count: counting.links, lacks: listLacks(counting) };
 }
 
 async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {

@@ -1,12 +1,13 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import type { Condition } from "../contract/condition.ts";
-import { pickFields, type Endpoint, type Input, type Output } from "../contract/endpoint.ts";
+import { pickFields, type Answer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
 import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
-import { writeFinders, type Ask, type Finding } from "./find-written.ts";
+import { writeFinders, type Ask, type Finding, type Look } from "./find-written.ts";
+import { chooseAfterAccepted } from "./accepted.ts";
 import { chooseNextStep } from "./next-step.ts";
 import {
   createBudgetLedger,
@@ -29,7 +30,7 @@ export type Client = {
     signal?: AbortSignal,
     /** Else the write is refused with 412, by a deployment that checks conditions. */
     condition?: Condition,
-  ) => Promise<Output<E>>;
+  ) => Promise<Answer<E>>;
   /**
    * One try within the key's budgets, and how it ended. Nothing is repeated or looked for
    * afterwards, whatever becomes of it: for questions whose answer is all that matters.
@@ -129,13 +130,13 @@ async function makeCall<E extends Endpoint>(
   endpoint: E,
   given: Input<E>,
   condition?: Condition,
-): Promise<Output<E>> {
+): Promise<Answer<E>> {
   const since_ms = state.clock.now();
   // `Input` is an object of named fields, and its entry tells where each of them travels.
   const input = given as JsonObject;
   const call = { signal, deadline, endpoint, input, condition, since_ms, doubt: undefined };
-  // What came was parsed by this entry's own schema, whose output `Output` names.
-  return (await perform(state, call)) as Output<E>;
+  // What came was read by this entry's own schema, and `Answer` names what can be had by that.
+  return (await perform(state, call)) as Answer<E>;
 }
 
 async function perform(state: ClientState, call: Call): Promise<unknown> {
@@ -143,15 +144,21 @@ async function perform(state: ClientState, call: Call): Promise<unknown> {
   earnRepeat(allowance);
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(state, call);
+    const isLeft = (wait_ms: number) => tries < mostTries && hasTime(state, call, wait_ms);
     if (outcome.kind === "answered") return outcome.body;
+    if (outcome.kind === "accepted") {
+      const finding = await lookOnce(state, call);
+      const next = chooseAfterAccepted(call, outcome, finding, isLeft(firstBackoff_ms));
+      if (next.kind === "done") return next.body;
+      await pause(state, call, firstBackoff_ms);
+      continue;
+    }
     if (outcome.kind === "doubtful") call.doubt = outcome;
     const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";
     if (isGivenUp && call.signal.aborted) throw failCancelled(call);
     const wait_ms = chooseWait(state, outcome, tries);
     const mayRepeat = () =>
-      tries < mostTries &&
-      hasTime(state, call, wait_ms) &&
-      (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
+      isLeft(wait_ms) && (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
     let next = chooseNextStep(call, outcome, mayRepeat());
     while (next.kind === "look") {
       const finding = await lookForWrite(state, call);
@@ -198,7 +205,8 @@ async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
   const stopTimer = setTimer(tryDeadline.end, most_ms);
   try {
-    return await sendOnce({ endpoint, request, send, tryDeadline, skew, secret: target.key });
+    const { key: secret } = target;
+    return await sendOnce({ endpoint, input, request, send, tryDeadline, skew, secret });
   } finally {
     stopTimer();
     signal.removeEventListener("abort", tryDeadline.end);
@@ -214,22 +222,32 @@ function hasTime({ clock }: ClientState, { deadline }: Call, wait_ms: number): b
   return clock.monotonic() + wait_ms < deadline;
 }
 
-/** Looks for what a call has written whose end is in doubt. */
-async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
+/** Where a caller has left, or nothing can be learned, nothing is found. */
+async function lookOnce(state: ClientState, call: Call): Promise<Finding | undefined> {
+  const looking = writeFinders[call.endpoint.tool]?.(describeLook(state, call));
+  return looking?.catch(() => undefined);
+}
+
+function describeLook(state: ClientState, call: Call): Look {
   const { endpoint, input, signal, deadline } = call;
-  const findWritten = writeFinders[endpoint.tool];
-  let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
-  if (findWritten === undefined) return finding;
   const since = new Date(call.since_ms).toISOString();
   const ask: Ask = (other, fields) => makeCall(state, { signal, deadline }, other, fields);
   const sent = pickFields(endpoint, input);
-  const look = { ask, id: String(input["id"]), sent, since, isSameTime: state.skew.isNone };
+  return { ask, id: String(input["id"]), sent, since, isSameTime: state.skew.isNone };
+}
+
+/** Looks for what a call has written whose end is in doubt. */
+async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
+  const { endpoint, input, signal } = call;
+  let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
+  const findWritten = writeFinders[endpoint.tool];
+  if (findWritten === undefined) return finding;
   // Where nothing is sent again, what is not there yet may still come.
   const isPatient = readRetryPolicy(endpoint, input) === "never";
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);
-    finding = await findWritten(look).catch((error: unknown): Finding => {
+    finding = await findWritten(describeLook(state, call)).catch((error: unknown): Finding => {
       if (signal.aborted) throw failCancelled(call);
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unclear", checked: `nothing: looking for it failed (${reason})` };

@@ -77,7 +77,6 @@ const readCodes = {
   timed_out: "timed_out",
   broken_off: "unreachable",
   failing: "overloaded",
-  reply_lost: "bad_response",
 } as const;
 
 /** A read that was in doubt changed nothing, so only the reason is worth telling. */

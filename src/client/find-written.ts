@@ -1,6 +1,7 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import type { Endpoint, Input, Output } from "../contract/endpoint.ts";
+import type { Answer, Endpoint, Input } from "../contract/endpoint.ts";
 import type { ListInput } from "../contract/filters.ts";
+import { normalizeId } from "../contract/fields.ts";
 import { contract } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { LinkFields } from "../contract/links.ts";
@@ -12,6 +13,7 @@ import { normalizePath } from "../contract/rules/link-path.ts";
 import { checkLink } from "../contract/rules/link-rules.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
+import { listUnreadRows } from "../contract/deviations.ts";
 
 /**
  * Finds what a call has written whose end we did not see (security-reliability.md §3). Only what is
@@ -21,15 +23,15 @@ import { isBlank } from "../contract/text.ts";
 export type WriteFinder = (look: Look) => Promise<Finding>;
 
 export type Finding =
-  | { readonly kind: "done"; readonly body: unknown }
+  | { readonly kind: "done"; readonly body: object | null }
   /** What is there now is not what was asked for. */
   | { readonly kind: "undone"; readonly checked: string }
   /** What is there now may be this call's work or another caller's. */
   | { readonly kind: "unclear"; readonly checked: string };
 
-export type Ask = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Output<E>>;
+export type Ask = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
 
-type Look = {
+export type Look = {
   readonly ask: Ask;
   readonly id: string;
   /** The fields that were sent in the body. */
@@ -115,16 +117,35 @@ function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): Wr
       return { kind: "unclear", checked: `nothing: no ${key} was sent to look for` };
     }
     const filters = [{ field: key, condition: "eq", value } as const, ...more];
-    const body: unknown = await ask(index, { filters });
-    // The rows are under the name that the entry gives its list, and were parsed by its schema.
-    const rows = (body as Readonly<Record<string, readonly Row[]>>)[index.list?.name ?? ""];
+    const answer: unknown = await ask(index, { filters });
+    // The rows are under the name that the entry gives its list, and were read by its schema.
+    const body = answer as Readonly<Record<string, readonly Row[]>>;
+    const rows = body[index.list?.name ?? ""];
     // Whether the deployment knows the filter is not certain, so each row is compared.
     const found = rows?.find((row) => row[key] === value);
     const name = describeName(kind, sent);
-    if (found === undefined) return { kind: "undone", checked: `${name} is not there yet` };
+    if (found === undefined) return judgeMissing(body, `${name} is not there yet`);
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return { kind: "undone", checked: `${name} is there (${found.id}), but not as asked for` };
+    return judgeOther(sent, found, `${name} is there (${found.id}), but not as asked for`);
   };
+}
+
+/** A field that is not shown may be as it was asked for. */
+function judgeOther(sent: JsonObject, found: Row, checked: string): Finding {
+  const members = Object.keys(sent).map((name) => (nested.has(name) ? `${name}_id` : name));
+  const hidden = members.filter((name) => name !== "options" && found[name] === undefined);
+  if (hidden.length === 0) return { kind: "undone", checked };
+  return { kind: "unclear", checked: `${checked}, as far as is shown: not ${hidden.join(", ")}` };
+}
+
+/** A link tells of its app by the app's id. */
+const nested: ReadonlySet<string> = new Set(["ios_app", "android_app"]);
+
+/** What could not be read may be what is looked for. */
+function judgeMissing(page: object, checked: string): Finding {
+  const { length } = listUnreadRows(page);
+  if (length === 0) return { kind: "undone", checked };
+  return { kind: "unclear", checked: `${checked}, unless it is what could not be read` };
 }
 
 /** The name that was asked for; undefined where the deployment makes one up. */
@@ -144,7 +165,7 @@ function findChanged(kind: Kind): WriteFinder {
     const name = `the ${kind.label} ${id}`;
     if (found === undefined) return { kind: "undone", checked: `${name} is not there` };
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return { kind: "undone", checked: `${name} is not as asked for yet` };
+    return judgeOther(sent, found, `${name} is not as asked for yet`);
   };
 }
 
@@ -193,7 +214,7 @@ async function isApp(
   const { id, [key]: name } = chosen ?? {};
   if (isBlank(id) && isBlank(name)) return stored === null;
   if (typeof stored !== "string") return false;
-  if (!isBlank(id)) return stored.toLowerCase() === String(id).toLowerCase();
+  if (!isBlank(id)) return normalizeId(stored) === normalizeId(String(id));
   return (await readRow(kind, ask, stored))[key] === name;
 }
 
@@ -201,12 +222,12 @@ async function isApp(
 async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Finding> {
   const { url, prefix } = sent as Input<typeof shortLinks.create>;
   const start = normalizePath(prefix ?? "") ?? "";
-  const { links: young } = await ask(links.index, {
+  const page = await ask(links.index, {
     filters: [{ field: "created_at", condition: "gteq", value: since }],
     sort: { field: "created_at", direction: "asc" },
     limit: 100,
   });
-  const found = young.filter(
+  const found = page.links.filter(
     (link) => link.url === url && link.shortened_path?.startsWith(start) === true,
   );
   const [first] = found;
@@ -215,7 +236,7 @@ async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Fi
   }
   if (first !== undefined && found.length === 1) return { kind: "done", body: first };
   const checked = `the links made since ${since}: ${found.length} of them shorten ${url}`;
-  return { kind: found.length === 0 ? "undone" : "unclear", checked };
+  return found.length === 0 ? judgeMissing(page, checked) : { kind: "unclear", checked };
 }
 
 const mostPages = 10;
@@ -223,21 +244,27 @@ const mostPages = 10;
 /** Projects have no filter and show no time: a match is reported, and never counts as done. */
 async function findProject({ ask, sent }: Look): Promise<Finding> {
   const { subdomain } = checkProject(sent).values;
+  const missing = `the projects: none has the subdomain ${subdomain} yet`;
   for (let page = 1; page <= mostPages; page += 1) {
-    const { projects: found, meta } = await ask(projects.index, { page, limit: 100 });
+    const list = await ask(projects.index, { page, limit: 100 });
+    const { projects: found, meta } = list;
     const match = found.find((project) => project.subdomain === subdomain);
     if (match !== undefined) {
       const checked = `the projects: ${match.id} has the subdomain ${subdomain} now`;
       return { kind: "unclear", checked };
     }
-    if (!meta.next) break;
+    const judged = judgeMissing(list, missing);
+    if (judged.kind === "unclear" || !meta.next) return judged;
   }
-  return { kind: "undone", checked: `the projects: none has the subdomain ${subdomain} yet` };
+  return { kind: "undone", checked: missing };
 }
 
-/** Whether what was sent is there, in the form in which the API keeps it. */
+/**
+ * Whether what was sent is there, in the form in which the API keeps it. What is not shown, or
+ * could not be read, proves nothing.
+ */
 function isSame(sent: JsonObject, kept: object, found: JsonObject): boolean {
   return Object.entries(kept)
     .filter(([name]) => Object.hasOwn(sent, name))
-    .every(([name, value]) => JSON.stringify(found[name] ?? null) === JSON.stringify(value));
+    .every(([name, value]) => JSON.stringify(found[name]) === JSON.stringify(value));
 }

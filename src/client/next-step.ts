@@ -44,9 +44,7 @@ function resolveDoubt(
   const isRead = call.endpoint.effect === "read";
   const repeat = readRetryPolicy(call.endpoint, call.input);
   if (finding === undefined) {
-    // What was accepted is not sent again before we have looked for it.
-    const isSafe = isRead || (repeat === "safe" && outcome.reason !== "reply_lost");
-    if (isSafe && mayRepeat) return { kind: "repeat" };
+    if ((isRead || repeat === "safe") && mayRepeat) return { kind: "repeat" };
     return isRead ? endWith(call, outcome) : { kind: "look" };
   }
   if (finding.kind === "done") return finding;

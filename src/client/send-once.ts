@@ -1,9 +1,11 @@
 import * as z from "zod";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
 import type { ClockSkew } from "./clock-skew.ts";
+import { describeBody, readAnswer, type Unread } from "./read-answer.ts";
 import { ReplyTooLarge } from "./read-reply.ts";
 import type { TryDeadline } from "./try-deadline.ts";
 import { noteWarnings } from "./warnings.ts";
@@ -28,6 +30,7 @@ export class NotSent extends Error {
 
 export type Outcome =
   | { readonly kind: "answered"; readonly body: unknown }
+  | Accepted
   /** The deployment said no: nothing changed. */
   | { readonly kind: "refused"; readonly problem: Problem }
   /** The request never left, so anything may be tried again. */
@@ -37,12 +40,15 @@ export type Outcome =
   /** An answer that this API does not give: another server, or something between. */
   | { readonly kind: "strange"; readonly said: string };
 
-export type Unanswered = Exclude<Outcome, { readonly kind: "answered" }>;
+export type Unanswered = Exclude<Outcome, { readonly kind: "answered" | "accepted" }>;
+
+/** A 2xx came to a write, so that it is done, but not what became of it. */
+export type Accepted = Omit<Unread, "kind"> & { readonly kind: "accepted" };
 
 /** It may have happened or not. */
 export type Doubt = {
   readonly kind: "doubtful";
-  readonly reason: "timed_out" | "broken_off" | "failing" | "reply_lost";
+  readonly reason: "timed_out" | "broken_off" | "failing";
   /** The same for a person, as the end of a sentence. */
   readonly said: string;
   /** Where the deployment asked us to wait. */
@@ -51,6 +57,7 @@ export type Doubt = {
 
 type Try = {
   readonly endpoint: Endpoint;
+  readonly input: JsonObject;
   readonly request: ApiRequest;
   readonly send: Send;
   readonly tryDeadline: TryDeadline;
@@ -88,7 +95,7 @@ export async function sendOnce(asked: Try): Promise<Outcome> {
     const isPage = isOk(response) && endpoint.type === "text/html";
     return readOutcome(asked, response, await response.readBody(isPage));
   } catch (error) {
-    if (endpoint.effect !== "read" && isOk(response)) return replyLost;
+    if (endpoint.effect !== "read" && isOk(response)) return readSuccess(asked, undefined);
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
     return explainThrown(error, tryDeadline);
   }
@@ -98,11 +105,12 @@ function isOk({ status }: Reply): boolean {
   return status >= 200 && status < 300;
 }
 
-function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown): Outcome {
+function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
+  const { endpoint, secret } = asked;
   const { status } = response;
   if (status === 429) return { kind: "limited" };
   if (isOk(response)) {
-    const outcome = readSuccess(endpoint, body);
+    const outcome = readSuccess(asked, body);
     const warning = response.headers["warning"];
     if (outcome.kind === "answered") noteWarnings(outcome.body, warning && hide(warning, secret));
     return outcome;
@@ -117,18 +125,17 @@ function readOutcome({ endpoint, secret }: Try, response: Reply, body: unknown):
   if (words === undefined) {
     const isGuess = endpoint.documented === false && status === 404;
     if (isGuess) return { kind: "refused", problem: notFound(messages.not_offered) };
-    return strange(`the status ${status} and ${describe(body)}`);
+    return strange(`the status ${status} and ${describeBody(body)}`);
   }
   const problems = readProblems(body, secret);
   return { kind: "refused", problem: new Problem(status, words, problems && { problems }) };
 }
 
-/** What fits the entry is the answer, whichever 2xx it came with; a login page never fits. */
-function readSuccess({ response: schema, effect }: Endpoint, body: unknown): Outcome {
-  if (schema === null && body === null) return { kind: "answered", body: null };
-  const parsed = schema?.safeParse(body);
-  if (parsed?.success === true) return { kind: "answered", body: parsed.data };
-  return effect === "read" ? strange(describe(body)) : replyLost;
+/** What tells enough is the answer, whichever 2xx it came with; a login page never does. */
+function readSuccess({ endpoint, input }: Try, body: unknown): Outcome {
+  const answer = readAnswer(endpoint, input, body);
+  if (answer.kind === "read") return { kind: "answered", body: answer.body };
+  return endpoint.effect === "read" ? strange(answer.found) : { ...answer, kind: "accepted" };
 }
 
 /** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
@@ -162,21 +169,9 @@ function hide(text: string, secret: string | undefined): string {
   return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }
 
-function describe(body: unknown): string {
-  if (body === null) return "an empty body";
-  return body === undefined ? "no JSON" : "JSON of another shape than this API's";
-}
-
 function strange(found: string): Outcome {
   return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
 }
-
-/** A 2xx came, but no readable answer: the call was done, or a proxy in between answered. */
-const replyLost: Doubt = {
-  kind: "doubtful",
-  reason: "reply_lost",
-  said: "the call seemed to be accepted, but its answer could not be read",
-};
 
 const leastWait_ms = 1000;
 const mostWait_ms = 30_000;

@@ -6,13 +6,15 @@ import { pipeline } from "node:stream/promises";
 import {
   countEach,
   exportFormats,
+  listLacks,
+  startCount,
   writeWhole,
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
 import { readCode } from "../compose/data-folder.ts";
 import { UsageFault } from "../config.ts";
-import type { Link } from "../contract/links.ts";
+import type { ReadLink } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { readFilters } from "./bulk/read-filters.ts";
@@ -39,11 +41,11 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
     throw new UsageFault("--json tells of an --output FILE; for links as JSON use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
-  const count = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
-    let found = 0;
+  const counted = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
+    const counting = startCount();
     const failed = new AbortController();
     const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
-    const parts = countEach(selectParts(asking, filters), (more) => (found += more));
+    const parts = countEach(selectParts(asking, filters), counting);
     try {
       if (file === undefined) await writeOut(parts, format, signal);
       else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);
@@ -52,8 +54,10 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
       failed.abort();
       await parts.return(undefined).catch(() => undefined);
     }
-    return found;
+    return counting;
   });
+  const count = counted.links;
+  for (const lack of listLacks(counted)) say(`${lack}.`);
   if (json === true) return printJson({ export: { file, count, format } });
   const links = count === 1 ? "1 link" : `${count} links`;
   say(`${links}${file === undefined ? "" : ` in ${quote(file, 200)}`}.`);
@@ -64,7 +68,7 @@ function readFormat({ format, output = "" }: ExportFlags): ExportFormat {
   return readChoice("--format", format, exportFormats);
 }
 
-type Parts = AsyncIterable<readonly Link[]>;
+type Parts = AsyncIterable<readonly ReadLink[]>;
 
 async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal): Promise<void> {
   const output = claimStdout();
@@ -83,7 +87,7 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
 /** A terminal would obey control characters in the texts of links. */
 async function* showEach(parts: Parts): Parts {
   // Texts are all that changes in a link.
-  for await (const links of parts) yield links.map((link) => showHiddenIn(link) as Link);
+  for await (const links of parts) yield links.map((link) => showHiddenIn(link) as ReadLink);
 }
 
 /** Refused before anything is read; and nothing but a file is ever replaced. */

@@ -94,9 +94,38 @@ export type Params<E extends Endpoint> = E["params"] extends z.ZodType
 
 export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E["body"]> : null;
 
+/** What the specification says that comes back; our own service answers exactly that. */
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
   : null;
+
+/** What is read of an answer, whichever deployment gave it (client/read-answer.ts). */
+export type Answer<E extends Endpoint> = E["effect"] extends "read"
+  ? Read<Output<E>>
+  : // A write is done once it was accepted, also where nothing can be read of its answer.
+    Maybe<Output<E>>;
+
+/** Of a resource only the id is sure; of a list its rows, and something of its `meta`. */
+export type Read<Whole> = Whole extends { readonly id: string }
+  ? Maybe<Whole> & { readonly id: string }
+  : Whole extends object
+    ? { readonly [Name in keyof Whole]: ReadMember<Name, Whole[Name]> }
+    : Whole;
+
+type ReadMember<Name, Member> = Member extends readonly (infer Row)[]
+  ? readonly Read<Row>[]
+  : Name extends "meta"
+    ? Maybe<Member>
+    : Member;
+
+/** A member that is not there may be anything: it was not shown, or could not be read. */
+type Maybe<Whole> = Whole extends object
+  ? { readonly [Name in keyof Whole]?: MaybeMember<Name, Whole[Name]> }
+  : Whole;
+
+type MaybeMember<Name, Member> =
+  | (Member extends { readonly id: string } ? Read<Member> : Member)
+  | (Name extends "id" ? undefined : null | undefined);
 
 type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 

@@ -9,6 +9,11 @@ export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }
 
+/** An id in its one form: UUIDs are the same in upper case, ids of other kinds may not be. */
+export function normalizeId(id: string): string {
+  return uuidPattern.test(id) ? id.toLowerCase() : id;
+}
+
 export const byId = z.object({ id: z.string().describe("UUID") });
 
 /** A request's text field: absent keeps what is there, null clears it. */
@@ -35,3 +40,5 @@ export const meta = z.looseObject({
   next: z.int().nullish(),
 });
 export type Meta = z.output<typeof meta>;
+/** As a deployment elsewhere may show it, completed by what the page itself shows. */
+export type ReadMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint, Read } from "./endpoint.ts";
 import { byId, flag, meta, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
 
@@ -27,6 +27,8 @@ const link = z.looseObject({
   clicks: z.int(),
 });
 export type Link = z.output<typeof link>;
+/** As a deployment elsewhere may show it. */
+export type ReadLink = Read<Link>;
 
 const linkFields = z.object({
   name: text("Display name."),

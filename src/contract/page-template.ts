@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { asRead, asUpdate } from "./endpoint-defaults.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint, Read } from "./endpoint.ts";
 import { byId } from "./fields.ts";
 
 /** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
@@ -10,6 +10,7 @@ export type TemplateVersion = z.output<typeof version>;
 
 const wholeVersion = version.extend({ body: z.string(), css: z.string() });
 export type WholeTemplateVersion = z.output<typeof wholeVersion>;
+export type ReadTemplateVersion = Read<WholeTemplateVersion>;
 
 const template = z.looseObject({
   id: z.string(),
@@ -137,3 +138,6 @@ export const pageTemplate = {
     response: z.string().min(1),
   },
 } as const satisfies Record<string, Endpoint>;
+
+/** What a write of the template answers, as far as it can be read. */
+export type WrittenTemplate = Answer<typeof pageTemplate.save>;

@@ -23,6 +23,8 @@ export type Effect = {
    * is not known. Of what was deleted it is the whole record.
    */
   readonly before?: JsonObject | null;
+  /** Fields that changed too, or went, of which nobody knows what they were. */
+  readonly unknown?: readonly string[];
   /** The fields as they became, of what was made all of them; null for what was deleted. */
   readonly after: JsonObject | null;
 };

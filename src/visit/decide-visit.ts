@@ -16,8 +16,8 @@ import { isBlank } from "../contract/text.ts";
 /** A stored link, or a draft of one in which anything may be missing still. */
 export type VisitedLink = LinkFields & {
   readonly id?: string;
-  readonly ios_app_id?: string | null;
-  readonly android_app_id?: string | null;
+  readonly ios_app_id?: string | null | undefined;
+  readonly android_app_id?: string | null | undefined;
 };
 
 /** The apps on the link, as far as their records are known. */

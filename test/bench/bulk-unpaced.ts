@@ -66,7 +66,12 @@ export async function applyUnpaced(folder: string): Promise<readonly Finding[]> 
   return [
     { what: "rows of a job, unpaced", value: findMedian(applied), unit: "a second" },
     { what: "  plain calls, one after another", value: findMedian(called), unit: "a second" },
-    { what: "  links missing", value: 2 * rows * rounds - meta.count, unit: "links", limit: 0 },
+    {
+      what: "  links missing",
+      value: 2 * rows * rounds - (meta.count ?? 0),
+      unit: "links",
+      limit: 0,
+    },
   ];
 }
 

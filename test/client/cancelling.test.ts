@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { sleep } from "../../src/compose/open-client.ts";
+import { listUnread } from "../../src/contract/deviations.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/by-fetch.ts";
 import type { Misdeed } from "../support/hostile.ts";
@@ -47,7 +48,24 @@ test("a caller who left before the call sends nothing", async () => {
   expect(at.hostile.received).toEqual([]);
 });
 
-describe.each(["stall", "stall_body after"] as const)("left during a %s", (fault) => {
+describe("left during a stall_body", () => {
+  test.each(["create", "upsert"] as const)("the %s that was accepted is done", async (act) => {
+    at.hostile.plan({ writes: ["stall_body after"] });
+    expect(listUnread(await acts[act]())).toHaveLength(1);
+    expect(at.hostile.received).toHaveLength(1);
+    await expectCalm();
+  });
+
+  test("a read changed nothing", async () => {
+    at.hostile.plan({ reads: ["stall_body after"] });
+    await expect(acts.read()).rejects.toMatchObject(untouched);
+    await expectCalm();
+  });
+});
+
+describe("left during a stall", () => {
+  const fault = "stall";
+
   test("a read changed nothing", async () => {
     at.hostile.plan({ reads: [fault] });
     await expect(acts.read()).rejects.toMatchObject(untouched);

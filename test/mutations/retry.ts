@@ -4,10 +4,10 @@ import type { Mutation } from "./mutation.ts";
 export const retry: readonly Mutation[] = [
   {
     id: "D1",
-    file: "src/client/next-step.ts",
-    what: "an accepted call whose answer was lost is sent again before a look",
-    find: `(repeat === "safe" && outcome.reason !== "reply_lost")`,
-    replace: `repeat === "safe"`,
+    file: "src/client/accepted.ts",
+    what: "an accepted call whose answer was lost is sent again whatever a look has found",
+    find: `const isProof = finding?.kind === "undone" && `,
+    replace: `const isProof = `,
     tests: ["test/client/retry-table.test.ts"],
   },
   {

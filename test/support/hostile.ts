@@ -133,7 +133,13 @@ export const allFaults: readonly Fault[] = [
 ];
 
 /** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
-export const lies: ReadonlySet<Fault> = new Set(["limited after", "echo_401 after"]);
+export const lies: ReadonlySet<Fault> = new Set([
+  "limited after",
+  "echo_401 after",
+  // A 2xx to a write says that it is done.
+  ...(["cut_length", "cut_chunked", "half_json", "other_json"] as const),
+  ...(["stall_body", "html_200", "html_201", "html_200 after", "html_201 after"] as const),
+]);
 
 export async function openHostile(
   world: Pick<World, "fetch" | "now">,

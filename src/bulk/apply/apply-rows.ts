@@ -1,7 +1,8 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Condition } from "../../contract/condition.ts";
-import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import type { Answer } from "../../contract/endpoint.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
@@ -10,7 +11,7 @@ import type { Run } from "../../state/job-leases.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
-import { findAtPath, findById } from "../select/find-links.ts";
+import { findAtPath, findById, unread } from "../select/find-links.ts";
 import { findEarlierWrite } from "./find-earlier-write.ts";
 
 /**
@@ -172,7 +173,7 @@ async function applyRow(
   const isRepeat = status !== null;
   const now = await readNow(context, planned);
   const change = findChange(planned, now);
-  if (change !== undefined) {
+  if (now === unread || change !== undefined) {
     const end: RowEnd = { status: "rejected", message: `plan_changed: ${change}` };
     return isRepeat ? checkEarlierWrite(context, planned, end) : end;
   }
@@ -198,12 +199,19 @@ async function checkEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd):
 }
 
 /** The link that the row is about, as it is at this moment. */
-function readNow(asking: Asking, { action, link_id, path }: PlanRow): Promise<Link | undefined> {
+function readNow(
+  asking: Asking,
+  { action, link_id, path }: PlanRow,
+): Promise<ReadLink | typeof unread | undefined> {
   return action === "create" ? findAtPath(asking, path ?? "") : findById(asking, link_id ?? "");
 }
 
 /** What changed since the plan was made, as the end of a sentence. */
-function findChange({ action, before }: PlanRow, now: Link | undefined): string | undefined {
+function findChange(
+  { action, before }: PlanRow,
+  now: ReadLink | typeof unread | undefined,
+): string | undefined {
+  if (now === unread) return "a link that could not be read may have the path by now";
   if (action === "create") return now === undefined ? undefined : "the path has a link by now";
   if (now === undefined) return "the link is gone";
   const edits = listEdits(before ?? {}, now);
@@ -236,12 +244,19 @@ function concernsRowAlone({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-function describeDone({ action, link_id }: PlanRow, link: Link | null): RowEnd {
-  const made = action === "create" && link !== null ? link : undefined;
+function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
+  // Where the id is not known, nobody knows what was made.
+  const made = action === "create" && link?.id !== undefined ? link : undefined;
   return { status: "done", link_id: link?.id ?? link_id ?? undefined, made };
 }
 
-function write({ call, signal }: Asking, row: PlanRow, condition: Condition): Promise<Link | null> {
+type WrittenLink = Answer<typeof links.update>;
+
+function write(
+  { call, signal }: Asking,
+  row: PlanRow,
+  condition: Condition,
+): Promise<WrittenLink | null> {
   const fields = (row.fields ?? {}) as LinkFields;
   const id = row.link_id ?? "";
   switch (row.action) {

@@ -1,5 +1,5 @@
 import { writeFinders } from "../../client/find-written.ts";
-import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 
@@ -18,12 +18,12 @@ export async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<Ea
   });
   if (finding?.kind !== "done") return { isDone: false };
   // A link is what these endpoints answer; of a deleted one there is nothing.
-  const found = finding.body as Link | null;
+  const found = finding.body as ReadLink | null;
   return { isDone: true, link: found };
 }
 
 type EarlierWrite =
-  { readonly isDone: false } | { readonly isDone: true; readonly link: Link | null };
+  { readonly isDone: false } | { readonly isDone: true; readonly link: ReadLink | null };
 
 function chooseTool(action: PlanAction): string {
   if (action === "create") return links.upsert.tool;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
-import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
@@ -109,14 +109,19 @@ export function readCells(
   return { ...(id !== "" && { id }), fields, problems };
 }
 
-/** What an export has of a link; what a deployment adds of its own would not be read again. */
-export function pickExported(link: Link): JsonObject {
-  return Object.fromEntries(exportColumns.map((name) => [name, link[name] ?? null]));
+/**
+ * What an export has of a link; what a deployment adds of its own would not be read again. What is
+ * not known of it is left out: read again, it stays as it is.
+ */
+export function pickExported(link: ReadLink): JsonObject {
+  const known = exportColumns.filter((name) => link[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, link[name]]));
 }
 
 /** The cells of a link for an export; read again, they are the fields that it has. */
-export function writeLink(link: Link): readonly string[] {
-  return Object.values(pickExported(link)).map((value) => {
+export function writeLink(link: ReadLink): readonly string[] {
+  return exportColumns.map((name) => {
+    const value = link[name] ?? null;
     if (value === null) return "";
     return escapeFormula(typeof value === "string" ? value : JSON.stringify(value));
   });

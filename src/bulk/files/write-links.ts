@@ -1,4 +1,4 @@
-import type { Link } from "../../contract/links.ts";
+import type { ReadLink } from "../../contract/links.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
@@ -9,7 +9,7 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 /** Pages of CSV follow one another; each page of JSON is a list of its own. */
 export async function* writePages(
-  parts: AsyncIterable<readonly Link[]>,
+  parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
   mostBytes: number,
 ): AsyncGenerator<string> {
@@ -37,7 +37,7 @@ export async function* writePages(
 
 /** One file of all parts, in pieces that follow one another; JSON is one list. */
 export async function* writeWhole(
-  parts: AsyncIterable<readonly Link[]>,
+  parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
   const between = format === "csv" ? "" : ",\n";
@@ -51,17 +51,50 @@ export async function* writeWhole(
   if (format === "json") yield "]\n";
 }
 
-/** The same parts, while the links in them are counted. */
+/** The links of the parts, while they are counted, and what is not known of them. */
 export async function* countEach(
-  parts: AsyncIterable<readonly Link[]>,
-  add: (more: number) => unknown,
-): AsyncGenerator<readonly Link[]> {
-  for await (const links of parts) {
-    add(links.length);
-    yield links;
+  parts: AsyncIterable<SelectedPart>,
+  counted: ExportCount,
+): AsyncGenerator<readonly ReadLink[]> {
+  for await (const { rows, unread } of parts) {
+    counted.links += rows.length;
+    counted.unread += unread;
+    for (const link of rows) {
+      for (const name of exportColumns) if (link[name] === undefined) counted.unknown.add(name);
+    }
+    yield rows;
   }
 }
 
-function writeItem(link: Link, format: ExportFormat): string {
+type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };
+
+export type ExportCount = {
+  links: number;
+  /** Links that could not be read, and are not in the file. */
+  unread: number;
+  /** Columns of which some link did not tell. */
+  readonly unknown: Set<string>;
+};
+
+export function startCount(): ExportCount {
+  return { links: 0, unread: 0, unknown: new Set() };
+}
+
+/** What whoever reads the file has to know of it. */
+export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
+  const many = unread === 1 ? "1 link" : `${unread} links`;
+  const columns = [...unknown].join(", ");
+  return [
+    ...(unread > 0 ? [`${many} could not be read, and are not in the file`] : []),
+    ...(unknown.size > 0
+      ? [
+          `The deployment did not tell ${columns} of every link: in CSV take these columns away ` +
+            "before you import it again, for an empty cell clears its field",
+        ]
+      : []),
+  ];
+}
+
+function writeItem(link: ReadLink, format: ExportFormat): string {
   return format === "csv" ? writeRecord(writeLink(link)) : JSON.stringify(pickExported(link));
 }

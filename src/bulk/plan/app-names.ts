@@ -1,5 +1,5 @@
 import { androidApps, iosApps } from "../../contract/apps.ts";
-import type { Meta } from "../../contract/fields.ts";
+import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import type { Asking } from "../owner.ts";
@@ -29,25 +29,27 @@ export async function readApps(
     return { apps: android_apps, meta };
   });
   return new Map([
-    ...[...ios_app].map((id) => [id, ios.get(id.toLowerCase())] as const),
-    ...[...android_app].map((id) => [id, android.get(id.toLowerCase())] as const),
+    ...[...ios_app].map((id) => [id, ios.get(normalizeId(id))] as const),
+    ...[...android_app].map((id) => [id, android.get(normalizeId(id))] as const),
   ]);
 }
 
 type Page = { readonly page: number; readonly limit: number };
-type Read = (page: Page) => Promise<{ readonly apps: readonly JsonObject[]; readonly meta: Meta }>;
+type Read = (
+  page: Page,
+) => Promise<{ readonly apps: readonly JsonObject[]; readonly meta: ReadMeta }>;
 
 async function readKind(
   ids: ReadonlySet<string>,
   read: Read,
 ): Promise<ReadonlyMap<string, NamedApp>> {
   const found = new Map<string, NamedApp>();
-  const missing = new Set([...ids].map((id) => id.toLowerCase()));
+  const missing = new Set([...ids].map(normalizeId));
   for (let page = 1; page <= mostPages && missing.size > 0; page += 1) {
     const asked = await readIfAllowed(() => read({ page, limit: paging.max_limit }));
     for (const { id, name, bundle_id, package_name } of asked?.apps ?? []) {
-      if (typeof id !== "string" || !missing.delete(id)) continue;
-      found.set(id, { name, identifier: bundle_id ?? package_name });
+      if (typeof id !== "string" || !missing.delete(normalizeId(id))) continue;
+      found.set(normalizeId(id), { name, identifier: bundle_id ?? package_name });
     }
     if (typeof asked?.meta.next !== "number") break;
   }

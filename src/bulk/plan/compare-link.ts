@@ -1,5 +1,7 @@
 import type { JsonObject } from "../../contract/json.ts";
-import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { listUnreadFields } from "../../contract/deviations.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
+import { normalizeId } from "../../contract/fields.ts";
 import { isStoreToken, type LinkValues } from "../../contract/rules/link-rules.ts";
 import { isBlank } from "../../contract/text.ts";
 import { listAppChoices, type AppChoice, type KnownApps } from "./known-apps.ts";
@@ -12,12 +14,13 @@ export type Wanted = {
   readonly values: Partial<LinkValues>;
 };
 
+/** What is not known of the link has an undefined `from`: it may be anything. */
 export type Changes = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
-export function compareLink(link: Link, { fields, values }: Wanted, apps: KnownApps): Changes {
+export function compareLink(link: ReadLink, { fields, values }: Wanted, apps: KnownApps): Changes {
   const wanted = [...Object.entries(values), ...listAppChoices(fields, apps).flatMap(chooseApp)];
   const changed = wanted.flatMap(([field, to]) => {
-    const from = link[field] ?? null;
+    const from = link[field];
     const isSame = from === to || (isUnset(from) && isUnset(to));
     return isSame ? [] : [[field, { from, to }] as const];
   });
@@ -37,9 +40,17 @@ export function pickChanged(fields: LinkFields, changes: Changes): LinkFields {
   return Object.fromEntries(picked);
 }
 
-/** Which fields of a link are not what they were; visits come by themselves. */
-export function listEdits(before: JsonObject, now: Link): readonly string[] {
-  return compared.filter((field) => (before[field] ?? null) !== (now[field] ?? null));
+/**
+ * Which fields of a link are not what they were; visits come by themselves. Of a field that cannot
+ * be read any more, nobody knows whether it is.
+ */
+export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
+  const unread = new Set(listUnreadFields(now));
+  return compared.filter((field) =>
+    unread.has(field)
+      ? before[field] !== undefined
+      : (before[field] ?? null) !== (now[field] ?? null),
+  );
 }
 
 const compared = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
@@ -49,6 +60,6 @@ function chooseApp(app: AppChoice): readonly (readonly [string, unknown])[] {
   const { field, choice, name, known } = app;
   if (choice === undefined) return [];
   if (choice === null) return [[field, null]];
-  const id = isBlank(choice.id) ? known?.idsByName.get(name ?? "") : choice.id?.toLowerCase();
+  const id = isBlank(choice.id) ? known?.idsByName.get(name ?? "") : normalizeId(choice.id ?? "");
   return [[field, id ?? `the app ${name}`]];
 }

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { listUnreadRows } from "../../contract/deviations.ts";
 import { androidApps, iosApps } from "../../contract/apps.ts";
+import { normalizeId } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { bringsNewApp, checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
@@ -12,7 +14,10 @@ import { readIfAllowed } from "./read-if-allowed.ts";
 
 export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind };
 
-/** Undefined where no row has named one yet, and where the key may not read them. */
+/**
+ * Undefined where no row has named one yet, where the key may not read them, and where one of them
+ * could not be read: it may be the one that a row names.
+ */
 type KnownKind = { readonly idsByName: ReadonlyMap<string, string> } | undefined;
 
 export const noApps: KnownApps = { ios: undefined, android: undefined };
@@ -101,7 +106,7 @@ export function findAppFault(fields: LinkFields, known: KnownApps): string | und
 function explainChoice({ kind, choice, name, known, check }: AppChoice): string | undefined {
   if (!choice || known === undefined) return undefined;
   if (!isBlank(choice.id)) {
-    const isThere = [...known.idsByName.values()].includes(choice.id?.toLowerCase() ?? "");
+    const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
     return isThere ? undefined : `There is no ${kind} with the id ${choice.id}`;
   }
   if (known.idsByName.has(name ?? "")) return undefined;
@@ -134,24 +139,30 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
 
 function readIosApps({ call, signal }: Asking): Promise<KnownKind> {
   return readKind(async (asked) => {
-    const { ios_apps, meta } = await call(iosApps.index, asked, signal);
-    return { rows: ios_apps.map(({ id, bundle_id }) => ({ id, name: bundle_id })), meta };
+    const page = await call(iosApps.index, asked, signal);
+    const rows = page.ios_apps.map(({ id, bundle_id }) => ({ id, name: bundle_id }));
+    return { rows, unread: listUnreadRows(page), meta: page.meta };
   }, "bundle_id");
 }
 
 function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
   return readKind(async (asked) => {
-    const { android_apps, meta } = await call(androidApps.index, asked, signal);
-    return { rows: android_apps.map(({ id, package_name }) => ({ id, name: package_name })), meta };
+    const page = await call(androidApps.index, asked, signal);
+    const rows = page.android_apps.map(({ id, package_name }) => ({ id, name: package_name }));
+    return { rows, unread: listUnreadRows(page), meta: page.meta };
   }, "package_name");
 }
 
-type NamedApp = { readonly id: string; readonly name: string };
+type NamedApp = { readonly id: string; readonly name?: string | null | undefined };
 type ReadApps = Parameters<typeof readWholeList<NamedApp>>[0];
 
 function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
   return readIfAllowed(async () => {
-    const apps = (await readWholeList(read, unique)) ?? [];
-    return { idsByName: new Map(apps.map(({ id, name }) => [name, id])) };
+    const { rows = [], unread = 0 } = (await readWholeList(read, unique)) ?? {};
+    const named = rows.flatMap(({ id, name }) =>
+      typeof name === "string" ? [[name, id] as const] : [],
+    );
+    const isWhole = unread === 0 && named.length === rows.length;
+    return isWhole ? { idsByName: new Map(named) } : undefined;
   });
 }

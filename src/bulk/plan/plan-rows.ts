@@ -1,5 +1,6 @@
+import { listUnreadFields } from "../../contract/deviations.ts";
 import type { FilterInput } from "../../contract/filters.ts";
-import type { Link, LinkFields } from "../../contract/links.ts";
+import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { findNewPathFault } from "../../contract/rules/link-path.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
@@ -63,12 +64,24 @@ export async function* planFilters(
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
   const fields = dropRegistrations(changes, apps);
   const wanted = { fields, values: checkLink(changes, "update").values };
-  for await (const links of selectParts(planning, filters)) {
-    for (const link of links) {
+  for await (const { rows, unread } of selectParts(planning, filters)) {
+    for (const link of rows) {
       yield isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps);
     }
+    for (let left = unread; left > 0; left -= 1) yield noteUnread;
   }
 }
+
+/** What filters name is told of also where nobody can say which link it is. */
+const noteUnread: UnnumberedRow = {
+  row: null,
+  action: "conflict",
+  link_id: null,
+  path: null,
+  fields: null,
+  before: null,
+  message: "A link that the filters name could not be read",
+};
 
 /** With each problem's place, so that it need not be read out of the sentence. */
 export function refuseChanges(problems: readonly FieldProblem[]): Problem {
@@ -99,7 +112,7 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   if (dispute !== undefined) return planRefusal("invalid", row, dispute);
   if (planning.operation === "upsert") return planUpsert(planning, row, context);
   const link = findMeant(row, context.known);
-  if (link === undefined) return planRefusal("conflict", row, "There is no such link");
+  if (link === undefined) return planRefusal("conflict", row, explainMissing(context.known));
   const first = context.earlier.rowsById.get(link.id);
   if (first !== undefined) {
     const message = `It is about the same link as number ${first}; keep one of them`;
@@ -111,6 +124,12 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   const message = "The link with this id has another path now";
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
 }
+
+function explainMissing({ isPartial }: Known): string {
+  return isPartial ? maybeUnread : "There is no such link";
+}
+
+const maybeUnread = "A link that could not be read may be this one";
 
 function planUpsert(
   { createPath }: Planning,
@@ -128,6 +147,7 @@ function planUpsert(
   }
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
+  if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
   const refusal = link === undefined ? refuseNewPath(row, path) : undefined;
   if (refusal !== undefined) return refusal;
   return link === undefined
@@ -148,7 +168,11 @@ const mismatch =
   "No link has both this id and this path; to rename the link, use the operation update; " +
   "to write by the path alone, take the id away";
 
-function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Context): UnnumberedRow {
+function planUpdate(
+  row: CheckedRow,
+  link: ReadLink,
+  { known, apps, earlier }: Context,
+): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
@@ -158,6 +182,7 @@ function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Conte
     if (isLinks || known.byShort.has(path)) {
       return planRefusal("conflict", row, "The path that it would move to is taken");
     }
+    if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
   }
   const fault = findAppFault(row.fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
@@ -166,7 +191,7 @@ function planUpdate(row: CheckedRow, link: Link, { known, apps, earlier }: Conte
 }
 
 /** The id says which, where there is one; the path beside it may be where the link is to go. */
-function findMeant({ id, path, fields }: CheckedRow, known: Known): Link | undefined {
+function findMeant({ id, path, fields }: CheckedRow, known: Known): ReadLink | undefined {
   const atPath = known.byPath.get(path ?? fields.path ?? "");
   return id === undefined || atPath?.id === id ? atPath : known.byId.get(id);
 }
@@ -186,17 +211,20 @@ function planCreation(row: number | null, path: string, fields: LinkFields): Unn
 
 function planChange(
   row: number | null,
-  link: Link,
+  link: ReadLink,
   wanted: Wanted,
   apps: KnownApps,
 ): UnnumberedRow {
-  const fields = pickChanged(wanted.fields, compareLink(link, wanted, apps));
+  const changes = compareLink(link, wanted, apps);
+  const unread = listUnreadFields(link).filter((field) => field in changes);
+  if (unread.length > 0) return planUnread(row, link, unread);
+  const fields = pickChanged(wanted.fields, changes);
   const isSame = Object.keys(fields).length === 0;
   return {
     row,
     action: isSame ? "unchanged" : "update",
     link_id: link.id,
-    path: link.path,
+    path: link.path ?? null,
     fields: isSame ? null : fields,
     // Of what stays as it is nothing has to be remembered.
     before: isSame ? null : link,
@@ -204,9 +232,21 @@ function planChange(
   };
 }
 
-function planDeletion(row: number | null, link: Link): UnnumberedRow {
-  const { id: link_id, path } = link;
-  return { row, action: "delete", link_id, path, fields: null, before: link, message: null };
+/** What cannot be read cannot be put back, and nobody was shown what would be overwritten. */
+function planUnread(row: number | null, link: ReadLink, unread: readonly string[]): UnnumberedRow {
+  const { id: link_id, path = null } = link;
+  const message = `Its ${toSentence(unread)} could not be read`;
+  return { row, action: "conflict", link_id, path, fields: null, before: null, message };
+}
+
+function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
+  const { id: link_id, path = null } = link;
+  const unread = listUnreadFields(link).filter((field) => field !== "clicks");
+  const message =
+    unread.length === 0
+      ? null
+      : `Its ${toSentence(unread)} could not be read, so that it cannot be undone`;
+  return { row, action: "delete", link_id, path, fields: null, before: link, message };
 }
 
 function planRefusal(

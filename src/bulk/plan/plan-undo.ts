@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { JsonObject } from "../../contract/json.ts";
-import { links, type Link, type LinkFields } from "../../contract/links.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
+import { toSentence } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import {
   listWritable,
@@ -11,7 +11,7 @@ import {
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-journal.ts";
 import type { Asking } from "../owner.ts";
-import { findAtPath, findById } from "../select/find-links.ts";
+import { findAtPath, findById, unread } from "../select/find-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";
 import { createAppReader, type KnownApps } from "./known-apps.ts";
 import type { UnnumberedRow } from "./plan-rows.ts";
@@ -74,18 +74,25 @@ async function undoRow(
     return refuse("It is not known whether this was done; go on with the job to find out");
   }
   if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
+  if (link_id === null) return refuse("It is not known which link this made");
   if (now === undefined) return refuse("The link is gone");
   const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
   if (action === "create") return { ...base, action: "delete" };
-  const fields = restoreFields(planned.before ?? {}, Object.keys(planned.fields ?? {}));
-  return { ...base, path: now.path, action: "update", fields };
+  const replaced = planned.before ?? {};
+  const names = listGiven(Object.keys(planned.fields ?? {}));
+  const unknown = names.filter((name) => replaced[name] === undefined);
+  if (unknown.length > 0) {
+    return refuse(`It is not known what its ${toSentence(unknown)} was before`);
+  }
+  const fields: LinkFields = writeBack(links.update, replaced, names);
+  return { ...base, path: now.path ?? null, action: "update", fields };
 }
 
 async function undoDeletion(
   asking: Undoing,
   { planned, link_id }: Receipt,
-  { now, later }: Context & { readonly now: Link | undefined },
+  { now, later }: Context & { readonly now: ReadLink | undefined },
 ): Promise<UnnumberedRow> {
   const { row, path } = planned;
   const before = planned.before ?? {};
@@ -94,10 +101,21 @@ async function undoDeletion(
     return { ...base, before: now, action: "conflict", message: "The link is there after all" };
   }
   const other = path === null ? undefined : await findAtPath(asking, path);
+  if (other === unread) {
+    return {
+      ...base,
+      action: "conflict",
+      message: "A link that could not be read may have its path",
+    };
+  }
   if (other !== undefined && !later.has(other.id)) {
     return { ...base, action: "conflict", message: "Its path is another link's by now" };
   }
   const fields = writeAnew(links.create, before);
+  // A plan tells of a deletion only what nobody could read of the link.
+  if (!asking.keepsBin && planned.message !== null) {
+    return { ...base, action: "conflict", message: planned.message };
+  }
   if (asking.keepsBin) {
     const message = "It returns as it was, with its id, its clicks and its short address";
     return { ...base, action: "create", fields, message };
@@ -110,7 +128,7 @@ async function undoDeletion(
 }
 
 /** Fields that were edited after the job: an edit by hand is never undone. */
-function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly string[] {
+function listLaterEdits(now: ReadLink, receipt: Receipt, known: KnownApps): readonly string[] {
   const { planned, made } = receipt;
   // What a new link was not given, the service may have filled in.
   if (made !== null) return listEdits(made, now);
@@ -122,8 +140,7 @@ function listLaterEdits(now: Link, receipt: Receipt, known: KnownApps): readonly
   return [...own, ...others.filter((field) => !touched.has(field))];
 }
 
-/** Of the fields that a row gave, what gives the link its own back. */
-function restoreFields(replaced: JsonObject, given: readonly string[]): LinkFields {
-  const names = writable.filter((name) => given.includes(nameField(links.update, name)));
-  return writeBack(links.update, replaced, names);
+/** The members of a link's record that the fields of a row have changed. */
+function listGiven(fields: readonly string[]): readonly string[] {
+  return writable.filter((name) => fields.includes(nameField(links.update, name)));
 }

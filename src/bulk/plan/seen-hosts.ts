@@ -1,6 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
+import { listUnreadRows } from "../../contract/deviations.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, type Link } from "../../contract/links.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import type { Asking } from "../owner.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
@@ -34,7 +35,7 @@ export async function findUnseenHosts(
   let looked = { links: 0, isWhole: false };
   const value = new Date(clock.now() - newest_ms).toISOString();
   const isOlder = { field: "created_at", condition: "lt", value } as const;
-  const drop = (found: readonly Link[]) => {
+  const drop = (found: readonly ReadLink[]) => {
     for (const link of found) for (const host of listHosts(link)) unseen.delete(host);
   };
   const sort = { field: "clicks", direction: "desc" } as const;
@@ -43,7 +44,7 @@ export async function findUnseenHosts(
     const found = await readIfAllowed(() => call(links.index, asked, signal));
     if (found === undefined) return { unseen, looked };
     drop(found.links);
-    const isLast = typeof found.meta.next !== "number";
+    const isLast = typeof found.meta.next !== "number" && listUnreadRows(found).length === 0;
     looked = { links: looked.links + found.links.length, isWhole: isLast };
   }
   const paths = [...unseen].flatMap((host) => hosts.get(host) ?? []).slice(0, mostPaths);

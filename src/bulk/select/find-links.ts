@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { listUnreadRows } from "../../contract/deviations.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, type Link } from "../../contract/links.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
@@ -10,9 +11,11 @@ import { selectLinks } from "./select-links.ts";
 /** The links that rows mean, looked up for many of them together. */
 
 export type Known = {
-  readonly byPath: ReadonlyMap<string, Link>;
-  readonly byShort: ReadonlyMap<string, Link>;
-  readonly byId: ReadonlyMap<string, Link>;
+  readonly byPath: ReadonlyMap<string, ReadLink>;
+  readonly byShort: ReadonlyMap<string, ReadLink>;
+  readonly byId: ReadonlyMap<string, ReadLink>;
+  /** Whether more links were found, of which it cannot be told which they are. */
+  readonly isPartial: boolean;
 };
 
 /** So many fit on one page of an answer. */
@@ -46,17 +49,17 @@ export async function findLinks(
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap((row) => readPath(row) ?? []).filter(isFindable))];
-  const byPath = await findAt(asking, "path", paths);
+  const { byName: byPath, unread } = await findAt(asking, "path", paths);
   // A path may also be taken by another link's shortened path.
   const free = operation === "delete" ? [] : paths.filter((path) => !byPath.has(path));
-  const byShort = await findAt(asking, "shortened_path", free);
+  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", free);
   const missing = sound.flatMap(({ id, ...row }) => {
     const path = readPath(row) ?? "";
     // An upsert is about its path, whatever the id says.
     const isFound = byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
     return id === undefined || isFound ? [] : [id];
   });
-  return { byPath, byShort, byId: await findEach(asking, missing) };
+  return { byPath, byShort, byId: await findEach(asking, missing), isPartial: unread + more > 0 };
 }
 
 /** The path that a row names its link by, or wants it to have. */
@@ -68,17 +71,22 @@ async function findAt(
   asking: Asking,
   field: "path" | "shortened_path",
   values: readonly string[],
-): Promise<ReadonlyMap<string, Link>> {
-  if (values.length === 0) return new Map();
+): Promise<{ readonly byName: ReadonlyMap<string, ReadLink>; readonly unread: number }> {
+  if (values.length === 0) return { byName: new Map(), unread: 0 };
   const found = await selectLinks(asking, [{ field, condition: "in", value: values }]);
-  return new Map(found.map((link) => [link[field] ?? "", link]));
+  const named = found.rows.flatMap((link) => {
+    const name = link[field];
+    return typeof name === "string" ? [[name, link] as const] : [];
+  });
+  const nameless = found.rows.filter((link) => link[field] === undefined);
+  return { byName: new Map(named), unread: found.unread + nameless.length };
 }
 
 async function findEach(
   asking: Asking,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, Link>> {
-  const byId = new Map<string, Link>();
+): Promise<ReadonlyMap<string, ReadLink>> {
+  const byId = new Map<string, ReadLink>();
   for (let start = 0; start < ids.length; start += mostAtOnce) {
     const some = ids.slice(start, start + mostAtOnce);
     const found = await Promise.all(some.map((id) => findById(asking, id)));
@@ -92,14 +100,22 @@ async function findEach(
 export async function findAtPath(
   { call, signal }: Asking,
   path: string,
-): Promise<Link | undefined> {
+): Promise<ReadLink | typeof unread | undefined> {
   const filter = { field: "path", condition: "eq", value: path } as const;
-  const { links: found } = await call(links.index, { filters: [filter], limit: 2 }, signal);
+  const page = await call(links.index, { filters: [filter], limit: 2 }, signal);
   // A deployment that did not know the filter would answer with any link at all.
-  return found.find((link) => link.path === path);
+  const found = page.links.find((link) => link.path === path);
+  const isUnread = page.links.some((link) => link.path === undefined);
+  return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-export async function findById({ call, signal }: Asking, id: string): Promise<Link | undefined> {
+/** A link that could not be read may be the one at the path: it proves neither. */
+export const unread = "unread";
+
+export async function findById(
+  { call, signal }: Asking,
+  id: string,
+): Promise<ReadLink | undefined> {
   try {
     return await call(links.show, { id }, signal);
   } catch (error) {

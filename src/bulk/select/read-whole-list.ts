@@ -1,4 +1,4 @@
-import type { Meta } from "../../contract/fields.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
 import type { Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 
@@ -6,7 +6,18 @@ import { paging } from "../../contract/limits.ts";
 
 export type PageAsked = { readonly page: number; readonly limit: number; readonly sort: Sort };
 
-type PageRead<Row> = { readonly rows: readonly Row[]; readonly meta: Meta };
+type PageRead<Row> = {
+  readonly rows: readonly Row[];
+  /** The places on the page of rows that could not be read. */
+  readonly unread: readonly number[];
+  readonly meta: ReadMeta;
+};
+
+export type WholeList<Row> = {
+  readonly rows: readonly Row[];
+  /** How many more there are that could not be read. */
+  readonly unread: number;
+};
 
 type Read<Row> = (asked: PageAsked) => Promise<PageRead<Row>>;
 
@@ -33,21 +44,20 @@ export async function readWholeList<Row extends { readonly id: string }>(
   read: Read<Row>,
   unique: string,
   most = Infinity,
-): Promise<readonly Row[] | undefined> {
+): Promise<WholeList<Row> | undefined> {
   for (const sort of listOrders(unique)) {
-    const { rows, count, isWhole } = await readOnce(read, sort, most);
+    const { count = 0, isWhole, ...list } = await readOnce(read, sort, most);
     if (count > most) return undefined;
-    if (isWhole) return rows;
+    if (isWhole) return list;
   }
   throw new ListChanging(
     "Links or apps were added or deleted while they were read, again and again.",
   );
 }
 
-type Found<Row> = {
-  readonly rows: readonly Row[];
-  /** How many rows the deployment says that the list has. */
-  readonly count: number;
+type Found<Row> = WholeList<Row> & {
+  /** How many rows the deployment says that the list has, where it says so. */
+  readonly count: number | undefined;
   /** Whether `rows` are all of them. */
   readonly isWhole: boolean;
 };
@@ -62,23 +72,33 @@ async function readOnce<Row extends { readonly id: string }>(
   most: number,
 ): Promise<Found<Row>> {
   const found = new Map<string, Row>();
+  const unread = new Set<number>();
+  const countAll = () => found.size + unread.size;
   let limit: number = paging.max_limit;
   for (let reached = 0; ;) {
     const asked = choosePage(reached, limit);
-    const { rows, meta } = await read({ ...asked, sort });
-    const { count, next } = meta;
-    // A deployment may have a smaller maximum than ours.
-    if (meta.limit < asked.limit) limit = meta.limit;
-    const start = (asked.page - 1) * meta.limit;
-    const isJoined = start === reached || found.has(rows[0]?.id ?? "");
+    const page = await read({ ...asked, sort });
+    const { rows, meta } = page;
+    const count = meta.count ?? undefined;
+    const shown = rows.length + page.unread.length;
+    // A deployment may have a smaller maximum than ours, and may not say so.
+    const size = meta.limit ?? (reached === 0 ? Math.min(shown, asked.limit) : asked.limit);
+    if (size < asked.limit) limit = Math.max(1, size);
+    const start = (asked.page - 1) * size;
+    const isJoined = start === reached || found.has(rows[0]?.id ?? "") || unread.has(start);
+    const before = countAll();
     for (const row of rows) found.set(row.id, row);
-    const isLast = next === undefined || next === null;
-    const isStuck = !isJoined || start + rows.length <= reached;
-    if (isLast || isStuck || count > most) {
-      const isWhole = isJoined && isLast && found.size === count;
-      return { rows: [...found.values()], count, isWhole };
+    for (const place of page.unread) unread.add(start + place);
+    // Without a count, only a page that others were longer than is known to be the last one.
+    const isEnd = count !== undefined || shown === 0 || (reached > 0 && shown < asked.limit);
+    const isLast = (meta.next ?? undefined) === undefined && isEnd;
+    // A deployment that takes no notice of the page answers with the same one for ever.
+    const isStuck = !isJoined || start + shown <= reached || countAll() === before;
+    if (isLast || isStuck || (count ?? 0) > most) {
+      const isWhole = isJoined && isLast && (count ?? countAll()) === countAll();
+      return { rows: [...found.values()], unread: unread.size, count, isWhole };
     }
-    reached = start + rows.length;
+    reached = start + shown;
   }
 }
 

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FilterInput } from "../../contract/filters.ts";
-import { links, type Link } from "../../contract/links.ts";
+import { listUnreadRows } from "../../contract/deviations.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
-import { readWholeList, type PageAsked } from "./read-whole-list.ts";
+import { readWholeList, type PageAsked, type WholeList } from "./read-whole-list.ts";
 import { createFilterCheck, type FilterCheck } from "./verify-filters.ts";
 
 /** Every link that filters name, read while others may write. */
@@ -15,18 +16,24 @@ const mostTogether = 5000;
 /** How often the parts of a list are counted, where others write meanwhile. */
 const mostCounts = 3;
 
-export async function selectLinks(asking: Asking, filters: Filters): Promise<readonly Link[]> {
-  const all: Link[] = [];
-  for await (const part of selectParts(asking, filters)) all.push(...part);
-  return all;
+export async function selectLinks(asking: Asking, filters: Filters): Promise<SelectedLinks> {
+  const rows: ReadLink[] = [];
+  let unread = 0;
+  for await (const part of selectParts(asking, filters)) {
+    rows.push(...part.rows);
+    unread += part.unread;
+  }
+  return { rows, unread };
 }
+
+export type SelectedLinks = WholeList<ReadLink>;
 
 /** The same in parts, the oldest links first. */
 export async function* selectParts(
   asking: Asking,
   filters: Filters,
   most = mostTogether,
-): AsyncGenerator<readonly Link[]> {
+): AsyncGenerator<SelectedLinks> {
   const checkFilters = createFilterCheck(asking);
   const waiting = [filters];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
@@ -36,10 +43,12 @@ export async function* selectParts(
       continue;
     }
     const halves = await findHalves(asking, part);
-    if (halves === undefined) yield (await readPart(asking, part, checkFilters)) ?? [];
+    if (halves === undefined) yield (await readPart(asking, part, checkFilters)) ?? noLinks;
     else waiting.push(...halves);
   }
 }
+
+const noLinks: SelectedLinks = { rows: [], unread: 0 };
 
 /** Undefined where there are more than may be read together. */
 function readPart(
@@ -47,13 +56,14 @@ function readPart(
   filters: Filters,
   checkFilters: FilterCheck,
   most?: number,
-): Promise<readonly Link[] | undefined> {
+): Promise<SelectedLinks | undefined> {
   const read = async (asked: PageAsked) => {
-    const { links: rows, meta } = await call(links.index, { ...asked, filters }, signal);
+    const page = await call(links.index, { ...asked, filters }, signal);
+    const { links: rows, meta } = page;
     await checkFilters(rows, filters);
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
-    return { rows, meta };
+    return { rows, unread: listUnreadRows(page), meta };
   };
   return readWholeList(read, "path", most);
 }
@@ -95,6 +105,7 @@ function bound(filters: Filters, condition: "gteq" | "lt", time: number): Filter
   return [...others, { field: "created_at", condition, value: new Date(time).toISOString() }];
 }
 
+/** A list is only divided where its parts are counted (`count` in readWholeList). */
 async function countLinks({ call, signal }: Asking, filters: Filters): Promise<number> {
-  return (await call(links.index, { limit: 1, filters }, signal)).meta.count;
+  return (await call(links.index, { limit: 1, filters }, signal)).meta.count ?? 0;
 }

@@ -1,13 +1,16 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import { linkFilters, type Condition, type FilterInput } from "../../contract/filters.ts";
-import { links, type Link } from "../../contract/links.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import type { Asking } from "../owner.ts";
 import { createMatcher } from "./match-filter.ts";
 
 /** A deployment answers a filter that it does not know with everything, so answers are checked. */
 
 /** Throws where links came that the filters do not name. */
-export type FilterCheck = (rows: readonly Link[], filters: readonly FilterInput[]) => Promise<void>;
+export type FilterCheck = (
+  rows: readonly ReadLink[],
+  filters: readonly FilterInput[],
+) => Promise<void>;
 
 export function createFilterCheck(asking: Asking): FilterCheck {
   const known = new Set<string>();

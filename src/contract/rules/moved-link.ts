@@ -1,3 +1,4 @@
+import { normalizeId } from "../fields.ts";
 import type { JsonObject } from "../json.ts";
 import type { LinkFields } from "../links.ts";
 import { isBlank } from "../text.ts";
@@ -16,17 +17,19 @@ const systems = [
 /**
  * Whether a change leads visitors to another host or app, or away from one: to take a destination
  * away and then to give a first one would come to the same. A destination is a first one only where
- * the visitors of that system were led nowhere before. Of a link that cannot be read every
- * destination is another one.
+ * the visitors of that system were led nowhere before. Of what cannot be read every destination is
+ * another one.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;
-  if (url !== undefined && (before === undefined || isElsewhere(before["url"], url))) return true;
+  const isUnknown = (...names: readonly string[]) =>
+    before === undefined || names.some((name) => before[name] === undefined);
+  if (url !== undefined && (isUnknown("url") || isElsewhere(before?.["url"], url))) return true;
   return systems.some(({ app, fallback }) => {
     const address = fields[fallback];
     const choice = fields[app];
     if (address === undefined && choice === undefined) return false;
-    if (before === undefined) return true;
+    if (before === undefined || isUnknown(fallback, `${app}_id`, "url")) return true;
     const id = before[`${app}_id`];
     const hasApp = !isBlank(id);
     const web = isBlank(before[fallback]) ? before["url"] : before[fallback];
@@ -52,7 +55,7 @@ function movesApp(
   { id, isLed }: { readonly id: unknown; readonly isLed: boolean },
   choice: Choice,
 ): boolean {
-  if (!isBlank(id)) return choice?.id?.toLowerCase() !== id;
+  if (!isBlank(id)) return normalizeId(choice?.id ?? "") !== normalizeId(String(id));
   return isLed && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 

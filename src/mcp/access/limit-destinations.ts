@@ -167,7 +167,7 @@ async function readLiveBody(
     const { versions } = await call(pageTemplate.versions, {}, signal);
     const live = versions.find((version) => version.live);
     if (live === undefined) return undefined;
-    return (await call(pageTemplate.version, { id: live.id }, signal)).body;
+    return (await call(pageTemplate.version, { id: live.id }, signal)).body ?? undefined;
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

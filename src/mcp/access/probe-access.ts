@@ -116,12 +116,7 @@ export function isWorth(
 }
 
 function isAccepted(outcome: Outcome): boolean {
-  return outcome.kind === "answered" || isReplyLost(outcome);
-}
-
-/** It was done, and only what it was answered with is not known. */
-function isReplyLost(outcome: Outcome): boolean {
-  return outcome.kind === "doubtful" && outcome.reason === "reply_lost";
+  return outcome.kind === "answered" || outcome.kind === "accepted";
 }
 
 type Asked = { readonly endpoint: Endpoint; readonly noted: Noted };
@@ -131,11 +126,11 @@ type Noted = "told" | "refused" | "unanswered" | "nothing";
 
 /** Only a 401 that names scope, role or plan denies; what was not expected tells nothing. */
 function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access): Noted {
-  if (isReplyLost(outcome)) {
-    access.noteAccepted(endpoint);
-    return "told";
-  }
   switch (outcome.kind) {
+    // It was done, and only what it was answered with is not known.
+    case "accepted":
+      access.noteAccepted(endpoint);
+      return "told";
     case "answered":
       access.noteAnswered(endpoint);
       return "told";

@@ -1,5 +1,7 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
+import { unwrap } from "../../contract/unwrap-schema.ts";
+import { problemSchema } from "../results/call-problem.ts";
 import { failureSchema } from "../results/tool-failure.ts";
 import { createWriter } from "./json-schema.ts";
 
@@ -24,11 +26,30 @@ export function buildOutputSchema(result: Shape): JsonObject {
   );
 }
 
-/** The same for a page, whose rows may lack any of their fields but the id. */
-export function buildPageSchema(name: string, row: z.ZodType, rest: Shape): JsonObject {
-  const { row: whole, ...others } = writeMembers({ row, ...rest, error: failureSchema });
-  const rows = { type: "array", items: { ...whole, required: ["id"] } };
-  return coverFailure([name], { [name]: rows, ...others });
+/** The same for what a deployment answers to an endpoint, as far as it can be read. */
+export function buildAnswerSchema(result: Shape): JsonObject {
+  const names = Object.keys(result);
+  const [main = ""] = names;
+  return coverFailure([main], writeMembers({ ...result, ...failing }));
+}
+
+/** A write may be done although nothing could be read of its answer: then problems say so. */
+export function buildWrittenSchema(name: string, record: z.ZodType): JsonObject {
+  return coverFailure([name, "problems"], writeMembers({ [name]: record, ...failing }));
+}
+
+const failing = { problems: z.array(problemSchema).optional(), error: failureSchema };
+
+/** A resource as any deployment may show it: any field but the id may be missing, or null. */
+export function loosen(schema: z.ZodObject): z.ZodObject {
+  const members = Object.entries(schema.shape).map(([name, member]) => {
+    return [name, name === "id" ? member : z.nullish(loosenInner(unwrap(member)))] as const;
+  });
+  return z.looseObject(Object.fromEntries(members));
+}
+
+function loosenInner(member: z.core.$ZodType): z.core.$ZodType {
+  return member instanceof z.ZodObject ? loosen(member) : member;
 }
 
 function coverFailure(mains: readonly string[], properties: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Condition } from "../../contract/condition.ts";
-import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
+import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -130,7 +130,7 @@ async function ask<E extends Endpoint>(
   input: Input<E>,
   { keyContext, signal, warned }: Running,
   condition: Condition | undefined,
-): Promise<Output<E>> {
+): Promise<Answer<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
     const body = await keyContext.call(endpoint, input, signal, condition);

@@ -1,5 +1,5 @@
 import type { Condition } from "../../contract/condition.ts";
-import type { Endpoint, Input, Output } from "../../contract/endpoint.ts";
+import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
 import type { Writer } from "../../state/history.ts";
@@ -66,7 +66,7 @@ export type Known = {
 };
 
 export type Written<E extends Endpoint> = {
-  readonly body: Output<E>;
+  readonly body: Answer<E>;
   /** Its id and what it changed, for the result. */
   readonly change: JsonObject;
 };
@@ -80,7 +80,7 @@ export type Call = {
     endpoint: E,
     input: Input<E>,
     condition?: Condition,
-  ) => Promise<Output<E>>;
+  ) => Promise<Answer<E>>;
   /** Throws where the operator lets no tool do what this endpoint does. */
   readonly requireAct: (endpoint: Endpoint) => void;
   /** As `ask`, for what changes something: it is noted in the history before and after. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
-import { links, type Link } from "../../../src/contract/links.ts";
+import { links, type ReadLink } from "../../../src/contract/links.ts";
 import { lease_ms } from "../../../src/state/job-leases.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
@@ -132,10 +132,10 @@ async function expectDone(
   expect(new Set(receipts.map(({ planned: { path } }) => path)).size).toBe(planned.length);
   expect(new Set(receipts.map(({ status }) => status))).toEqual(new Set(["done"]));
   const sort = { field: "path", direction: "asc" } as const;
-  const found = await readPages(100, async (page): Promise<readonly Link[]> => {
+  const found = await readPages(100, async (page): Promise<readonly ReadLink[]> => {
     return (await owner.call(links.index, { page, limit: 100, sort })).links;
   });
-  const named = found.map(({ path, name, url }) => ({ path, name, url }));
+  const named = found.map(({ path = null, name, url }) => ({ path, name, url }));
   expect(sortByPath(named)).toEqual(sortByPath(wanted));
 }
 

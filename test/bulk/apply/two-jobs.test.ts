@@ -79,7 +79,7 @@ const countDone = async ({ bulk, owner }: Instance) =>
 describe("two jobs of one key", () => {
   test("leave room for a person's calls, and none of them earns a refusal", async () => {
     const [one, two, chat] = [await start("one"), await start("two"), await start("chat")];
-    const { id } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
+    const { id = "" } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
     let isOver = false;
     const waits: number[] = [];
     /** A person calls from a process of their own, and from one that is at a job. */

@@ -7,7 +7,7 @@ import {
 } from "../../../src/bulk/files/write-links.ts";
 import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
 import { selectLinks } from "../../../src/bulk/select/select-links.ts";
-import type { Link, LinkFields } from "../../../src/contract/links.ts";
+import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
 import { findNewPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 import { createTraveller } from "../../client/traveller.ts";
@@ -78,21 +78,21 @@ async function openProject(fields: readonly LinkFields[]) {
   for (const body of fields) replies.push(await world.call("POST", "/links", { key, body }));
   const { call } = createTraveller({ world, key }).client;
   const owner = { key_print: key, origin: "here", call };
-  const links = await selectLinks({ call, signal: new AbortController().signal }, []);
+  const { rows: links } = await selectLinks({ call, signal: new AbortController().signal }, []);
   const plan = async (operation: "upsert" | "update", source: RowSource) =>
     (await bulk.plan({ operation, source }, owner)).plan;
   return { replies, links, plan };
 }
 
 /** The pages of an export as they are brought back. */
-async function* bring(links: readonly Link[], format: ExportFormat): AsyncGenerator<RowSource> {
+async function* bring(links: readonly ReadLink[], format: ExportFormat): AsyncGenerator<RowSource> {
   const pages: string[] = [];
   for await (const page of writePages(inParts(links), format, 2000)) pages.push(page);
   if (format === "csv") yield { csv: pages.join("") };
   else for (const page of pages) yield { rows: JSON.parse(page) as unknown };
 }
 
-async function* inParts(links: readonly Link[]): AsyncGenerator<readonly Link[]> {
+async function* inParts(links: readonly ReadLink[]): AsyncGenerator<readonly ReadLink[]> {
   for (let start = 0; start < links.length; start += 3) yield links.slice(start, start + 3);
 }
 

@@ -3,7 +3,7 @@ import type { Asking } from "../../../src/bulk/owner.ts";
 import { ListChanging } from "../../../src/bulk/select/read-whole-list.ts";
 import { selectLinks, selectParts } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput, ListInput } from "../../../src/contract/filters.ts";
-import type { Link } from "../../../src/contract/links.ts";
+import type { ReadLink } from "../../../src/contract/links.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
 
@@ -38,12 +38,12 @@ async function remove(paths: readonly string[]): Promise<void> {
   for (const { id } of gone) await planner.world.call("DELETE", `/links/${id}`);
 }
 
-const pathsOf = (links: readonly Link[]) => links.flatMap(({ path }) => path ?? []);
+const pathsOf = (links: readonly ReadLink[]) => links.flatMap(({ path }) => path ?? []);
 
 describe("a list that others write to", () => {
   test("is read with an overlap: each page begins with a link of the page before", async () => {
     const made = await planner.makeMany(350, "p");
-    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made);
     const ranges = asked.map(({ page = 1, limit = 0 }) => [(page - 1) * limit, page * limit]);
     expect(ranges[0]).toEqual([0, 100]);
     for (const [index, [start = 0, end = 0]] of ranges.entries()) {
@@ -59,7 +59,7 @@ describe("a list that others write to", () => {
     meanwhile = async (pages) => {
       if (pages === 2) await remove(made.slice(0, count));
     };
-    expect(pathsOf(await selectLinks(asking, []))).toEqual(made.slice(count));
+    expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made.slice(count));
   });
 
   test("has what was added behind, and needs no second look for that", async () => {
@@ -67,7 +67,7 @@ describe("a list that others write to", () => {
     meanwhile = async (pages) => {
       made.push(...(await planner.makeMany(2, `late${pages}-`)));
     };
-    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made);
     expect(asked).toHaveLength(3);
   });
 
@@ -78,7 +78,7 @@ describe("a list that others write to", () => {
       await remove(made.splice(0, 2));
       made.push(...(await planner.makeMany(2, "late")));
     };
-    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made);
   });
 
   test("is not passed for whole where the numbers agree by chance", async () => {
@@ -93,18 +93,18 @@ describe("a list that others write to", () => {
       await planner.world.call("PATCH", `/links/${links[0].id}`, { body: { name: "spring" } });
     };
     const filter = { field: "name", condition: "cont", value: "spring" } as const;
-    expect(pathsOf(await selectLinks(asking, [filter]))).toEqual([other, ...made]);
+    expect(pathsOf((await selectLinks(asking, [filter])).rows)).toEqual([other, ...made]);
   });
 
   test("and never holds still is not passed for a whole one", async () => {
     await planner.makeMany(330, "p");
-    let last: readonly Link[] = [];
+    let last: readonly ReadLink[] = [];
     const watching: Asking = {
       ...asking,
       call: async (endpoint, input, signal) => {
         const answer = await asking.call(endpoint, input, signal);
         // A list of links is all that is asked for here.
-        last = (answer as unknown as { readonly links: readonly Link[] }).links;
+        last = (answer as unknown as { readonly links: readonly ReadLink[] }).links;
         return answer;
       },
     };
@@ -116,7 +116,7 @@ describe("a list that others write to", () => {
   test("and shrinks faster than it is read is as short as it was in the end", async () => {
     const made = await planner.makeMany(330, "p");
     meanwhile = () => remove(made.splice(0, 60));
-    expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+    expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made);
     expect(made).toHaveLength(30);
   });
 });
@@ -126,7 +126,7 @@ describe("a deployment of its own ways", () => {
     const made = await planner.makeMany(120, "p");
     for (const most of [1, 2, 5, 30]) {
       twist = ({ limit = 20, ...query }) => ({ ...query, limit: Math.min(limit, most) });
-      expect(pathsOf(await selectLinks(asking, []))).toEqual(made);
+      expect(pathsOf((await selectLinks(asking, [])).rows)).toEqual(made);
     }
   });
 
@@ -138,13 +138,13 @@ describe("a deployment of its own ways", () => {
       if (query.sort?.field !== "created_at") return query;
       return { ...query, sort: { field: "path", direction: turn % 2 === 0 ? "asc" : "desc" } };
     };
-    expect(pathsOf(await selectLinks(asking, [])).toSorted()).toEqual(made.toSorted());
+    expect(pathsOf((await selectLinks(asking, [])).rows).toSorted()).toEqual(made.toSorted());
   });
 });
 
 async function collect(filters: readonly FilterInput[], most: number) {
-  const parts: (readonly Link[])[] = [];
-  for await (const part of selectParts(asking, filters, most)) parts.push(part);
+  const parts: (readonly ReadLink[])[] = [];
+  for await (const part of selectParts(asking, filters, most)) parts.push(part.rows);
   return parts;
 }
 

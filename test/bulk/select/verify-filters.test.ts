@@ -124,9 +124,9 @@ describe("a deployment that knows", () => {
     const asking = { call: planner.owner.call, signal };
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {
-        const found = await selectLinks(asking, [given]);
+        const found = (await selectLinks(asking, [given])).rows;
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
-        expect(found).toHaveLength(meta.count);
+        expect(found).toHaveLength(meta.count ?? -1);
       }),
       { seed: 5, numRuns: 300 },
     );
@@ -145,7 +145,7 @@ describe("a deployment that knows", () => {
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
         const selecting = selectLinks({ call, signal }, [given]);
         const refusal = `the filter ${name(given)} does not name`;
-        if (meta.count === all.length) expect(await selecting).toHaveLength(all.length);
+        if (meta.count === all.length) expect((await selecting).rows).toHaveLength(all.length);
         else await expect(selecting).rejects.toThrow(refusal);
       }),
       { seed: 5, numRuns: 300 },

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
+import { problemSchema } from "../../results/call-problem.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
@@ -28,15 +29,20 @@ export function createExportLinks(): Tool {
         format: z.enum(exportFormats),
         pages: z.int(),
       }),
+      problems: z.array(problemSchema).optional(),
     },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], format = usual } = args as ExportArguments;
       const { keyContext: owner, signal } = call;
       const wanted = { filters, format };
-      const { id, count, pages } = await owner.bulk.exportLinks(wanted, owner, signal);
+      const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
       const next = describeNext(pages);
-      return { export: { uri: writeExportUri(id), count, format, pages, next } };
+      const problems = lacks.map((message) => ({ message }));
+      return {
+        export: { uri: writeExportUri(id), count, format, pages, next },
+        ...(problems.length > 0 && { problems }),
+      };
     },
   });
 }

@@ -12,7 +12,12 @@ import {
   listFields,
 } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
-import { buildOutputSchema, buildPageSchema } from "../../schemas/output-schema.ts";
+import {
+  buildAnswerSchema,
+  buildOutputSchema,
+  buildWrittenSchema,
+  loosen,
+} from "../../schemas/output-schema.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
@@ -77,18 +82,30 @@ function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
 }
 
 function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
-  const { response, list, method } = endpoint;
+  const { response, list, method, effect } = endpoint;
   if (method === "DELETE") return buildOutputSchema({ deleted });
   if (response === null) return buildOutputSchema({});
   const name = nameResult(endpoint, kind);
-  // An envelope without a name around it is the result itself.
-  if (name === undefined) return buildOutputSchema((response as z.ZodObject).shape);
-  if (list === undefined) return buildOutputSchema({ [name]: response });
-  // A list's response is the envelope itself: its rows and `meta`.
-  const { [list.name]: rows, meta } = (response as z.ZodObject).shape;
-  const { element } = rows as z.ZodArray;
-  // zod types an element as its core's schema, of which every schema here is one.
-  return buildPageSchema(list.name, element as z.ZodType, { meta: meta as z.ZodType, next });
+  // The text of a page.
+  if (!(response instanceof z.ZodObject)) return buildOutputSchema({ [name ?? ""]: response });
+  if (name === undefined || list !== undefined) {
+    // The response is the envelope itself: its rows and, where there are pages, `meta`.
+    return buildAnswerSchema({ ...loosenList(response), ...(list !== undefined && { next }) });
+  }
+  const record = loosen(response);
+  return effect === "read"
+    ? buildAnswerSchema({ [name]: record })
+    : buildWrittenSchema(name, record);
+}
+
+function loosenList({ shape }: z.ZodObject): Readonly<Record<string, z.ZodType>> {
+  const members = Object.entries(shape).map(([name, member]) => {
+    if (member instanceof z.ZodObject) return [name, loosen(member)] as const;
+    // What else an envelope has is a list of resources.
+    const { element } = member as z.ZodArray;
+    return [name, z.array(loosen(element as z.ZodObject))] as const;
+  });
+  return Object.fromEntries(members);
 }
 
 const deleted = z.looseObject({ id: z.string() });

@@ -1,3 +1,4 @@
+import { listUnreadRows } from "../../../contract/deviations.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
@@ -8,7 +9,7 @@ import type { Call } from "../tool.ts";
 
 /** One record of a kind, as it is now, before it is written to. */
 
-/** A record, null for none, and undefined for what the key may not read. */
+/** A record, null for none, and undefined for what the key may not read, or nobody can. */
 export type Reading = JsonObject | null | undefined;
 
 type Asking = Pick<Call, "ask">;
@@ -42,7 +43,12 @@ export async function findRecord(
   const rows = readListRows(index, page as JsonObject);
   const isWanted = (row: JsonObject) =>
     typeof row["id"] === "string" && normalize(kind, row[key]) === wanted;
-  return rows.find(isWanted) ?? null;
+  const found = rows.find(isWanted);
+  if (found !== undefined) return found;
+  // What could not be read may be the one that is looked for.
+  const isPartial =
+    listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
+  return isPartial ? undefined : null;
 }
 
 const linkKind = findKind(contract.links.show).name;

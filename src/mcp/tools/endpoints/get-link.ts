@@ -19,8 +19,9 @@ export async function runGetLink(
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // The link host is known, so the link has its address.
-  const { address } = result["link"] as { readonly address: string };
+  // The link host is known, so that the link has its address if its path could be read.
+  const { address } = result["link"] as { readonly address?: string };
+  if (address === undefined) throw refuseQr(endpoint, "the link's path could not be read");
   const picture = await drawPng(address);
   if (picture === undefined) throw refuseQr(endpoint, "the address is too long for a picture");
   call.attachPicture({ data: picture, mimeType: "image/png" });

@@ -1,3 +1,4 @@
+import { listUnreadFields } from "../../../contract/deviations.ts";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type Condition } from "../../../contract/condition.ts";
@@ -149,11 +150,12 @@ function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
 
 function findChanges({ body }: Endpoint, input: JsonObject, target: Target): JsonObject {
   const before = target.state === "known" ? target.record : {};
+  const unread = new Set(listUnreadFields(before));
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = input[field];
     if (value === undefined) return false;
     if (target.state !== "known") return true;
-    if (isBlank(value) && isBlank(before[field])) return false;
+    if (isBlank(value) && isBlank(before[field]) && !unread.has(field)) return false;
     return JSON.stringify(value) !== JSON.stringify(before[field]);
   });
   return Object.fromEntries(changed.map((field) => [field, input[field]]));

@@ -215,9 +215,11 @@ function writeTouched(touched: TouchedLinks | undefined): string {
   if (touched === undefined) return "could not be counted";
   const best = touched.best.map(({ id, name, path, clicks }) => {
     const unit = clicks === 1 ? "click" : "clicks";
-    return `${quote([name, path].find(isFilled) ?? id)} (${clicks} ${unit})`;
+    const told = typeof clicks === "number" ? ` (${clicks} ${unit})` : "";
+    return `${quote([name, path].find(isFilled) ?? id)}${told}`;
   });
-  return `${touched.count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
+  const count = touched.count ?? "could not be counted";
+  return `${count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
 }
 
 function isFilled(value: unknown): value is string {

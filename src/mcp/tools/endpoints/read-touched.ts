@@ -1,12 +1,16 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { Link } from "../../../contract/links.ts";
+import type { ReadLink } from "../../../contract/links.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 /** The links that hang on a target: how many, and those that most visitors follow. */
-export type TouchedLinks = { readonly count: number; readonly best: readonly Link[] };
+export type TouchedLinks = {
+  /** Left out where the deployment does not count them. */
+  readonly count?: number;
+  readonly best: readonly ReadLink[];
+};
 
 /** The filters that find an app's links, by the app's kind. */
 export const appFilters: Readonly<Record<string, string>> = {
@@ -34,5 +38,6 @@ export async function readTouched(
   const sort = { field: "clicks", direction: "desc" } as const;
   const wanted = { filters: [filter], sort, limit: mostBest };
   const page = await readIfAllowed(() => ask(contract.links.index, wanted));
-  return page && { count: page.meta.count, best: page.links };
+  const { count } = page?.meta ?? {};
+  return page && { ...(typeof count === "number" && { count }), best: page.links };
 }

@@ -1,10 +1,11 @@
 import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { PageTemplate } from "../../../contract/page-template.ts";
+import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { describeCondition } from "../templates/run-template.ts";
+import { isText } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
 import { describeEffect, readTemplateRecord } from "./describe-effect.ts";
 import { templateId } from "./journal-write.ts";
@@ -37,14 +38,19 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
       if (isRefused(error)) await takeBack(history, undoing.id, done);
       throw done.length > undoing.effects.length ? tellHalfDone(error, change) : error;
     });
-    const id = step.id ?? String(body?.["id"]);
-    if (step.id === undefined) await history.noteSuccessor(writer.realm, step.anew ?? "", id);
+    const made = body?.["id"];
+    const id = step.id ?? (typeof made === "string" ? made : undefined);
+    if (step.id === undefined && id !== undefined) {
+      await history.noteSuccessor(writer.realm, step.anew ?? "", id);
+    }
     if (kind === templateId) {
       // Every entry of the template that writes answers with it.
-      const template = body as PageTemplate;
-      condition = { shown: describeTemplateState(template, template.live_version?.id ?? null) };
-      done.push(describeStep(step, id, readTemplateRecord(template)));
-    } else done.push(describeStep(step, id, step.wanted === null ? null : (body ?? step.wanted)));
+      const template = body as WrittenTemplate;
+      const text = isText(template) ? template : undefined;
+      condition = { shown: describeTemplateState(text, template.live_version?.id ?? null) };
+      done.push(describeStep(step, id, { ...step.wanted, ...readTemplateRecord(template) }));
+    } else
+      done.push(describeStep(step, id, step.wanted === null ? null : { ...step.wanted, ...body }));
   }
   const current = target_id === null ? null : await history.findSuccessor(writer.realm, target_id);
   const ended = { ...target, target_id: current, effects: done, state: "done" } as const;

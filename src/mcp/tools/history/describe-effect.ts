@@ -1,7 +1,8 @@
 import type * as z from "zod";
 import { pickLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { PageTemplate } from "../../../contract/page-template.ts";
+import { listUnreadFields } from "../../../contract/deviations.ts";
+import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
@@ -20,21 +21,54 @@ export function describeEffect(
   const { name: kind } = resource;
   const keep = (record: JsonObject) => keepKnown(resource, record);
   if (before === undefined) return { kind, id, after: after && keep(after) };
-  if (before === null || after === null) {
-    return { kind, id, before: before && keep(before), after: after && keep(after) };
+  if (before === null) return { kind, id, before, after: after && keep(after) };
+  if (after === null) {
+    const unknown = listUnreadFields(before).filter(
+      (name) => pickLasting({ [name]: 0 })[name] === 0,
+    );
+    return { kind, id, before: keep(before), after, ...noteUnknown(unknown) };
   }
   const names = Object.keys({ ...keep(before), ...keep(after) });
-  const changed = names.filter((name) => !isSame(before[name], after[name]));
-  return { kind, id, before: pick(before, changed), after: pick(after, changed) };
+  // Of what is not shown after it, nobody knows that it changed.
+  const changed = names.filter(
+    (name) => after[name] !== undefined && !isSame(before[name], after[name]),
+  );
+  const known = changed.filter((name) => before[name] !== undefined);
+  const unknown = changed.filter((name) => before[name] === undefined);
+  return {
+    kind,
+    id,
+    before: pick(before, known),
+    after: pick(after, changed),
+    ...noteUnknown(unknown),
+  };
+}
+
+function noteUnknown(unknown: readonly string[]): Pick<Effect, "unknown"> {
+  return unknown.length === 0 ? {} : { unknown };
 }
 
 /** Of a template its draft, and what is live; a template that is not there yet has neither. */
-export function readTemplateRecord({ body, css, live_version }: PageTemplate): JsonObject {
-  return { body, css, live: live_version && { body: live_version.body, css: live_version.css } };
+export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
+  const live = live_version && { body: live_version.body, css: live_version.css };
+  const record = { body, css, live };
+  const known = Object.entries(record).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known);
 }
 
 export function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
+}
+
+/** What it became: what was answered and, where that does not tell, what was sent. */
+export function completeBySent(
+  { show }: ResourceKind,
+  sent: JsonObject,
+  answered: JsonObject,
+): JsonObject {
+  const { shape } = show.response as z.ZodObject;
+  const told = Object.entries(sent).filter(([name]) => name in shape);
+  return { ...Object.fromEntries(told), ...answered };
 }
 
 /** By what a person knows the target. */

@@ -1,13 +1,19 @@
-import { pickFields, type Endpoint, type Input, type Output } from "../../../contract/endpoint.ts";
+import { pickFields, type Answer, type Endpoint, type Input } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { PageTemplate } from "../../../contract/page-template.ts";
+import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
 import { isRefused, readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
-import { describeEffect, keepKnown, nameTarget, readTemplateRecord } from "./describe-effect.ts";
+import {
+  completeBySent,
+  describeEffect,
+  keepKnown,
+  nameTarget,
+  readTemplateRecord,
+} from "./describe-effect.ts";
 import { findLostPath } from "./find-lost-path.ts";
 import { listDetached } from "./list-detached.ts";
 import { showFields } from "./show-change.ts";
@@ -76,7 +82,7 @@ async function describeEnd<E extends Endpoint>(
   endpoint: E,
   sent: JsonObject,
   { kind, before, registered = [] }: Known,
-  body: Output<E>,
+  body: Answer<E>,
   { change, detached, ...asking }: Begun,
 ): Promise<Ended> {
   const { target_id } = change;
@@ -85,22 +91,25 @@ async function describeEnd<E extends Endpoint>(
     const target = nameTarget(kind, target_id, before ?? {});
     return { ...target, state: "done", effects: [...detached, effect] };
   }
-  // Every response that is no deletion's is an object; the client parsed it by the entry's schema.
+  // Every response that is no deletion's is an object; the client read it by the entry's schema.
   const record = body as JsonObject;
   if (kind.name === templateId) {
-    const after = readTemplateRecord(record as PageTemplate);
+    const after = completeBySent(kind, sent, readTemplateRecord(record as WrittenTemplate));
     const target = nameTarget(kind, templateId, {});
     return { ...target, state: "done", effects: [describeEffect(kind, templateId, before, after)] };
   }
-  const id = String(record["id"]);
+  const { id } = record;
+  // It was done, but nobody knows to what: whoever undoes it has to look for that.
+  if (typeof id !== "string") return { ...change, state: "done" };
   const brought = registered.filter((app) => app.kind.name !== kind.name);
   const apps = await Promise.all(
     brought.map((app) => describeApp(app.kind, app.fields, record, asking)),
   );
+  const after = completeBySent(kind, sent, record);
   const { linkHost } = asking.keyContext.known;
   const isOld =
     endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record, linkHost);
-  const own = isOld ? [] : [describeEffect(kind, id, before, record)];
+  const own = isOld ? [] : [describeEffect(kind, id, before, after)];
   return { ...nameTarget(kind, id, record), state: "done", effects: [...apps.flat(), ...own] };
 }
 

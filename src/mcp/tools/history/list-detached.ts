@@ -1,3 +1,4 @@
+import { listUnreadRows } from "../../../contract/deviations.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
@@ -46,9 +47,13 @@ export async function listDetached(
     before: { [field]: id },
     after: { [field]: null },
   }));
-  const { count } = page.meta;
-  if (count <= most) return { detached };
+  const isRead =
+    listUnreadRows(page).length === 0 && page.links.every((link) => link[field] !== undefined);
+  const { count, next } = page.meta;
+  if (isRead && typeof next !== "number") return { detached };
+  if (!isRead || typeof count !== "number") return { detached, note: someNoted };
   return { detached, note: `Of the ${count} links that opened it, undo puts it back on ${most}.` };
 }
 
+const someNoted = "Not all of the links that opened it could be read: undo puts it back on some.";
 const noneNoted = "Which links opened it could not be read: undo does not put it back on them.";

@@ -1,6 +1,8 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
+import { listUnreadFields } from "../../../contract/deviations.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { toSentence } from "../../../contract/problem.ts";
 import { isStoreToken, storeTokens } from "../../../contract/rules/link-rules.ts";
 import {
   isSame,
@@ -63,9 +65,32 @@ export function planStep(effect: Effect, now: Reading, restores: boolean): StepP
     return { why: "It is not known what it was done to." };
   }
   if (before === undefined) return { why: "This key could not read what it was before." };
+  const why = explainUnread(effect, endpoints, now, restores);
+  if (why !== undefined) return { why };
   if (before === null) return planRemoval(effect, endpoints, now);
   if (after === null) return planReturn(effect, endpoints, now, restores);
   return planChange(effect, endpoints, now);
+}
+
+/**
+ * What could not be read, before or now, is neither put back nor taken for what it was. A
+ * deployment that restores what was deleted knows it better.
+ */
+function explainUnread(
+  { before, after, unknown = [] }: Effect,
+  { update }: Endpoints,
+  now: Reading,
+  restores: boolean,
+): string | undefined {
+  const isReturn = after === null && (now ?? null) === null;
+  const lost = listWritable(update, Object.fromEntries(unknown.map((name) => [name, null])));
+  if (lost.length > 0 && !(isReturn && restores)) {
+    return `It is not known what its ${toSentence(lost)} was before.`;
+  }
+  const involved = Object.keys({ ...before, ...after });
+  const unread = listUnreadFields(now).filter((name) => involved.includes(name));
+  if (unread.length === 0) return undefined;
+  return `It could not be read what its ${toSentence(unread)} is now.`;
 }
 
 /** Away with what was made. */

@@ -40,7 +40,8 @@ export async function planUndo(change: Change, history: History, call: Asking): 
   const isForeign = findKindNamed(change.kind) === undefined;
   if (note !== null && (effects.length === 0 || isForeign)) throw new NotUndoable(note);
   for (const effect of effects.toReversed()) {
-    const settled = isDoubtful ? await settleEffect(effect, template, call) : effect;
+    const isUnknown = isDoubtful || (effect.id === null && effect.before === null);
+    const settled = isUnknown ? await settleEffect(effect, template, call) : effect;
     const plan = await planEffect(settled, { change, history, call, template });
     if ("steps" in plan) steps.push(...plan.steps);
     // What came along may be lacking, but not what it was about.
@@ -129,7 +130,8 @@ async function settleEffect(
       throw new NotUndoable("It is not known whether it was done, nor how to find what it made.");
     }
     const made = await findRecord(kind, key, call);
-    if (!made) throw refuseUndone();
+    if (made === undefined) throw new NotUndoable("It cannot be read whether it was done.");
+    if (made === null) throw refuseUndone();
     return describeEffect(kind, String(made["id"]), null, made);
   }
   const now = await readNow(name, effect.id, call);

@@ -5,7 +5,14 @@ import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
-import { pickText, type Asking, type TemplateState, type TemplateText } from "./template-state.ts";
+import {
+  isText,
+  pickText,
+  type Asking,
+  type ReadText,
+  type TemplateState,
+  type TemplateText,
+} from "./template-state.ts";
 import { userAgents } from "./user-agents.ts";
 
 /** What a person reads before the page of all links changes, or the draft is replaced. */
@@ -63,18 +70,21 @@ export async function previewRestoration(
     facts: [
       { name: "version", text: version === undefined ? quote(id) : describeLive(version) },
       { name: "links", text: "none changes: nothing is published" },
-      ...describeChanges(draft, version ?? {}),
+      ...describeChanges(draft, pickText(version ?? {})),
     ],
     frames: await drawFrames({ "The draft now": draft, "As it will be": version }, call),
   };
 }
 
 function describeLive(live: TemplateState["live"]): string {
-  if (live === undefined) return "this API key may not read it";
+  if (live === undefined)
+    return "this API key may not read it, or this deployment does not show it";
   if (live === null) return "nothing: links show their default page";
-  const at = parseTime(live.published_at);
+  const { published_at } = live;
+  if (typeof published_at !== "string") return "a version; when it was published is not known";
+  const at = parseTime(published_at);
   // A deployment elsewhere may call anything a time.
-  const time = at === null ? quote(live.published_at) : writeTime(at);
+  const time = at === null ? quote(published_at) : writeTime(at);
   return `the version that was published on ${time}`;
 }
 
@@ -84,15 +94,20 @@ function writeTime(at: number): string {
 
 /** The lines that go and come, of both texts; where nothing is live, all of them come. */
 export function describeChanges(
-  before: TemplateText | null | undefined,
+  before: ReadText | null | undefined,
   after: Partial<TemplateText>,
 ): readonly Fact[] {
   return (["body", "css"] as const).flatMap((field) => {
     const text = after[field];
     if (text === undefined) {
-      return [{ name: field, text: "the draft's, which this API key may not read" }];
+      return [
+        {
+          name: field,
+          text: "the draft's, which this API key may not read, or this deployment does not show",
+        },
+      ];
     }
-    const old = before?.[field];
+    const { [field]: old } = pickText({ ...before });
     const changes = compareLines(old ?? "", text);
     if (old !== undefined && changes.length === 0) return [{ name: field, text: "stays as it is" }];
     const places = groupLines(changes);
@@ -125,15 +140,16 @@ function describePlace(field: string, place: readonly Change[]): Fact {
 
 /** How the page looks with each text that there is and that is known, on each device. */
 async function drawFrames(
-  texts: Readonly<Record<string, Partial<TemplateText> | null | undefined>>,
+  texts: Readonly<Record<string, ReadText | null | undefined>>,
   { ask, keyContext }: Asking,
 ): Promise<Frames> {
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key may not ask for previews of the page." };
   }
   const drawn = Object.entries(texts).flatMap(([name, text]) => {
-    const { body, css } = text ?? {};
-    return body === undefined || css === undefined ? [] : [{ name, text: { body, css } }];
+    if (!text || !isText(text)) return [];
+    const { body, css } = text;
+    return [{ name, text: { body, css } }];
   });
   try {
     const pages = await Promise.all(
@@ -158,7 +174,11 @@ async function drawFrames(
 }
 
 async function countLinks({ ask }: Asking): Promise<Fact> {
-  const page = await readIfAllowed(() => ask(links.index, { limit: 1 }));
+  // A person can decide without the number.
+  const page = await ask(links.index, { limit: 1 }).catch((error: unknown) => {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  });
   const count = page?.meta.count ?? "all; they could not be counted";
   return { name: "links that change", text: String(count) };
 }

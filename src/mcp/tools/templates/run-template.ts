@@ -100,14 +100,15 @@ async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOv
 /** What will be published, word for word: a draft that is saved meanwhile is not what was shown. */
 async function settleText(
   given: JsonObject,
-  { draft, isAbsent }: TemplateState,
+  { draft, isAbsent, isUnanswered }: TemplateState,
   call: Call,
 ): Promise<JsonObject> {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
   if (isAbsent && chosen.body === undefined) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
-  if (unread.length > 0) {
+  // What nobody can read, nobody can be asked to repeat: what is left out stays as it is.
+  if (unread.length > 0 && isUnanswered !== true) {
     const message = `${describeLack(call)}, so that what is published must be given`;
     throw refuseArguments(
       publish.tool,

@@ -1,18 +1,27 @@
+import { listUnreadRows } from "../../../contract/deviations.ts";
+import type { Answer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { WholeTemplateVersion } from "../../../contract/page-template.ts";
+import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
+/** As much of the text as could be read. */
+export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
-/** The template as it is, as far as the key may read it. */
+/** The template as it is, as far as it can be read. */
 export type TemplateState = {
-  /** Null where links show their default page, undefined where the key may not read. */
-  readonly live: WholeTemplateVersion | null | undefined;
+  /** Null where links show their default page, undefined where nobody knows. */
+  readonly live: ReadTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
   /** Whether the project has no template at all yet. */
   readonly isAbsent: boolean;
+  /**
+   * The deployment answered nothing that tells. By its 404 one that is elsewhere may have no
+   * template, or only not this way to read it.
+   */
+  readonly isUnanswered?: true;
 };
 
 export type Asking = Pick<Call, "ask" | "keyContext">;
@@ -23,19 +32,48 @@ const nothing: TemplateState = {
   draft: { body: "", css: "" },
   isAbsent: true,
 };
+const unanswered: TemplateState = {
+  live: undefined,
+  draft: undefined,
+  isAbsent: false,
+  isUnanswered: true,
+};
 
 export async function readState(call: Asking): Promise<TemplateState> {
-  const { ask } = call;
+  const { ask, keyContext } = call;
   try {
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return { live: undefined, draft: undefined, isAbsent: false };
-    const version = found.versions.find(({ live }) => live);
-    const live = version === undefined ? null : await ask(pageTemplate.version, { id: version.id });
-    return { live, draft: await readDraft(call), isAbsent: false };
+    const live = await readLive(found, call);
+    const draft = await readDraft(call);
+    if (draft === "unread") return { ...unanswered, live };
+    return { live, draft, isAbsent: false };
   } catch (error) {
-    if (!(error instanceof ToolFailure) || error.failure.code !== "not_found") throw error;
-    return nothing;
+    if (!isNotFound(error)) throw error;
+    return keyContext.checksConditions ? nothing : unanswered;
   }
+}
+
+/** Undefined where a version that could not be read may be the live one. */
+async function readLive(
+  found: Answer<typeof pageTemplate.versions>,
+  { ask }: Asking,
+): Promise<TemplateState["live"]> {
+  const { versions } = found;
+  const version = versions.find(({ live }) => live);
+  if (version !== undefined) {
+    return ask(pageTemplate.version, { id: version.id }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  }
+  const isRead =
+    listUnreadRows(found).length === 0 && versions.every(({ live }) => live !== undefined);
+  return isRead ? null : undefined;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ToolFailure && error.failure.code === "not_found";
 }
 
 /**
@@ -43,18 +81,27 @@ export async function readState(call: Asking): Promise<TemplateState> {
  * only asked for where there is a template: else that would be its first save. A draft that the key
  * or the operator's selection keeps from being read is left unknown.
  */
-async function readDraft({ ask, keyContext }: Asking): Promise<TemplateText | undefined> {
+async function readDraft({
+  ask,
+  keyContext,
+}: Asking): Promise<TemplateText | "unread" | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
   const saved = await readIfAllowed(() => ask(pageTemplate.save, {}));
-  return saved && { body: saved.body, css: saved.css };
+  if (saved === undefined) return undefined;
+  return isText(saved) ? { body: saved.body, css: saved.css } : "unread";
 }
 
 /** As it is noted in the history; without what the key may not read. */
 export function describeTemplate({ draft, live }: TemplateState): JsonObject {
   return {
     ...draft,
-    ...(live !== undefined && { live: live && { body: live.body, css: live.css } }),
+    ...(live === null && { live }),
+    ...(live && isText(live) && { live: { body: live.body, css: live.css } }),
   };
+}
+
+export function isText(text: ReadText): text is TemplateText {
+  return typeof text.body === "string" && typeof text.css === "string";
 }
 
 export function pickText({ body, css }: JsonObject): Partial<TemplateText> {

@@ -1,0 +1,138 @@
+import * as z from "zod";
+import { idParameter, type Endpoint } from "../contract/endpoint.ts";
+import { normalizeId, type ReadMeta } from "../contract/fields.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { findKind } from "../contract/resource-kind.ts";
+import { completeMeta } from "./complete-meta.ts";
+import {
+  describeFound,
+  listUnreadRows,
+  noteDeviations,
+  type Deviation,
+} from "../contract/deviations.ts";
+import { readRecord } from "./read-record.ts";
+
+/**
+ * What a 2xx answered, read by its entry's schema. Where the answer is as the specification has it,
+ * that is all. Else everything is read that can be: of a resource only its id is needed, and of a
+ * list the rows that have one. What is not as it should be is noted with what was read.
+ */
+export type ReadAnswer =
+  | { readonly kind: "read"; readonly body: unknown }
+  /** It does not tell what it is about: enough for a write, which is done, and not for a read. */
+  | Unread;
+
+export type Unread = {
+  readonly kind: "unread";
+  /** What of it could be read all the same. */
+  readonly body: JsonObject;
+  /** What it is instead, as the end of a sentence. */
+  readonly found: string;
+};
+
+export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
+  const { response } = endpoint;
+  // Of what was deleted nothing is left to tell; but a page is none of the API's answers.
+  if (response === null) {
+    return body === undefined ? unread(describeBody(body)) : { kind: "read", body: null };
+  }
+  const parsed = response.safeParse(body);
+  const answer = parsed.success
+    ? ({ kind: "read", body: parsed.data } as const)
+    : readTolerantly(endpoint, body);
+  if (answer.kind === "unread") return answer;
+  if (endpoint.list !== undefined) return completePage(endpoint.list.name, input, answer.body);
+  return isOther(endpoint, input, answer.body) ? unread("about another id") : answer;
+}
+
+/** The place of `meta` is that of every list; an answer as it was read is an object. */
+function completePage(name: string, input: JsonObject, body: unknown): ReadAnswer {
+  const page = body as JsonObject & { readonly meta?: ReadMeta };
+  const shown = countShown(name, page);
+  return { kind: "read", body: { ...page, meta: completeMeta(page.meta ?? {}, input, shown) } };
+}
+
+/**
+ * A deployment that numbers its resources may take a UUID that begins with 3 for the third of them.
+ */
+function isOther(endpoint: Endpoint, input: JsonObject, body: unknown): boolean {
+  // The id of a template's version is not that of the template.
+  const isOfOne = endpoint.response === findKind(endpoint).show.response;
+  if (!isOfOne || !endpoint.path.includes(idParameter)) return false;
+  const { id } = body as { readonly id: string };
+  return normalizeId(id) !== normalizeId(String(input["id"]));
+}
+
+function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnswer {
+  const isSchema = response instanceof z.ZodObject;
+  if (!isSchema || !isObject(body)) return unread(describeBody(body));
+  if (!("id" in response.shape)) return readList(response.shape, body);
+  const { record, deviations, hasId } = readRecord(response.shape, body);
+  const noted = noteDeviations(record, deviations);
+  if (!hasId) return { kind: "unread", body: noted, found: "without an id" };
+  // What a write has become is looked for, where an id is all that was told of it.
+  const isTold = Object.keys(response.shape).some((name) => name !== "id" && name in record);
+  return effect === "read" || isTold
+    ? { kind: "read", body: noted }
+    : { kind: "unread", body: noted, found: describeBody(body) };
+}
+
+/** The envelope: one list of resources, and `meta` beside it where there are pages. */
+function readList(shape: z.ZodObject["shape"], body: JsonObject): ReadAnswer {
+  const [name = "", schema] =
+    Object.entries(shape).find(([, member]) => member instanceof z.ZodArray) ?? [];
+  const given = body[name];
+  // Every list of the contract is one of resources.
+  const row = (schema as z.ZodArray).element as z.ZodObject;
+  if (!Array.isArray(given)) return unread(describeBody(body));
+  const deviations: Deviation[] = [];
+  const rows = given.flatMap((item: unknown, place) => {
+    const read = readRow(row, item);
+    deviations.push(...read.deviations.map((deviation) => ({ ...deviation, row: place })));
+    return read.rows;
+  });
+  const { meta, ...rest } = body;
+  const read = shape["meta"] instanceof z.ZodObject ? readMeta(shape["meta"], meta) : undefined;
+  const whole = { ...rest, [name]: rows, ...(read && { meta: read.record }) };
+  const all = [...deviations, ...(read?.deviations ?? [])];
+  return { kind: "read", body: noteDeviations(whole, all) };
+}
+
+type ReadRow = { readonly rows: readonly object[]; readonly deviations: readonly Deviation[] };
+
+function readRow({ shape }: z.ZodObject, item: unknown): ReadRow {
+  if (!isObject(item)) return dropRow(describeFound(item));
+  const { record, deviations, hasId } = readRecord(shape, item);
+  if (!hasId) return dropRow("without an id");
+  return { rows: [noteDeviations(record, deviations)], deviations };
+}
+
+function dropRow(found: string): ReadRow {
+  return { rows: [], deviations: [{ kind: "unread", found }] };
+}
+
+function readMeta({ shape }: z.ZodObject, meta: unknown) {
+  if (isObject(meta)) return readRecord(shape, meta, "meta.");
+  const deviation: Deviation = { kind: "missing", field: "meta", found: describeFound(meta) };
+  return { record: {}, deviations: [deviation] };
+}
+
+/** Rows that could not be read are on the page all the same. */
+function countShown(name: string, page: JsonObject): number {
+  const { length } = page[name] as readonly unknown[];
+  return length + listUnreadRows(page).length;
+}
+
+function unread(found: string): Unread {
+  return { kind: "unread", body: {}, found };
+}
+
+/** A body that is not what was asked for. */
+export function describeBody(body: unknown): string {
+  if (body === null) return "an empty body";
+  return body === undefined ? "no JSON" : "JSON of another shape than this API's";
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,92 @@
+import type { Endpoint } from "./endpoint.ts";
+import { contract } from "./index.ts";
+import { findKind } from "./resource-kind.ts";
+
+/**
+ * Where an answer is not as the specification has it. The notes go along with what was read, under
+ * a symbol: whoever needs them finds them there, and no JSON ever has them.
+ */
+
+export type Deviation = {
+  /**
+   * Unread is what is there and could not be read; of a row, or of a whole answer to a write, that
+   * it has nothing that can be used. All else was read, or is not there.
+   */
+  readonly kind: "unread" | "converted" | "empty" | "missing";
+  /** The place of a row on its page, from 0; left out where the answer is one resource. */
+  readonly row?: number;
+  /** `clicks`, `meta.count`; left out for a whole row or answer. */
+  readonly field?: string;
+  /** What it is instead, as the end of a sentence: `an object`. */
+  readonly found: string;
+};
+
+const noted = Symbol("deviations");
+
+type Noted = { readonly [noted]?: readonly Deviation[] };
+
+export function noteDeviations<Body extends object>(
+  body: Body,
+  deviations: readonly Deviation[],
+): Body {
+  return deviations.length === 0 ? body : { ...body, [noted]: deviations };
+}
+
+/** Of an answer, or of one of its rows. */
+export function listDeviations(body: object | null | undefined): readonly Deviation[] {
+  return (body as Noted | null | undefined)?.[noted] ?? [];
+}
+
+/** What nothing may be concluded from, and what must not be written back. */
+export function listUnreadFields(record: object | null | undefined): readonly string[] {
+  return listUnread(record).flatMap(({ field }) => field?.split(".")[0] ?? []);
+}
+
+/** The places of the rows of a list that are not among its rows. */
+export function listUnreadRows(body: object): readonly number[] {
+  return listUnread(body).flatMap(({ row, field }) =>
+    row === undefined || field !== undefined ? [] : [row],
+  );
+}
+
+export function listUnread(body: object | null | undefined): readonly Deviation[] {
+  return listDeviations(body).filter(({ kind }) => kind === "unread");
+}
+
+/** "field clicks of the third link is an object". */
+export function describeDeviation(endpoint: Endpoint, { row, field, found }: Deviation): string {
+  const label = nameResource(endpoint);
+  const whose = `the ${row === undefined ? "" : `${writeOrdinal(row + 1)} `}${label}`;
+  if (field !== undefined) return `field ${field} of ${whose} is ${found}`;
+  return row === undefined ? `the answer is ${found}` : `${whose} is ${found}`;
+}
+
+function nameResource(endpoint: Endpoint): string {
+  const { version, versions } = contract.pageTemplate;
+  if (endpoint === version || endpoint === versions) return "version";
+  return findKind(endpoint).label;
+}
+
+const ordinals = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
+
+function writeOrdinal(place: number): string {
+  const word = [...ordinals, "ninth", "tenth"][place - 1];
+  if (word !== undefined) return word;
+  const isTeen = place % 100 > 10 && place % 100 < 14;
+  const ending = isTeen ? undefined : ["st", "nd", "rd"][(place % 10) - 1];
+  return `${place}${ending ?? "th"}`;
+}
+
+export function describeFound(value: unknown): string {
+  if (value === undefined) return "missing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (value === "") return "an empty text";
+  return typeof value === "boolean" ? String(value) : (nouns[typeof value] ?? typeof value);
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  object: "an object",
+  string: "a text",
+  number: "a number",
+};
