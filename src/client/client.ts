@@ -224,7 +224,8 @@ function hasTime({ clock }: ClientState, { deadline }: Call, wait_ms: number): b
 
 /** Where a caller has left, or nothing can be learned, nothing is found. */
 async function lookOnce(state: ClientState, call: Call): Promise<Finding | undefined> {
-  const looking = writeFinders[call.endpoint.tool]?.(describeLook(state, call));
+  const look = { ...describeLook(state, call), isAccepted: true } as const;
+  const looking = writeFinders[call.endpoint.tool]?.(look);
   return looking?.catch(() => undefined);
 }
 

@@ -34,6 +34,8 @@ export type Ask = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<
 export type Look = {
   readonly ask: Ask;
   readonly id: string;
+  /** Whether the deployment said that it is done: then the row of its name is its work. */
+  readonly isAccepted?: true;
   /** The fields that were sent in the body. */
   readonly sent: JsonObject;
   /** When the call began. */
@@ -96,7 +98,7 @@ export const writeFinders: Readonly<Record<string, WriteFinder | undefined>> = {
 function findCreated(kind: Kind): WriteFinder {
   return async (look) => {
     const found = await findNamed(kind)(look);
-    if (found.kind !== "done") return found;
+    if (found.kind !== "done" || look.isAccepted === true) return found;
     const filter = { field: "created_at", condition: "gteq", value: look.since } as const;
     const young = await findNamed(kind, [filter])(look);
     if (young.kind === "done" && look.isSameTime()) return young;

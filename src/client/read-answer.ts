@@ -6,6 +6,7 @@ import { findKind } from "../contract/resource-kind.ts";
 import { completeMeta } from "./complete-meta.ts";
 import {
   describeFound,
+  listDeviations,
   listUnreadRows,
   noteDeviations,
   type Deviation,
@@ -49,7 +50,8 @@ export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown)
 function completePage(name: string, input: JsonObject, body: unknown): ReadAnswer {
   const page = body as JsonObject & { readonly meta?: ReadMeta };
   const shown = countShown(name, page);
-  return { kind: "read", body: { ...page, meta: completeMeta(page.meta ?? {}, input, shown) } };
+  const meta = completeMeta(page.meta ?? {}, input, shown);
+  return { kind: "read", body: noteDeviations({ ...page, meta }, listDeviations(page)) };
 }
 
 /**
@@ -69,9 +71,10 @@ function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnsw
   if (!("id" in response.shape)) return readList(response.shape, body);
   const { record, deviations, hasId } = readRecord(response.shape, body);
   const noted = noteDeviations(record, deviations);
+  const isTold = Object.keys(response.shape).some((name) => name !== "id" && name in record);
+  if (!hasId && !isTold) return unread(describeBody(body));
   if (!hasId) return { kind: "unread", body: noted, found: "without an id" };
   // What a write has become is looked for, where an id is all that was told of it.
-  const isTold = Object.keys(response.shape).some((name) => name !== "id" && name in record);
   return effect === "read" || isTold
     ? { kind: "read", body: noted }
     : { kind: "unread", body: noted, found: describeBody(body) };

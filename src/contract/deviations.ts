@@ -4,7 +4,7 @@ import { findKind } from "./resource-kind.ts";
 
 /**
  * Where an answer is not as the specification has it. The notes go along with what was read, under
- * a symbol: whoever needs them finds them there, and no JSON ever has them.
+ * a symbol: whoever needs them finds them there, and no result or JSON ever has them.
  */
 
 export type Deviation = {
@@ -29,7 +29,9 @@ export function noteDeviations<Body extends object>(
   body: Body,
   deviations: readonly Deviation[],
 ): Body {
-  return deviations.length === 0 ? body : { ...body, [noted]: deviations };
+  if (deviations.length === 0) return body;
+  // No copy of the body has them, and nothing that is made of it.
+  return Object.defineProperty({ ...body }, noted, { value: deviations });
 }
 
 /** Of an answer, or of one of its rows. */

@@ -6,10 +6,12 @@ import { startDeployment } from "./mcp-deployment.ts";
 export type AlteringProxy = {
   /** The base address to use in place of the target's. */
   readonly url: string;
-  /** What came so far, in its order, as the target got it. */
+  /** What came so far, in its order. */
   readonly requests: readonly ProxiedRequest[];
   /** From now on this is done with each reply. */
   readonly setAlter: (alter: Alter) => void;
+  /** And this with each request before the target gets it. */
+  readonly setTurn: (turn: Turn) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -35,14 +37,17 @@ export type Alter = (
   reply: ProxiedReply,
 ) => ProxiedReply | undefined | Promise<ProxiedReply | undefined>;
 
+type Turn = (request: ProxiedRequest) => ProxiedRequest;
+
 /** `target` is a base address. The target has always done what it was asked before `alter` runs. */
 export async function startAlteringProxy(target: string, alter: Alter): Promise<AlteringProxy> {
   const requests: ProxiedRequest[] = [];
   let current = alter;
+  let turn: Turn = (request) => request;
   const deployment = await startDeployment(async (incoming, response) => {
     const request = await readRequest(incoming);
     requests.push(request);
-    const altered = await current(request, await forward(target, request));
+    const altered = await current(request, await forward(target, turn(request)));
     if (altered === undefined) response.destroy();
     else write(response, altered);
   });
@@ -50,6 +55,7 @@ export async function startAlteringProxy(target: string, alter: Alter): Promise<
     url: deployment.url,
     requests,
     setAlter: (next) => (current = next),
+    setTurn: (next) => (turn = next),
     [Symbol.asyncDispose]: () => deployment[Symbol.asyncDispose](),
   };
 }
@@ -62,6 +68,7 @@ export function replyWith(body: unknown, status = 200): ProxiedReply {
 
 /** The same reply with another JSON body. */
 export function withBody(reply: ProxiedReply, change: (body: never) => unknown): ProxiedReply {
+  if (reply.body === "") return reply;
   // The test knows what the target answers.
   return { ...reply, body: JSON.stringify(change(JSON.parse(reply.body) as never)) };
 }

@@ -50,7 +50,9 @@ export async function makePlan(
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const planning = { call, signal, operation, createPath, requireRight };
+  // A deployment elsewhere keeps no bin that is known, and may have ids of another kind.
+  const takesAnyId = !keepsBin;
+  const planning = { call, signal, operation, createPath, requireRight, takesAnyId };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
@@ -65,7 +67,7 @@ export async function makePlan(
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
-    const { rows, listFindings } = readRows(wanted.source, wanted.operation);
+    const { rows, listFindings } = readRows(wanted.source, wanted.operation, planning.takesAnyId);
     return { rows: planRows(planning, rows), listFindings };
   }
   const rows =

@@ -28,6 +28,8 @@ export type UnnumberedRow = Omit<PlanRow, "position">;
 export type Planning = Asking &
   Pick<Owner, "requireRight"> & {
     readonly operation: PlanOperation;
+    /** Whether ids may be others than UUIDs. */
+    readonly takesAnyId: boolean;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
   };
@@ -56,7 +58,7 @@ export async function* planFilters(
   changes: LinkFields,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
-  const problems = isDeletion ? [] : checkChanges(changes);
+  const problems = isDeletion ? [] : checkChanges(changes, planning.takesAnyId);
   if (problems.length > 0) throw refuseChanges(problems);
   const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
   requireRegistrationRights(planning, changes, apps);

@@ -1,4 +1,4 @@
-import { uuidPattern } from "../../contract/fields.ts";
+import { normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
@@ -33,12 +33,14 @@ export type CheckedRow = {
 /** Which row came first with an id or a path. */
 export type Seen = {
   readonly unit: Unit;
+  /** Whether ids may be others than UUIDs, as those of another deployment than ours may be. */
+  readonly takesAnyId: boolean;
   readonly ids: Map<string, number>;
   readonly paths: Map<string, number>;
 };
 
-export function createSeenRows(unit: Unit): Seen {
-  return { unit, ids: new Map(), paths: new Map() };
+export function createSeenRows(unit: Unit, takesAnyId = false): Seen {
+  return { unit, takesAnyId, ids: new Map(), paths: new Map() };
 }
 
 /** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
@@ -48,7 +50,7 @@ export function checkRow(
   given: GivenRow,
   seen: Seen,
 ): CheckedRow {
-  const id = given.id?.trim().toLowerCase() ?? "";
+  const id = normalizeId(given.id?.trim() ?? "");
   const isMove = operation === "update" && id !== "";
   // A blank path asks for a generated one, but not where the link is there already.
   const { values, problems: faults } = checkLink(given.fields, isMove ? "update" : "create");
@@ -57,11 +59,11 @@ export function checkRow(
   const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
   const problems = [
     ...given.problems,
-    ...checkKeys(operation, id, values.path, isNamed),
+    ...checkKeys(operation, seen.takesAnyId ? "" : id, values.path, isNamed || id !== ""),
     ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
     ...(operation === "delete"
       ? [...pathFaults, ...checkDeletion(given.fields)]
-      : [...faults, ...checkApps(given.fields)]),
+      : [...faults, ...checkApps(given.fields, seen.takesAnyId)]),
     ...(operation === "update" ? checkShortening(given.fields) : []),
     ...findDuplicates(row, id, values.path, seen),
   ];
@@ -79,13 +81,13 @@ export function checkRow(
 }
 
 /** Every rule that the same changes of many links would break. */
-export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
+export function checkChanges(fields: LinkFields, takesAnyId = false): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path is one link's own, and cannot be set for many at once";
   const problems = [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
-    ...checkApps(others),
+    ...checkApps(others, takesAnyId),
     ...checkShortening(others),
   ];
   return problems.map((problem) => ({ ...problem, message: addHint(problem.message) }));
@@ -183,11 +185,14 @@ function copyText(text: string): string {
  * What is given of an app is checked by the app's own rules. What is left out is not missed: the
  * app may be registered already.
  */
-function checkApps({ ios_app, android_app }: LinkFields): readonly FieldProblem[] {
+function checkApps(
+  { ios_app, android_app }: LinkFields,
+  takesAnyId: boolean,
+): readonly FieldProblem[] {
   return [
-    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems) : []),
+    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems, takesAnyId) : []),
     ...(android_app
-      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems)
+      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems, takesAnyId)
       : []),
   ];
 }
@@ -196,6 +201,7 @@ function findFaults(
   app: "ios_app" | "android_app",
   given: NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]>,
   problems: readonly FieldProblem[],
+  takesAnyId: boolean,
 ): readonly FieldProblem[] {
   const sent = Object.entries(given).filter(([, value]) => !isBlank(value));
   const isSent = (field: string) => sent.some(([name]) => name === field);
@@ -203,7 +209,10 @@ function findFaults(
     .filter(({ field }) => isSent(field))
     .map(({ field, message }) => ({ field: `${app}.${field}`, message }));
   const isIdFaulty =
-    typeof given.id === "string" && !isBlank(given.id) && !uuidPattern.test(given.id);
+    !takesAnyId &&
+    typeof given.id === "string" &&
+    !isBlank(given.id) &&
+    !uuidPattern.test(given.id);
   if (isIdFaulty) faults.push({ field: `${app}.id`, message: `The id of ${app} is not a UUID` });
   return faults;
 }

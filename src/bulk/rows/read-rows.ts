@@ -41,8 +41,12 @@ type Reading = {
 /** A file with nothing right in it must not fill the memory with what is wrong. */
 const mostProblems = 1000;
 
-export function readRows(source: RowSource, operation: PlanOperation): RowReading {
-  const seen = createSeenRows("csv" in source ? "line" : "row");
+export function readRows(
+  source: RowSource,
+  operation: PlanOperation,
+  takesAnyId = false,
+): RowReading {
+  const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId);
   const found = { problems: [], unmapped: new Map(), format: undefined };
   const reading: Reading = { operation, seen, ...found };
   const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);

@@ -10,20 +10,22 @@ import type { CallProblem } from "../../results/call-problem.ts";
 import { readListRows } from "../../results/present-body.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { readRecord } from "./find-record.ts";
 
 /** So many are offered where none fits exactly. */
 const mostCandidates = 5;
 
 /**
- * The UUID that an `id` argument means: itself, or that of the one link or app with this path,
- * bundle id or package name. Where more than one fits, none is taken.
+ * The id that an `id` argument means: itself, or that of the one link or app with this path, bundle
+ * id or package name. Where more than one fits, none is taken.
  */
 export async function findTarget(
   kind: ResourceKind,
   given: string,
-  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+  call: Pick<Call, "ask" | "keyContext">,
 ): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
+  const { ask, keyContext } = call;
   const { key } = kind;
   const read =
     kind.name === "link"
@@ -31,17 +33,44 @@ export async function findTarget(
       : (text: string) => text.trim();
   const value = read(given);
   // A blank filter would be ignored, and everything found.
-  if (key === undefined || value.trim() === "") throw notFound(kind, given, []);
+  if (value.trim() === "") throw notFound(kind, given, []);
+  if (key === undefined) {
+    if (await hasId(kind, given, call)) return given;
+    throw notFound(kind, given, []);
+  }
   const search = { kind, key, value, ask };
   // A deployment that ignores filters answers with all, so that the rows are compared here too.
   const found = await list(search, "eq");
   const exact = found.filter((row) => read(readText(row, key)) === value);
   const [only] = exact;
-  if (exact.length === 1 && typeof only?.["id"] === "string") return only["id"];
+  const id = exact.length === 1 ? readText(only ?? {}, "id") : "";
+  // Where ids are UUIDs, no other text is one.
+  if (uuidPattern.test(id)) return id;
+  if (await hasId(kind, given, call)) {
+    if (id === "" || id === given) return given;
+    throw notFound(kind, given, exact);
+  }
+  if (id !== "") return id;
   // A text that was copied from a result has its hidden characters written as numbers.
   const meant = readShown(given);
-  if (meant !== given) return findTarget(kind, meant, { ask, keyContext });
+  if (meant !== given) return findTarget(kind, meant, call);
   throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
+}
+
+/** Other deployments may count their resources, or name them in another way than by UUIDs. */
+async function hasId(
+  kind: ResourceKind,
+  given: string,
+  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+): Promise<boolean> {
+  // Our own service knows UUIDs alone.
+  if (keyContext.checksConditions || !/^[\w:.-]+$/.test(given)) return false;
+  const found = await readRecord(kind, given, { ask }).catch((error: unknown) => {
+    // What is answered to something that is no id tells nothing of it.
+    if (error instanceof ToolFailure && error.failure.effect === "none") return null;
+    throw error;
+  });
+  return found?.["id"] === given;
 }
 
 /** A path, or the whole address of one of the project's links. */

@@ -50,7 +50,9 @@ export async function readState(call: Asking): Promise<TemplateState> {
     return { live, draft, isAbsent: false };
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    return keyContext.checksConditions ? nothing : unanswered;
+    // A deployment that says what is missing has looked for it.
+    const isSaid = keyContext.checksConditions || /template/i.test(error.message);
+    return isSaid ? nothing : unanswered;
   }
 }
 
@@ -72,7 +74,7 @@ async function readLive(
   return isRead ? null : undefined;
 }
 
-function isNotFound(error: unknown): boolean {
+function isNotFound(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.code === "not_found";
 }
 

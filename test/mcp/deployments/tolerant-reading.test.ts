@@ -1,0 +1,213 @@
+import { describe, expect, test } from "vitest";
+import { replyWith, withBody, type Alter } from "../../support/altering-proxy.ts";
+import { eras } from "../../support/assistant-world.ts";
+import { callDone, callRefused } from "../../support/call-tool.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
+
+/** What a deployment answers a little differently is read as far as it can be (issue 14). */
+
+let strange: StrangeWorld;
+openForEach(createStrangeWorld, (opened) => (strange = opened));
+
+type Fields = Readonly<Record<string, unknown>>;
+type Change = (link: Fields) => unknown;
+
+/** Alters each link that is read, alone or in a list. */
+function alterLinks(change: Change): Alter {
+  return (_, reply) =>
+    withBody(reply, (body: Fields) => {
+      if (!Array.isArray(body["links"])) return change(body);
+      return { ...body, links: body["links"].map(change) };
+    });
+}
+
+async function plantThree(): Promise<readonly { readonly id: string }[]> {
+  const names = ["a", "b", "c"];
+  return Promise.all(names.map((path) => strange.plant("link", { path, name: path })));
+}
+
+const byPath = { sort: { field: "path", direction: "asc" } };
+
+describe("of a resource only the id is needed", () => {
+  test.each(eras)("so that a link of nothing else is one (%s)", async (era) => {
+    const { id } = await strange.plant("link", { path: "spring" });
+    const client = await strange.connect({ key: strange.world.key, era });
+    strange.proxy.setAlter(alterLinks(({ id: own }) => ({ id: own, color: "red" })));
+    await client.listTools();
+    expect(await callDone(client, "get_link", { id })).toEqual({ link: { id, color: "red" } });
+    expect((await callDone(client, "list_links")).links).toEqual([{ id, color: "red" }]);
+  });
+
+  test("and what is of a neighbouring type is read as what it is", async () => {
+    const { id } = await strange.plant("link", { path: "12" });
+    const odd = { name: 7, clicks: "3", enable_forced_redirect: "true", referrer: null };
+    strange.proxy.setAlter(alterLinks((link) => ({ ...link, ...odd })));
+    const read = await callDone(strange, "get_link", { id });
+    expect(read.link).toMatchObject({ name: "7", clicks: 3, enable_forced_redirect: true });
+    expect(read.problems).toBeUndefined();
+  });
+
+  test.each([
+    [{ clicks: {} }, "field clicks of the third link is an object"],
+    [{ url: ["a"] }, "field url of the third link is a list"],
+    [
+      { enable_forced_redirect: "often" },
+      "field enable_forced_redirect of the third link is a text",
+    ],
+    [{ clicks: 1.5 }, "field clicks of the third link is a number"],
+  ])("and %j is named plainly, and left out", async (odd, message) => {
+    await plantThree();
+    const change: Change = (link) => (link["path"] === "c" ? { ...link, ...odd } : link);
+    strange.proxy.setAlter(alterLinks(change));
+    const read = await callDone(strange, "list_links", byPath);
+    const [field = ""] = Object.keys(odd);
+    expect(read.links).toHaveLength(3);
+    expect(read.links[2]).not.toHaveProperty(field);
+    expect(read.problems).toEqual([{ field, message }]);
+  });
+});
+
+describe("a list is salvaged row by row", () => {
+  test.each([
+    [null, "the second link is null"],
+    ["gone", "the second link is a text"],
+    [{ path: "b" }, "the second link is without an id"],
+    [{ id: {}, path: "b" }, "the second link is without an id"],
+  ])("%j among its rows is reported, and is not its end", async (row, message) => {
+    await plantThree();
+    strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? row : link)));
+    const { links, problems } = await callDone(strange, "list_links", byPath);
+    expect(links.map(({ path }: Fields) => path)).toEqual(["a", "c"]);
+    expect(problems).toEqual([{ message }]);
+  });
+
+  test.each([
+    ["no meta at all", () => undefined],
+    ["null for meta", () => null],
+    ["a text for meta", () => "page 1"],
+    ["an empty meta", () => ({})],
+    ["texts for numbers", () => ({ page: "1", limit: "2", count: "3", last: "2", next: "2" })],
+    ["a count alone", () => ({ count: 3 })],
+    ["no next", ({ next: _, ...meta }: Fields) => meta],
+    ["a last page alone", () => ({ last: 2 })],
+  ])("with %s it goes on to its second page, and ends there", async (_, change) => {
+    await plantThree();
+    strange.proxy.setAlter((asked, reply) =>
+      withBody(reply, (body: { meta: Fields }) => {
+        const isFirst = asked.path.includes("page=1&");
+        return { ...body, meta: isFirst ? change(body.meta) : undefined };
+      }),
+    );
+    const first = await callDone(strange, "list_links", { ...byPath, page: 1, limit: 2 });
+    expect(first.meta.next).toBe(2);
+    expect(first.next).toContain("call list_links with page 2 for more");
+    const second = await callDone(strange, "list_links", { ...byPath, page: 2, limit: 2 });
+    expect(second.links).toHaveLength(1);
+    expect(second.meta.next).toBeUndefined();
+  });
+});
+
+describe("a write that was answered 2xx is done", () => {
+  const unreadable: readonly (readonly [string, Alter])[] = [
+    ["an empty body", (_, reply) => ({ ...reply, body: "" })],
+    [
+      "a page",
+      (_, reply) => ({ ...reply, body: "<html>", headers: { "content-type": "text/html" } }),
+    ],
+    ["half of its JSON", (_, reply) => ({ ...reply, body: reply.body.slice(0, 20) })],
+    ["another envelope", (_, reply) => withBody(reply, (link: object) => ({ data: { link } }))],
+    ["a list", (_, reply) => withBody(reply, (link: object) => [link])],
+  ];
+
+  test.each(unreadable)(
+    "where it answered %s, and what it has become is read",
+    async (_, alter) => {
+      strange.proxy.setAlter((asked, reply) =>
+        asked.method === "GET" ? reply : alter(asked, reply),
+      );
+      const made = await callDone(strange, "create_link", { path: "spring", name: "Spring" });
+      expect(made.link).toMatchObject({ path: "spring", name: "Spring" });
+      const { id } = made.link;
+      const changed = await callDone(strange, "update_link", { id, name: "Summer" });
+      expect(changed.link).toMatchObject({ id, name: "Summer" });
+      expect((await callDone(strange, "delete_link", { id })).deleted).toMatchObject({ id });
+      expect(strange.listWrites()).toEqual([
+        "POST /api/v1/links",
+        `PATCH /api/v1/links/${id}`,
+        `DELETE /api/v1/links/${id}`,
+      ]);
+    },
+  );
+
+  test.each(unreadable)(
+    "where all answers are %s, and says what is not known",
+    async (_, alter) => {
+      const { id } = await strange.plant("link", { path: "winter" });
+      // What is shown before a write has to be read.
+      let isAltered = false;
+      strange.proxy.setAlter((asked, reply) => {
+        if (asked.method !== "GET") isAltered = true;
+        return isAltered ? alter(asked, reply) : reply;
+      });
+      const changed = await callDone(strange, "update_link", { id, name: "Snow" });
+      expect(changed.link).toEqual({ id });
+      expect(changed.problems[0].message).toMatch(/^The deployment has done it, but /);
+      const made = await callDone(strange, "create_link", { path: "spring" });
+      expect(made.link).toBeUndefined();
+      expect(made.problems[0].message).toMatch(/^The deployment has done it, but /);
+      expect(strange.listWrites()).toHaveLength(2);
+      strange.proxy.setAlter((_asked, reply) => reply);
+      expect((await callDone(strange, "get_link", { id: "spring" })).link.path).toBe("spring");
+    },
+  );
+});
+
+describe("a deployment that counts its resources", () => {
+  /** Ids in addresses and bodies are numbers from 1. */
+  async function openCounted(): Promise<readonly string[]> {
+    const planted = await plantThree();
+    const ids = planted.map(({ id }) => id);
+    strange.proxy.setAlter(
+      alterLinks((link) => ({ ...link, id: ids.indexOf(String(link["id"])) + 1 })),
+    );
+    strange.proxy.setTurn((asked) => ({
+      ...asked,
+      path: asked.path.replace(/\/links\/(\d+)/, (_, id) => `/links/${ids[Number(id) - 1]}`),
+    }));
+    return ids;
+  }
+
+  test("has links that are read, changed and deleted by their numbers", async () => {
+    await openCounted();
+    expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
+    expect((await callDone(strange, "get_link", { id: "2" })).link.path).toBe("b");
+    const { change } = await callDone(strange, "update_link", { id: "2", name: "B" });
+    expect((await callDone(strange, "get_link", { id: "b" })).link).toMatchObject({
+      id: "2",
+      name: "B",
+    });
+    await callDone(strange, "undo", { change_id: change.id });
+    expect((await callDone(strange, "get_link", { id: "2" })).link.name).toBe("b");
+    const { plan } = await callDone(strange, "plan_links", {
+      operation: "update",
+      rows: [{ id: "3", name: "C" }],
+    });
+    expect(plan.counts).toMatchObject({ update: 1, invalid: 0, conflict: 0 });
+    const { job } = await callDone(strange, "apply_plan", { plan_id: plan.id });
+    expect(job.counts).toMatchObject({ done: 1 });
+    expect((await callDone(strange, "delete_link", { id: "1" })).deleted).toMatchObject({
+      id: "1",
+    });
+  });
+
+  test("is not believed where it answers with another one than was asked for", async () => {
+    await openCounted();
+    const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+    strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));
+    strange.proxy.setAlter(() => replyWith({ id: 3, path: "c" }));
+    const error = await callRefused(strange, "delete_link", { id });
+    expect(error).toMatchObject({ code: "bad_response", effect: "none" });
+    expect(strange.listWrites()).toEqual([]);
+  });
+});
