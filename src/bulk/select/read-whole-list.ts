@@ -91,7 +91,9 @@ async function readOnce<Row extends { readonly id: string }>(
     for (const place of page.unread) unread.add(start + place);
     // Without a count, only a page that others were longer than is known to be the last one.
     const isEnd = count !== undefined || shown === 0 || (reached > 0 && shown < asked.limit);
-    const isLast = (meta.next ?? undefined) === undefined && isEnd;
+    // Where nobody says how long a page is, a short one may be the last, or small as they all are.
+    const isAll = (meta.limit ?? undefined) === undefined && countAll() === count;
+    const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     // A deployment that takes no notice of the page answers with the same one for ever.
     const isStuck = !isJoined || start + shown <= reached || countAll() === before;
     if (isLast || isStuck || (count ?? 0) > most) {

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { replyWith, withBody, type Alter } from "../../support/altering-proxy.ts";
+import { callDone, callRefused } from "../../support/call-tool.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
+
+/** What cannot be read is never written back, and proves nothing (issue 14). */
+
+let strange: StrangeWorld;
+openForEach(createStrangeWorld, (opened) => (strange = opened));
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function alterLinks(change: (link: Fields) => unknown): Alter {
+  return ({ path }, reply) => {
+    if (!path.startsWith("/api/v1/links")) return reply;
+    return withBody(reply, (body: Fields) => {
+      if (!Array.isArray(body["links"])) return change(body);
+      return { ...body, links: body["links"].map(change) };
+    });
+  };
+}
+
+const isHidden = (link: Fields) => ({ ...link, name: { en: link["name"] } });
+
+describe("a plan", () => {
+  test("has a conflict where the field that it would change could not be read", async () => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    strange.proxy.setAlter(alterLinks(isHidden));
+    const rows = [{ id, name: "Spring" }];
+    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
+    expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
+    expect(plan.sample[0].message).toBe("Its name could not be read");
+  });
+
+  test("changes other fields of such a link, and is undone to the same", async () => {
+    const url = "https://example.com/a";
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
+    strange.proxy.setAlter(alterLinks(isHidden));
+    const rows = [{ id, url: "https://example.com/b" }];
+    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
+    const { job } = await callDone(strange, "apply_plan", { plan_id: plan.id });
+    expect(job.counts).toMatchObject({ done: 1 });
+    const undo = await callDone(strange, "plan_links", { undo: job.id });
+    expect(undo.plan.counts).toMatchObject({ update: 1, conflict: 0 });
+    await callDone(strange, "apply_plan", { plan_id: undo.plan.id });
+    strange.proxy.setAlter((_, reply) => reply);
+    const { link } = await callDone(strange, "get_link", { id });
+    expect(link).toMatchObject({ name: "Spring", url });
+  });
+
+  test("never puts back what it did not know", async () => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    strange.proxy.setAlter(alterLinks(({ name: _, ...link }) => link));
+    const rows = [{ id, name: "Summer" }];
+    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
+    expect(plan.counts).toMatchObject({ update: 1, conflict: 0 });
+    const { job } = await callDone(strange, "apply_plan", { plan_id: plan.id });
+    expect(job.counts).toMatchObject({ done: 1 });
+    const undo = await callDone(strange, "plan_links", { undo: job.id });
+    expect(undo.plan.counts).toMatchObject({ update: 0, conflict: 1 });
+  });
+
+  test("does not take a path for free where a link could not be read", async () => {
+    await strange.plant("link", { path: "spring" });
+    strange.proxy.setAlter(alterLinks(({ id: _, ...link }) => link));
+    const rows = [{ path: "spring", name: "Spring" }];
+    const { plan } = await callDone(strange, "plan_links", { operation: "upsert", rows });
+    expect(plan.counts).toMatchObject({ create: 0, conflict: 1 });
+  });
+
+  test("of filters tells of links that could not be read", async () => {
+    for (const path of ["a", "b", "c"]) await strange.plant("link", { path });
+    strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? null : link)));
+    const filters = [{ field: "name", condition: "null", value: true }];
+    const given = { operation: "delete", filters };
+    const { plan } = await callDone(strange, "plan_links", given);
+    expect(plan.counts).toMatchObject({ delete: 2, conflict: 1 });
+  });
+
+  test.each([
+    ["nothing", () => undefined],
+    ["the limit", ({ limit }: Fields) => ({ limit })],
+    ["the next page", ({ next }: Fields) => ({ next })],
+    ["the count", ({ count }: Fields) => ({ count })],
+  ])("of 230 links loses none where meta tells of %s", async (_, change) => {
+    await plantMany(230);
+    strange.proxy.setAlter(({ path }, reply) =>
+      path.startsWith("/api/v1/links?")
+        ? withBody(reply, (body: { meta: Fields }) => ({ ...body, meta: change(body.meta) }))
+        : reply,
+    );
+    const { export: exported } = await callDone(strange, "export_links");
+    expect(exported.count).toBe(230);
+  });
+
+  test("ends where a deployment takes no notice of the page", async () => {
+    await plantMany(120);
+    const first = { value: "" };
+    strange.proxy.setAlter(({ path }, reply) => {
+      if (!path.startsWith("/api/v1/links?")) return reply;
+      if (first.value === "") first.value = reply.body;
+      return withBody({ ...reply, body: first.value }, ({ links }) => ({ links }));
+    });
+    expect(await callRefused(strange, "export_links")).toMatchObject({ code: "overloaded" });
+    expect(strange.proxy.requests.length).toBeLessThan(20);
+  });
+});
+
+async function plantMany(count: number): Promise<void> {
+  const all = Array.from({ length: count }, (_, index) => index);
+  for (const index of all) await strange.plant("link", { path: `p${index}` });
+}
+
+describe("an undo", () => {
+  test("of a change is refused where the field could not be read before", async () => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    let isOdd = true;
+    strange.proxy.setAlter((asked, reply) =>
+      asked.method === "GET" && isOdd ? alterLinks(isHidden)(asked, reply) : reply,
+    );
+    const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
+    isOdd = false;
+    const error = await callRefused(strange, "undo", { change_id: change.id });
+    expect(error.message).toBe("It is not known what its name was before.");
+    expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
+  });
+
+  test("of a change is refused where the field cannot be read now", async () => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
+    strange.proxy.setAlter(alterLinks(isHidden));
+    const error = await callRefused(strange, "undo", { change_id: change.id });
+    expect(error.message).toBe("It could not be read what its name is now.");
+  });
+
+  test("of a creation whose answer was lost finds what was made", async () => {
+    strange.proxy.setAlter((asked, reply) => ({
+      ...reply,
+      body: asked.method === "POST" ? "" : '{"odd":true}',
+    }));
+    const { change } = await callDone(strange, "create_link", { path: "spring" });
+    strange.proxy.setAlter((_, reply) => reply);
+    await callDone(strange, "undo", { change_id: change.id });
+    expect((await callDone(strange, "list_links")).links).toEqual([]);
+  });
+});
+
+describe("a lost write", () => {
+  test("is not proved by a field that could not be read", async () => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    strange.proxy.setAlter((asked, reply) => {
+      if (asked.method === "PATCH") return undefined;
+      return alterLinks(isHidden)(asked, reply);
+    });
+    const error = await callRefused(strange, "update_link", { id, name: "Summer" });
+    expect(error).toMatchObject({ code: "outcome_unknown", effect: "unknown" });
+  });
+});
+
+describe("publish_template", () => {
+  const text = { body: "<p>Hi</p>\n{% store_buttons %}", css: "" };
+  const noRoute = replyWith({ error: "Not found" }, 404);
+  const hides: Alter = ({ path, method }, reply) =>
+    /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
+
+  test("publishes what is given although nothing else can be read", async () => {
+    strange.proxy.setAlter(hides);
+    const { page_template } = await callDone(strange, "publish_template", text);
+    expect(page_template.live_version).toMatchObject(text);
+  });
+
+  test("publishes the draft although it cannot be read", async () => {
+    await callDone(strange, "save_template", text);
+    strange.proxy.setAlter(hides);
+    const { page_template } = await callDone(strange, "publish_template");
+    expect(page_template.live_version).toMatchObject(text);
+  });
+});
