@@ -13,6 +13,8 @@ export type Owner = {
   readonly checkDestinations?: CheckDestinations;
   /** Whether deleted links rest in a bin, from which they return as they were. */
   readonly keepsBin?: boolean;
+  /** Whether its ids may be others than UUIDs, as those of a deployment elsewhere may be. */
+  readonly takesAnyId?: boolean;
   /** Throws for an endpoint that the key is known to have no right to. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };

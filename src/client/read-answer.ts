@@ -74,10 +74,10 @@ function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnsw
   const isTold = Object.keys(response.shape).some((name) => name !== "id" && name in record);
   if (!hasId && !isTold) return unread(describeBody(body));
   if (!hasId) return { kind: "unread", body: noted, found: "without an id" };
-  // What a write has become is looked for, where an id is all that was told of it.
-  return effect === "read" || isTold
-    ? { kind: "read", body: noted }
-    : { kind: "unread", body: noted, found: describeBody(body) };
+  // The id of something else is no use to a write: what that has become is looked for.
+  if (effect !== "read" && !isTold && Object.keys(body).length > 1)
+    return unread(describeBody(body));
+  return { kind: "read", body: noted };
 }
 
 /** The envelope: one list of resources, and `meta` beside it where there are pages. */

@@ -15,6 +15,7 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
+import { listEndpointDeviations } from "./list-deviations.ts";
 import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -122,6 +123,7 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
   if (await askDeployment(deployment, key, note)) {
     const inspected = await inspect(options, deployment, key, note);
     note({ about: "access", said: describeAccess(inspected) });
+    if (deployment.own === undefined) await noteDeviations(inspected, note);
   }
   await tryState(config, note);
 }
@@ -176,6 +178,18 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 }
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
+
+/** What is not as specified is read all the same, where that can be, and is no fault then. */
+async function noteDeviations({ keyContext }: Inspected, note: Note): Promise<void> {
+  const about = "answers";
+  let isAlike = true;
+  for await (const { endpoint, said, fault } of listEndpointDeviations(keyContext)) {
+    isAlike &&= said.length === 0 && fault === undefined;
+    for (const each of said) note({ about, said: `${endpoint}: ${each}` });
+    if (fault !== undefined) note({ about, fault: `${endpoint}: ${fault}` });
+  }
+  if (isAlike) note({ about, said: "are as the API's specification has them" });
+}
 
 async function tryState(config: Config, note: Note): Promise<void> {
   const state = createLazyState(config);

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { startAlteringProxy, withBody } from "../support/altering-proxy.ts";
+import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
 
 /** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
 
@@ -135,4 +136,43 @@ test("a data folder that cannot be made is a fault", async () => {
   const { code, stdout } = await run(["doctor", "--data", join(file, "data")]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^FAULT store/m);
+});
+
+test("against a deployment it lists where that answers otherwise, endpoint by endpoint", async () => {
+  await using served = await createServed();
+  const { serving, folder } = served;
+  const body = { path: "spring", name: "Spring" };
+  expect(await serving.call("POST", "/links", { body })).toMatchObject({ status: 201 });
+  await using proxy = await startAlteringProxy(serving.places.url, ({ path }, reply) => {
+    if (!path.startsWith("/api/v1/links")) return reply;
+    const odd = ({ clicks: _, ...link }: object & { clicks?: number }) => {
+      return { ...link, name: 7, url: {}, enable_forced_redirect: null };
+    };
+    return withBody(reply, (read: { links?: readonly object[]; meta: object }) => {
+      const isList = read.links !== undefined;
+      return isList
+        ? { links: read.links?.map(odd), meta: { ...read.meta, count: null } }
+        : odd(read);
+    });
+  });
+  const doctor = async (url: string) => {
+    const env = { WAYPOST_API_KEY: serving.key };
+    return run(["doctor", "--data", `${folder.path}-doctor`, "--base-url", url], { env });
+  };
+  const { code, stdout } = await doctor(proxy.url);
+  expect(code, stdout).toBe(0);
+  const lines = stdout.split("\n").filter((line) => line.startsWith("ok    answers"));
+  const said = (endpoint: string) => [
+    `${endpoint}: name is a number: read as what it says`,
+    `${endpoint}: url is an object: shown as unknown`,
+    `${endpoint}: enable_forced_redirect is null: shown as not set`,
+    `${endpoint}: clicks is missing: shown as unknown`,
+  ];
+  expect(lines.map((line) => line.replace(/^ok +answers +/, ""))).toEqual([
+    ...said("GET /links"),
+    "GET /links: meta.count is null: told from the page",
+    ...said("GET /links/:id"),
+  ]);
+  const plain = await doctor(serving.places.url);
+  expect(plain.stdout).toMatch(/^ok +answers +are as the API's specification has them$/m);
 });

@@ -47,7 +47,9 @@ export async function startAlteringProxy(target: string, alter: Alter): Promise<
   const deployment = await startDeployment(async (incoming, response) => {
     const request = await readRequest(incoming);
     requests.push(request);
-    const altered = await current(request, await forward(target, turn(request)));
+    // A target that is closed meanwhile leaves nothing to alter.
+    const reply = await forward(target, turn(request)).catch(() => undefined);
+    const altered = reply && (await current(request, reply));
     if (altered === undefined) response.destroy();
     else write(response, altered);
   });

@@ -245,9 +245,13 @@ function concernsRowAlone({ status, message }: Problem): boolean {
 }
 
 function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
-  // Where the id is not known, nobody knows what was made.
-  const made = action === "create" && link?.id !== undefined ? link : undefined;
-  return { status: "done", link_id: link?.id ?? link_id ?? undefined, made };
+  const id = link?.id ?? link_id ?? undefined;
+  if (action !== "create" || link === null) return { status: "done", link_id: id };
+  if (id !== undefined) return { status: "done", link_id: id, made: link };
+  return {
+    status: "done",
+    message: "It is done, but its answer could not be read: its id is unknown",
+  };
 }
 
 type WrittenLink = Answer<typeof links.update>;

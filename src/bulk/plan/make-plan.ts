@@ -45,13 +45,11 @@ export async function makePlan(
   owner: Owner,
 ): Promise<MadePlan> {
   const { key_print, origin, call, requireRight, checkDestinations = allowAll } = owner;
-  const { keepsBin = false } = owner;
+  const { keepsBin = false, takesAnyId = false } = owner;
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  // A deployment elsewhere keeps no bin that is known, and may have ids of another kind.
-  const takesAnyId = !keepsBin;
   const planning = { call, signal, operation, createPath, requireRight, takesAnyId };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);

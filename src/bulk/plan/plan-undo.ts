@@ -67,14 +67,16 @@ async function undoRow(
 ): Promise<UnnumberedRow> {
   const { planned, link_id, status } = receipt;
   const { row, action, path } = planned;
-  const now = link_id === null ? undefined : await findById(asking, link_id);
-  const base = { row, link_id, path, before: now ?? null, fields: null, message: null };
+  const now = await readNow(asking, receipt);
+  const known = now === unread ? undefined : now;
+  const id = link_id ?? known?.id ?? null;
+  const base = { row, link_id: id, path, before: known ?? null, fields: null, message: null };
   const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
   if (isDoubtful(status)) {
     return refuse("It is not known whether this was done; go on with the job to find out");
   }
+  if (now === unread) return refuse("It is not known which link this made");
   if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
-  if (link_id === null) return refuse("It is not known which link this made");
   if (now === undefined) return refuse("The link is gone");
   const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
@@ -87,6 +89,14 @@ async function undoRow(
   }
   const fields: LinkFields = writeBack(links.update, replaced, names);
   return { ...base, path: now.path ?? null, action: "update", fields };
+}
+
+/** The link as it is. What was made and answered without an id is known by its path alone. */
+function readNow(asking: Asking, { planned, link_id }: Receipt): ReturnType<typeof findAtPath> {
+  if (link_id !== null) return findById(asking, link_id);
+  return planned.action === "create"
+    ? findAtPath(asking, planned.path ?? "")
+    : Promise.resolve(undefined);
 }
 
 async function undoDeletion(

@@ -59,7 +59,7 @@ export function checkRow(
   const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
   const problems = [
     ...given.problems,
-    ...checkKeys(operation, seen.takesAnyId ? "" : id, values.path, isNamed || id !== ""),
+    ...checkKeys(operation, id, values.path, { isNamed, takesAnyId: seen.takesAnyId }),
     ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
     ...(operation === "delete"
       ? [...pathFaults, ...checkDeletion(given.fields)]
@@ -119,10 +119,10 @@ function checkKeys(
   operation: PlanOperation,
   id: string,
   path: string | undefined,
-  isNamed: boolean,
+  { isNamed, takesAnyId }: { readonly isNamed: boolean; readonly takesAnyId: boolean },
 ): readonly FieldProblem[] {
   if (id !== "") {
-    return uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
+    return takesAnyId || uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
   }
   if (path !== undefined && !isFindable(path)) {
     const way = operation === "upsert" ? "" : ", or name the link by its id";

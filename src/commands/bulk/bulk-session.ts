@@ -59,6 +59,7 @@ export function withBulk<Result>(
         requireRight: createRequireRight(known?.facts),
         checkDestinations,
         keepsBin: known?.binDays !== undefined,
+        takesAnyId: deployment.own === undefined,
       };
       const realm = known?.projectId ?? deployment.origin;
       const writer = { realm, key_print: owner.key_print, client: null };

@@ -61,7 +61,11 @@ function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
     if (isThere) complainOf(stage, receipt, judged, "is done, and its link is there");
     return;
   }
-  const history = truth.writes.filter(({ id, order }) => id === link_id && order >= judged.since);
+  // Of what was done nobody may have learned which link it is.
+  const history = truth.writes.filter(
+    ({ id, order, after }) =>
+      order >= judged.since && (link_id === null ? after?.path === planned.path : id === link_id),
+  );
   const fields = { ...planned.fields, ...(planned.action === "create" && { path: planned.path }) };
   const last = history.findLastIndex(
     ({ after }) => after !== undefined && isAsPlanned(after, fields, judged.apps),

@@ -63,8 +63,7 @@ async function hasId(
   given: string,
   { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
 ): Promise<boolean> {
-  // Our own service knows UUIDs alone.
-  if (keyContext.checksConditions || !/^[\w:.-]+$/.test(given)) return false;
+  if (!keyContext.takesAnyId || !/^[\w:.-]+$/.test(given)) return false;
   const found = await readRecord(kind, given, { ask }).catch((error: unknown) => {
     // What is answered to something that is no id tells nothing of it.
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
