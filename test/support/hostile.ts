@@ -138,7 +138,7 @@ export const lies: ReadonlySet<Fault> = new Set([
   "echo_401 after",
   // A 2xx to a write says that it is done.
   ...(["cut_length", "cut_chunked", "half_json", "other_json"] as const),
-  ...(["stall_body", "html_200", "html_201", "html_200 after", "html_201 after"] as const),
+  ...(["huge", "stall_body", "html_200", "html_201", "html_200 after", "html_201 after"] as const),
 ]);
 
 export async function openHostile(
