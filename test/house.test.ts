@@ -74,7 +74,7 @@ const rooms: Readonly<Record<string, string>> = {
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
-  text: ["diff", "node:crypto", "node:url"],
+  text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
   network: ["node:net"],
   "contract/rules": ["zod"],

@@ -34,8 +34,8 @@ export function openRemoteSender(): RemoteSender {
     return {
       status: reply.statusCode,
       headers: Object.fromEntries(named),
-      readBody: async (isPage) =>
-        readContent(await readStream(reply.body), isPage, reply.headers["content-type"]),
+      readBody: async (form) =>
+        readContent(await readStream(reply.body), form, reply.headers["content-type"]),
       discard: () => {
         // The body is thrown away, so its errors are ignored.
         reply.body.on("error", () => undefined).destroy();

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { idParameter, type Endpoint } from "../contract/endpoint.ts";
 import { normalizeId, type ReadMeta } from "../contract/fields.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { findKind } from "../contract/resource-kind.ts";
 import { completeMeta } from "./complete-meta.ts";
 import {
@@ -67,7 +67,7 @@ function isOther(endpoint: Endpoint, input: JsonObject, body: unknown): boolean 
 
 function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnswer {
   const isSchema = response instanceof z.ZodObject;
-  if (!isSchema || !isObject(body)) return unread(describeBody(body));
+  if (!isSchema || !isJsonObject(body)) return unread(describeBody(body));
   if (!("id" in response.shape)) return readList(response.shape, body);
   const { record, deviations, hasId } = readRecord(response.shape, body);
   const noted = noteDeviations(record, deviations);
@@ -104,7 +104,7 @@ function readList(shape: z.ZodObject["shape"], body: JsonObject): ReadAnswer {
 type ReadRow = { readonly rows: readonly object[]; readonly deviations: readonly Deviation[] };
 
 function readRow({ shape }: z.ZodObject, item: unknown): ReadRow {
-  if (!isObject(item)) return dropRow(describeFound(item));
+  if (!isJsonObject(item)) return dropRow(describeFound(item));
   const { record, deviations, hasId } = readRecord(shape, item);
   if (!hasId) return dropRow("without an id");
   return { rows: [noteDeviations(record, deviations)], deviations };
@@ -115,7 +115,7 @@ function dropRow(found: string): ReadRow {
 }
 
 function readMeta({ shape }: z.ZodObject, meta: unknown) {
-  if (isObject(meta)) return readRecord(shape, meta, "meta.");
+  if (isJsonObject(meta)) return readRecord(shape, meta, "meta.");
   const deviation: Deviation = { kind: "missing", field: "meta", found: describeFound(meta) };
   return { record: {}, deviations: [deviation] };
 }
@@ -134,8 +134,4 @@ function unread(found: string): Unread {
 export function describeBody(body: unknown): string {
   if (body === null) return "an empty body";
   return body === undefined ? "no JSON" : "JSON of another shape than this API's";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

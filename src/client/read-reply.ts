@@ -17,17 +17,22 @@ export async function readStream(body: AsyncIterable<Uint8Array>): Promise<strin
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** What came, if it is what was asked for: the text of a page, or the data of JSON. */
-export function readContent(text: string, isPage: boolean, type: unknown): unknown {
-  if (!isPage) return readJson(text);
-  return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
+/** What a body is read as: the data of JSON, the text of a page, or whatever a refusal says. */
+export type BodyForm = "data" | "page" | "words";
+
+/** What came, if it is what was asked for; words are data as well, or else any text. */
+export function readContent(text: string, form: BodyForm, type: unknown): unknown {
+  if (form === "page") return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
+  const data = readJson(text);
+  return data === undefined && form === "words" ? text : data;
 }
 
 /** The JSON of a reply: null for an empty body, undefined for anything that is no JSON. */
 function readJson(text: string): unknown {
-  if (text === "") return null;
+  if (text.trim() === "") return null;
   try {
-    return JSON.parse(text);
+    // Some servers begin with a byte order mark, which is no part of JSON.
+    return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }

@@ -1,12 +1,13 @@
-import * as z from "zod";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
-import { notFound, Problem, type PlacedProblem } from "../contract/problem.ts";
+import { notFound, Problem } from "../contract/problem.ts";
+import { quote } from "../text/show-hidden.ts";
 import type { ClockSkew } from "./clock-skew.ts";
 import { describeBody, readAnswer, type Unread } from "./read-answer.ts";
-import { ReplyTooLarge } from "./read-reply.ts";
+import { hideSecret, isPage, readRefusal, type Refusal } from "./read-refusal.ts";
+import { ReplyTooLarge, type BodyForm } from "./read-reply.ts";
 import type { TryDeadline } from "./try-deadline.ts";
 import { noteWarnings } from "./warnings.ts";
 
@@ -17,8 +18,8 @@ export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promi
 
 /** A reply whose status is there; its body may still be on the way, and may never arrive. */
 type Reply = Omit<ApiReply, "body"> & {
-  /** The data of its JSON, or the text of the page that was asked for; undefined for neither. */
-  readonly readBody: (isPage: boolean) => Promise<unknown>;
+  /** Undefined for what has not that form, null for no body at all. */
+  readonly readBody: (form: BodyForm) => Promise<unknown>;
   /** Drops a body that is not read. */
   readonly discard: () => void;
 };
@@ -66,18 +67,6 @@ type Try = {
   readonly secret: string | undefined;
 };
 
-const wordsLength = 4000;
-const mostProblems = 100;
-
-const placedProblems = z.array(
-  z.object({
-    field: z.string(),
-    line: z.int().optional(),
-    column: z.int().optional(),
-    message: z.string(),
-  }),
-);
-
 export async function sendOnce(asked: Try): Promise<Outcome> {
   const { endpoint, request, send, tryDeadline, skew } = asked;
   let response: Reply;
@@ -92,8 +81,8 @@ export async function sendOnce(asked: Try): Promise<Outcome> {
     return strange(`a redirect (status ${response.status}), which is not followed`);
   }
   try {
-    const isPage = isOk(response) && endpoint.type === "text/html";
-    return readOutcome(asked, response, await response.readBody(isPage));
+    const form = endpoint.type === "text/html" ? "page" : "data";
+    return readOutcome(asked, response, await response.readBody(isOk(response) ? form : "words"));
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return readSuccess(asked, undefined);
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
@@ -112,23 +101,37 @@ function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
   if (isOk(response)) {
     const outcome = readSuccess(asked, body);
     const warning = response.headers["warning"];
-    if (outcome.kind === "answered") noteWarnings(outcome.body, warning && hide(warning, secret));
+    const shown = warning && hideSecret(warning, secret);
+    if (outcome.kind === "answered") noteWarnings(outcome.body, shown);
     return outcome;
   }
-  const words = readWords(body, secret);
+  const refusal = readRefusal({ endpoint, body, secret });
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
-    const said = `it answered with the status ${status}${words === undefined ? "" : `: ${words}`}`;
+    const words = refusal === undefined ? "" : `: ${refusal.message}`;
+    const said = `it answered with the status ${status}${words}`;
     return { kind: "doubtful", reason: "failing", said, ...readRetryAfter(response) };
   }
-  // A proxy's error page is no refusal in the API's own words.
-  if (words === undefined) {
+  if (isForeign(status, body, refusal)) {
     const isGuess = endpoint.documented === false && status === 404;
     if (isGuess) return { kind: "refused", problem: notFound(messages.not_offered) };
-    return strange(`the status ${status} and ${describeBody(body)}`);
+    const words = refusal === undefined ? "" : `: ${quote(refusal.message)}`;
+    const data = typeof body === "string" ? undefined : body;
+    return strange(`the status ${status} and ${describeBody(data)}${words}`);
   }
-  const problems = readProblems(body, secret);
-  return { kind: "refused", problem: new Problem(status, words, problems && { problems }) };
+  const { message = messages.unexplained(status), problems } = refusal ?? {};
+  return { kind: "refused", problem: new Problem(status, message, problems && { problems }) };
+}
+
+/**
+ * Whether something else than the API says no: a server that has no such address, or what stands
+ * between. A page speaks for the API where it is a framework's own for a 422.
+ */
+function isForeign(status: number, body: unknown, refusal: Refusal | undefined): boolean {
+  if (typeof body === "string" && isPage(body)) return status !== 422;
+  const isData = body !== null && typeof body !== "string";
+  if (isData) return refusal === undefined;
+  return status === 404 || status === 421;
 }
 
 /** What tells enough is the answer, whichever 2xx it came with; a login page never does. */
@@ -136,37 +139,6 @@ function readSuccess({ endpoint, input }: Try, body: unknown): Outcome {
   const answer = readAnswer(endpoint, input, body);
   if (answer.kind === "read") return { kind: "answered", body: answer.body };
   return endpoint.effect === "read" ? strange(answer.found) : { ...answer, kind: "accepted" };
-}
-
-/** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
-function readWords(body: unknown, secret: string | undefined): string | undefined {
-  if (typeof body !== "object" || body === null) return undefined;
-  const said = "error" in body ? body.error : "errors" in body ? body.errors : undefined;
-  if (said === undefined || said === null || said === "") return undefined;
-  const parts: readonly unknown[] = Array.isArray(said) ? said : [said];
-  const words = parts
-    .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
-    .join(", ");
-  return hide(words, secret).slice(0, wordsLength);
-}
-
-/** The faults of a template with their places, in a form that the specification leaves open. */
-function readProblems(
-  body: unknown,
-  secret: string | undefined,
-): readonly PlacedProblem[] | undefined {
-  if (typeof body !== "object" || body === null || !("problems" in body)) return undefined;
-  const parsed = placedProblems.safeParse(body.problems);
-  return parsed.data?.slice(0, mostProblems).map(({ field, line, column, message }) => ({
-    field,
-    message: hide(message, secret).slice(0, wordsLength),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-  }));
-}
-
-function hide(text: string, secret: string | undefined): string {
-  return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }
 
 function strange(found: string): Outcome {

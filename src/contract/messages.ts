@@ -46,6 +46,7 @@ export const messages = {
   templates_off: "The project can't use page templates: they are not switched on for it.",
   template_not_found: "The project has no page template",
   template_version_not_found: "Page template or version not found",
+  unexplained: (status: number) => `The deployment refused with status ${status} and no reason.`,
   not_offered: "The deployment may not offer this: the API's specification shows no path for it.",
 } as const;
 

@@ -7,6 +7,9 @@ export type FieldProblem = { readonly field: string; readonly message: string };
 /** A broken rule inside of a text: the place counts from 1. */
 export type PlacedProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
+/** As a deployment tells it, which need not name a field. */
+export type StatedProblem = Omit<PlacedProblem, "field"> & { readonly field?: string };
+
 /** Values as they would be stored, with every rule that they break. */
 export type Checked<Values> = {
   readonly values: Values;
@@ -27,7 +30,7 @@ type ProblemOptions = {
   /** POST /short_links answers some errors under `errors` (api-spec.md, "Errors"). */
   readonly key?: "error" | "errors";
   /** Beside the sentence, each part of it with its place. */
-  readonly problems?: readonly PlacedProblem[];
+  readonly problems?: readonly StatedProblem[];
 };
 
 /** The one error that crosses the wire: a status and a message meant for the caller. */
@@ -36,7 +39,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: "error" | "errors";
-  readonly problems: readonly PlacedProblem[] | undefined;
+  readonly problems: readonly StatedProblem[] | undefined;
 
   constructor(status: number, message: string, options: ProblemOptions = {}) {
     super(message);

@@ -284,7 +284,11 @@ async function read(send: Send, request: ApiRequest) {
   const { status, headers, readBody } = await send(request, () => signal);
   const isPage = headers["content-type"]?.startsWith("text/html") === true;
   const told = Object.entries(headers).filter(([name]) => !ofHttp.has(name));
-  return { status, headers: Object.fromEntries(told), body: await readBody(isPage) };
+  return {
+    status,
+    headers: Object.fromEntries(told),
+    body: await readBody(isPage ? "page" : "data"),
+  };
 }
 
 /** The id of what was made or, of a list, of its first row. */

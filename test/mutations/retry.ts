@@ -38,10 +38,10 @@ export const retry: readonly Mutation[] = [
   },
   {
     id: "D5",
-    file: "src/client/send-once.ts",
+    file: "src/client/read-refusal.ts",
     what: "key hidden only after the words were cut",
-    find: "return hide(words, secret).slice(0, wordsLength);",
-    replace: "return hide(words.slice(0, wordsLength), secret);",
+    find: "showHidden(hide(text, secret).slice(0, most)).slice(0, most);",
+    replace: "showHidden(hide(text.slice(0, most), secret)).slice(0, most);",
     tests: ["test/client/secrets.test.ts"],
   },
   {

@@ -12,8 +12,8 @@ export function sendByFetch(fetch: Fetch): Send {
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      readBody: async (isPage) =>
-        readContent(await response.text(), isPage, response.headers.get("content-type")),
+      readBody: async (form) =>
+        readContent(await response.text(), form, response.headers.get("content-type")),
       discard: () => void response.body?.cancel(),
     };
   };

@@ -13,11 +13,20 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
+/** What is told without its field is looked through for the names of the endpoint's fields. */
+export function placeProblem(
+  endpoint: Endpoint | undefined,
+  problem: CallProblem,
+): readonly CallProblem[] {
+  if (problem.field !== undefined) return [problem];
+  return splitSentence(endpoint, problem.message).map((part) => ({ ...problem, ...part }));
+}
+
 /**
  * The parts of a 422's one sentence, each with its field. A part begins where the name of one of
  * the endpoint's fields follows a comma or an "and"; other sentences stay whole.
  */
-export function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
+function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const labels = listLabels(endpoint);
   const names = [...labels.keys()];
   if (names.length === 0) return [{ message: sentence }];

@@ -4,7 +4,7 @@ import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { changedSince, Problem } from "../../contract/problem.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
-import { problemSchema, splitSentence, type CallProblem } from "./call-problem.ts";
+import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
 /** How the assistant is told of a call that failed (design.md, "Results"). */
 
@@ -103,14 +103,18 @@ export function explainEnd(asked: Asked, error: unknown): unknown {
   return new ToolFailure({ code, message, ...facts, next: advise(code, { ...asked, ...facts }) });
 }
 
-function explainProblem(asked: Asked, { status, message, problems: placed }: Problem): Failure {
+function explainProblem(asked: Asked, { status, message, problems: stated }: Problem): Failure {
   const code = readCode(status, message);
   const isMendable = code === "validation_failed" || code === "bad_request";
+  const sentences = stated ?? (status === 422 ? [{ message }] : undefined);
   return {
     code,
     status,
     message,
-    ...(status === 422 && { problems: [...(placed ?? splitSentence(asked.endpoint, message))] }),
+    ...(isMendable &&
+      sentences !== undefined && {
+        problems: sentences.flatMap((problem) => placeProblem(asked.endpoint, problem)),
+      }),
     effect: "none",
     retry: isMendable ? "now" : "never",
     next: advise(code, { ...asked, message }),

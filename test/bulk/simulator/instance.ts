@@ -160,7 +160,7 @@ function guardSend(send: Send, { through, countWrite }: Fate): Send {
       if (request.method !== "GET") countWrite();
       return sent;
     });
-    return { ...reply, readBody: (isPage) => through(() => reply.readBody(isPage)) };
+    return { ...reply, readBody: (form) => through(() => reply.readBody(form)) };
   };
 }
 
