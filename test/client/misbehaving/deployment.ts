@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createServer, STATUS_CODES, type IncomingMessage } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import type { ApiReply } from "../../../src/contract/api-message.ts";
+import { idParameter, type Endpoint } from "../../../src/contract/endpoint.ts";
+import { apiPrefix } from "../../../src/contract/index.ts";
+import type { World } from "../../support/world.ts";
+
+/**
+ * A real HTTP server before a real service, that answers one endpoint as a test tells it: byte by
+ * byte, so that no library mends what is wrong.
+ */
+export type MisbehavingDeployment = {
+  readonly origin: string;
+  /** From now on it is honest but for this endpoint. */
+  readonly misbehave: (endpoint: Endpoint, misdeed: Misdeed) => void;
+  /** What the service behind it has done since then: requests to that endpoint that it accepted. */
+  readonly accepted: readonly string[];
+  /** How many requests to that endpoint have come since then. */
+  readonly countAsked: () => number;
+  /** Requests for addresses that only a redirect names. */
+  readonly strayed: readonly string[];
+  /** What went wrong in the test's own part. */
+  readonly reported: readonly unknown[];
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Misdeed = {
+  /** Answers in the place of the service, which is not asked. */
+  readonly instead?: RawReply;
+  /** Changes what the service has answered. */
+  readonly alter?: (reply: RawReply) => RawReply;
+  /** So many replies; all of them where it is left out. */
+  readonly times?: number;
+};
+
+export type RawReply = {
+  readonly status: number;
+  /** A length is added where none is named; an empty one is left out. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | Buffer;
+  /** The connection ends in the middle of the body. */
+  readonly isCut?: true;
+};
+
+export const strayPath = "/elsewhere";
+
+export async function openMisbehaving(world: World): Promise<MisbehavingDeployment> {
+  const accepted: string[] = [];
+  const strayed: string[] = [];
+  const reported: unknown[] = [];
+  let asked = 0;
+  let meant = /^$/;
+  let misdeed: Misdeed = {};
+
+  const server = createServer((request) => {
+    serve(request)
+      .then((reply) => write(request.socket, reply))
+      .catch((error: unknown) => {
+        reported.push(error);
+        request.socket.destroy();
+      });
+  });
+
+  async function serve(request: IncomingMessage): Promise<RawReply> {
+    const { method = "", url = "" } = request;
+    const body = await readText(request);
+    if (url.startsWith(strayPath)) strayed.push(`${method} ${url}`);
+    const name = `${method} ${new URL(url, "http://x").pathname}`;
+    const isAsked = meant.test(name);
+    if (isAsked) asked += 1;
+    const { instead, alter, times = Infinity } = isAsked ? misdeed : {};
+    const isOver = asked > times;
+    if (instead !== undefined && !isOver) return instead;
+    const reply = await world.answer({
+      method,
+      url: `http://localhost:8787${url}`,
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([header, value]) => [header, String(value)]),
+      ),
+      ...(body !== "" && { body }),
+    });
+    if (isAsked && reply.status < 300) accepted.push(`${name} ${reply.status}`);
+    const honest = toRaw(reply);
+    return alter === undefined || isOver ? honest : alter(honest);
+  }
+
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    misbehave: ({ method, path }, next) => {
+      meant = new RegExp(`^${method} ${apiPrefix}${path.replace(idParameter, "[^/]+")}$`);
+      misdeed = next;
+      accepted.length = 0;
+      asked = 0;
+    },
+    accepted,
+    countAsked: () => asked,
+    strayed,
+    reported,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function toRaw({ status, headers, body }: ApiReply): RawReply {
+  const isText = headers["content-type"]?.startsWith("text/html") === true;
+  const text = isText ? String(body) : JSON.stringify(body);
+  return { status, headers: Object.entries(headers), body: body === null ? "" : text };
+}
+
+/** Past the library's own writer, which keeps to the rules. */
+function write(socket: Socket, { status, headers, body, isCut }: RawReply): void {
+  const bytes = Buffer.from(body);
+  const length = ["content-length", String(bytes.length)] as const;
+  const hasLength = headers.some(([name]) => name === "content-length");
+  const told = [...headers, ...(hasLength ? [] : [length]), ["connection", "close"] as const]
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Odd"}\r\n${told.join("")}\r\n`;
+  if (isCut !== true) {
+    socket.end(Buffer.concat([Buffer.from(head), bytes]));
+    return;
+  }
+  const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
+  socket.write(Buffer.concat([Buffer.from(head), half]), () => socket.destroy());
+}

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { openForAll } from "../../support/open-for.ts";
+import { judgeFields, listAnswering } from "./fields.ts";
+import { openStand, type Stand } from "./judge.ts";
+
+/** A read whose envelope and ids survive never fails, whatever else a reply holds. */
+
+let stand: Stand;
+openForAll(openStand, (opened) => (stand = opened));
+
+let judged = 0;
+
+test.each(listAnswering(true))("%s says what is true", async (_, endpoint) => {
+  const { count, faults } = await judgeFields(stand, endpoint);
+  judged += count;
+  expect(faults).toEqual([]);
+});
+
+test("there are more than a thousand of them", () => {
+  expect(judged).toBeGreaterThan(1000);
+});

@@ -1,0 +1,177 @@
+import { expect, test } from "vitest";
+import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import { contract, listEndpoints } from "../../../src/contract/index.ts";
+import { openForAll } from "../../support/open-for.ts";
+import { strayPath, type Misdeed, type RawReply } from "./deployment.ts";
+import { openStand, type Stand, type Wanted } from "./judge.ts";
+
+/** Whatever status comes, before the service has done what it was asked or after. */
+
+let stand: Stand;
+openForAll(openStand, (opened) => (stand = opened));
+
+let judged = 0;
+
+type Case = readonly [name: string, misdeed: Misdeed, wanted: Wanted];
+
+test.each(listEndpoints().map((endpoint) => [endpoint.tool, endpoint] as const))(
+  "%s says what happened",
+  async (_, endpoint) => {
+    const faults: string[] = [];
+    const cases = [
+      ...listSuccesses(endpoint),
+      ...listRedirects(endpoint),
+      ...listRefusals(endpoint),
+      ...listLimits(),
+      ...listOutages(endpoint),
+    ];
+    for (const [name, misdeed, wanted] of cases) {
+      const found = await stand.judge(endpoint, misdeed, wanted);
+      faults.push(...found.map((fault) => `${name}: ${fault}`));
+    }
+    judged += cases.length;
+    expect(faults).toEqual([]);
+  },
+);
+
+test("there are more than two thousand of them", () => {
+  expect(judged).toBeGreaterThan(2000);
+});
+
+const json = ["content-type", "application/json"] as const;
+const noLength = ["content-length", ""] as const;
+
+/** Whichever 2xx it is, it is done. */
+function listSuccesses({ effect }: Endpoint): readonly Case[] {
+  const withBody = [200, 201, 202, 203, 206, 226, 299].map((status): Case => [
+    `${status}`,
+    { alter: (reply) => ({ ...reply, status }) },
+    { isFine: true, isSeen: true },
+  ]);
+  // What comes after the head of these is no body, whatever it is.
+  const seen = { isFine: true, isSeen: true };
+  const wanted = effect === "read" ? { isFine: true, codes: ["bad_response"] } : seen;
+  const lying = effect === "read" ? { isFine: true, codes: ["unreachable"] } : seen;
+  return [
+    ...withBody,
+    ["204 with a body", { alter: (reply) => ({ ...reply, status: 204 }) }, lying],
+    ["204", { alter: () => ({ status: 204, headers: [noLength], body: "" }) }, wanted],
+    ["205", { alter: () => ({ status: 205, headers: [], body: "" }) }, wanted],
+  ];
+}
+
+/** None is followed, with the key or without. */
+function listRedirects({ effect }: Endpoint): readonly Case[] {
+  const headers = [["location", strayPath]] as const;
+  return [300, 301, 302, 303, 304, 307, 308].flatMap((status): Case[] => {
+    const reply: RawReply = { status, headers, body: "" };
+    const wanted = { codes: ["bad_response"], isUndone: effect === "read" };
+    return [
+      [`${status} instead`, { instead: reply }, wanted],
+      [`${status} after`, { alter: () => reply }, wanted],
+    ];
+  });
+}
+
+const words = "It is not to be.";
+
+/** Status by status what a refusal is: api-spec.md, "Errors", and design.md, "Results". */
+const codes: Readonly<Record<number, string>> = {
+  400: "bad_request",
+  401: "unauthorized",
+  402: "bad_response",
+  403: "unauthorized",
+  404: "not_found",
+  405: "bad_response",
+  409: "bad_response",
+  410: "bad_response",
+  412: "plan_changed",
+  413: "bad_request",
+  418: "bad_response",
+  422: "validation_failed",
+};
+
+/** A refusal without data may come from anything that has no such address. */
+function listRefusals({ documented, effect }: Endpoint): readonly Case[] {
+  const isGuess = documented === false;
+  return Object.entries(codes).flatMap(([name, code]): Case[] => {
+    const status = Number(name);
+    const answer = (body: string, type: string = json[1]): Misdeed => ({
+      instead: { status, headers: [["content-type", type]], body },
+    });
+    const plain = status === 404 && !isGuess ? "bad_response" : code;
+    const page = status === 422 || (status === 404 && isGuess) ? code : "bad_response";
+    const refused: Wanted = { codes: [code], isUndone: true };
+    const isPlainUndone = effect === "read" || plain === code;
+    return [
+      [`${status} in the API's form`, answer(JSON.stringify({ error: words })), refused],
+      [`${status} as a list`, answer(JSON.stringify({ errors: [words] })), refused],
+      [`${status} as problem+json`, answer(JSON.stringify({ detail: words })), refused],
+      [`${status} empty`, answer(""), { codes: [plain], isUndone: isPlainUndone }],
+      [
+        `${status} as text`,
+        answer(words, "text/plain"),
+        { codes: [plain], isUndone: isPlainUndone },
+      ],
+      [`${status} as a page`, answer(`<h1>${words}</h1>`, "text/html"), { codes: [page] }],
+    ];
+  });
+}
+
+const waits: readonly string[] = [
+  "",
+  "0",
+  "7",
+  "-1",
+  "1e9",
+  "Infinity",
+  "99999999999999999999",
+  "soon",
+  "Thu, 15 Jan 2026 12:00:07 GMT",
+  "Thu, 31 Dec 2099 23:59:59 GMT",
+];
+
+/** What was turned away was not done, for however long it is turned away. */
+function listLimits(): readonly Case[] {
+  const body = JSON.stringify({ error: "Rate limit exceeded. Too many requests." });
+  return waits.flatMap((wait): Case[] => {
+    const instead: RawReply = { status: 429, headers: [json, ["retry-after", wait]], body };
+    const limited: Wanted = { codes: ["rate_limited"], isUndone: true };
+    return [
+      // Who is asked to come back in an hour need not wait for it.
+      [`429 once, retry-after ${wait}`, { instead, times: 1 }, { ...limited, isFine: true }],
+      [`429, retry-after ${wait}`, { instead }, limited],
+    ];
+  });
+}
+
+/** After these nobody knows, but for what can be looked for. */
+function listOutages({ effect, idempotent, tool }: Endpoint): readonly Case[] {
+  const isRead = effect === "read";
+  const unknown = { codes: ["outcome_unknown"] };
+  // A person confirms each attempt to delete a project (security-reliability.md §3).
+  const isRepeated = isRead || (idempotent && tool !== contract.projects.destroy.tool);
+  const once: Wanted = isRepeated ? { isFine: true } : { isFine: true, ...unknown };
+  const always: Wanted = isRead ? { codes: ["overloaded"], isUndone: true } : unknown;
+  const kinds = [500, 502, 503, 504, 599].flatMap((status): Case[] => {
+    const instead = answerFailing(status, "");
+    const alter = () => instead;
+    return [
+      [`${status} instead, once`, { instead, times: 1 }, once],
+      [`${status} instead`, { instead }, always],
+      [`${status} after, once`, { alter, times: 1 }, once],
+      [`${status} after`, { alter }, isRead ? always : { ...always, isFine: true }],
+    ];
+  });
+  const waiting = waits.map((wait): Case => [
+    `503 once, retry-after ${wait}`,
+    { instead: answerFailing(503, wait), times: 1 },
+    once,
+  ]);
+  return [...kinds, ...waiting];
+}
+
+function answerFailing(status: number, wait: string): RawReply {
+  const headers = [json, ["retry-after", wait]] as const;
+  return { status, headers, body: JSON.stringify({ error: words }) };
+}
