@@ -75,8 +75,8 @@ function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnsw
   if (!hasId && !isTold) return unread(describeBody(body));
   if (!hasId) return { kind: "unread", body: noted, found: "without an id" };
   // The id of something else is no use to a write: what that has become is looked for.
-  if (effect !== "read" && !isTold && Object.keys(body).length > 1)
-    return unread(describeBody(body));
+  const isOfOther = !isTold && Object.keys(body).length > 1;
+  if (effect !== "read" && isOfOther) return unread(describeBody(body));
   return { kind: "read", body: noted };
 }
 

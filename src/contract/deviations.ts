@@ -23,7 +23,8 @@ export type Deviation = {
 
 const noted = Symbol("deviations");
 
-type Noted = { readonly [noted]?: readonly Deviation[] };
+/** Any object may have them. */
+type Noted = object & { readonly [noted]?: readonly Deviation[] };
 
 export function noteDeviations<Body extends object>(
   body: Body,
@@ -35,23 +36,23 @@ export function noteDeviations<Body extends object>(
 }
 
 /** Of an answer, or of one of its rows. */
-export function listDeviations(body: object | null | undefined): readonly Deviation[] {
-  return (body as Noted | null | undefined)?.[noted] ?? [];
+export function listDeviations(body: Noted | null | undefined): readonly Deviation[] {
+  return body?.[noted] ?? [];
 }
 
 /** What nothing may be concluded from, and what must not be written back. */
-export function listUnreadFields(record: object | null | undefined): readonly string[] {
+export function listUnreadFields(record: Noted | null | undefined): readonly string[] {
   return listUnread(record).flatMap(({ field }) => field?.split(".")[0] ?? []);
 }
 
 /** The places of the rows of a list that are not among its rows. */
-export function listUnreadRows(body: object): readonly number[] {
+export function listUnreadRows(body: Noted): readonly number[] {
   return listUnread(body).flatMap(({ row, field }) =>
     row === undefined || field !== undefined ? [] : [row],
   );
 }
 
-export function listUnread(body: object | null | undefined): readonly Deviation[] {
+export function listUnread(body: Noted | null | undefined): readonly Deviation[] {
   return listDeviations(body).filter(({ kind }) => kind === "unread");
 }
 

@@ -39,11 +39,13 @@ export type Alter = (
 
 type Turn = (request: ProxiedRequest) => ProxiedRequest;
 
+const keep: Turn = (request) => request;
+
 /** `target` is a base address. The target has always done what it was asked before `alter` runs. */
 export async function startAlteringProxy(target: string, alter: Alter): Promise<AlteringProxy> {
   const requests: ProxiedRequest[] = [];
   let current = alter;
-  let turn: Turn = (request) => request;
+  let turn = keep;
   const deployment = await startDeployment(async (incoming, response) => {
     const request = await readRequest(incoming);
     requests.push(request);

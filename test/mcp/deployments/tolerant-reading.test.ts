@@ -89,7 +89,7 @@ describe("a list is salvaged row by row", () => {
     ["an empty meta", () => ({})],
     ["texts for numbers", () => ({ page: "1", limit: "2", count: "3", last: "2", next: "2" })],
     ["a count alone", () => ({ count: 3 })],
-    ["no next", ({ next: _, ...meta }: Fields) => meta],
+    ["no next", (meta: Fields) => ({ ...meta, next: undefined })],
     ["a last page alone", () => ({ last: 2 })],
   ])("with %s it goes on to its second page, and ends there", async (_, change) => {
     await plantThree();
@@ -163,21 +163,21 @@ describe("a write that was answered 2xx is done", () => {
   );
 });
 
-describe("a deployment that counts its resources", () => {
-  /** Ids in addresses and bodies are numbers from 1. */
-  async function openCounted(): Promise<readonly string[]> {
-    const planted = await plantThree();
-    const ids = planted.map(({ id }) => id);
-    strange.proxy.setAlter(
-      alterLinks((link) => ({ ...link, id: ids.indexOf(String(link["id"])) + 1 })),
-    );
-    strange.proxy.setTurn((asked) => ({
-      ...asked,
-      path: asked.path.replace(/\/links\/(\d+)/, (_, id) => `/links/${ids[Number(id) - 1]}`),
-    }));
-    return ids;
-  }
+/** Ids in addresses and bodies are numbers from 1. */
+async function openCounted(): Promise<readonly string[]> {
+  const planted = await plantThree();
+  const ids = planted.map(({ id }) => id);
+  strange.proxy.setAlter(
+    alterLinks((link) => ({ ...link, id: ids.indexOf(String(link["id"])) + 1 })),
+  );
+  strange.proxy.setTurn((asked) => ({
+    ...asked,
+    path: asked.path.replace(/\/links\/(\d+)/, (_, id) => `/links/${ids[Number(id) - 1]}`),
+  }));
+  return ids;
+}
 
+describe("a deployment that counts its resources", () => {
   test("has links that are read, changed and deleted by their numbers", async () => {
     await openCounted();
     expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");

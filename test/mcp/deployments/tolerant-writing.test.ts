@@ -51,7 +51,7 @@ describe("a plan", () => {
 
   test("never puts back what it did not know", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    strange.proxy.setAlter(alterLinks(({ name: _, ...link }) => link));
+    strange.proxy.setAlter(alterLinks((link) => ({ ...link, name: undefined })));
     const rows = [{ id, name: "Summer" }];
     const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
     expect(plan.counts).toMatchObject({ update: 1, conflict: 0 });
@@ -63,7 +63,7 @@ describe("a plan", () => {
 
   test("does not take a path for free where a link could not be read", async () => {
     await strange.plant("link", { path: "spring" });
-    strange.proxy.setAlter(alterLinks(({ id: _, ...link }) => link));
+    strange.proxy.setAlter(alterLinks((link) => ({ ...link, id: undefined })));
     const rows = [{ path: "spring", name: "Spring" }];
     const { plan } = await callDone(strange, "plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 0, conflict: 1 });

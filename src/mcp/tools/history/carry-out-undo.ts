@@ -49,8 +49,10 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
       const text = isText(template) ? template : undefined;
       condition = { shown: describeTemplateState(text, template.live_version?.id ?? null) };
       done.push(describeStep(step, id, { ...step.wanted, ...readTemplateRecord(template) }));
-    } else
-      done.push(describeStep(step, id, step.wanted === null ? null : { ...step.wanted, ...body }));
+    } else {
+      const after = step.wanted === null ? null : { ...step.wanted, ...body };
+      done.push(describeStep(step, id, after));
+    }
   }
   const current = target_id === null ? null : await history.findSuccessor(writer.realm, target_id);
   const ended = { ...target, target_id: current, effects: done, state: "done" } as const;

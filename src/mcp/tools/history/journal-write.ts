@@ -1,7 +1,6 @@
 import { pickFields, type Answer, type Endpoint, type Input } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
@@ -94,7 +93,7 @@ async function describeEnd<E extends Endpoint>(
   // Every response that is no deletion's is an object; the client read it by the entry's schema.
   const record = body as JsonObject;
   if (kind.name === templateId) {
-    const after = completeBySent(kind, sent, readTemplateRecord(record as WrittenTemplate));
+    const after = completeBySent(kind, sent, readTemplateRecord(record));
     const target = nameTarget(kind, templateId, {});
     return { ...target, state: "done", effects: [describeEffect(kind, templateId, before, after)] };
   }

@@ -76,9 +76,10 @@ export async function previewRestoration(
   };
 }
 
+const orHidden = "or this deployment does not show it";
+
 function describeLive(live: TemplateState["live"]): string {
-  if (live === undefined)
-    return "this API key may not read it, or this deployment does not show it";
+  if (live === undefined) return `this API key may not read it, ${orHidden}`;
   if (live === null) return "nothing: links show their default page";
   const { published_at } = live;
   if (typeof published_at !== "string") return "a version; when it was published is not known";
