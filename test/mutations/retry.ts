@@ -40,8 +40,8 @@ export const retry: readonly Mutation[] = [
     id: "D5",
     file: "src/client/read-refusal.ts",
     what: "key hidden only after the words were cut",
-    find: "showHidden(hide(text, secret).slice(0, most)).slice(0, most);",
-    replace: "showHidden(hide(text.slice(0, most), secret)).slice(0, most);",
+    find: "showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);",
+    replace: "showHidden(hideSecret(text.slice(0, most), secret)).slice(0, most);",
     tests: ["test/client/secrets.test.ts"],
   },
   {

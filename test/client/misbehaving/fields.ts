@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import * as z from "zod";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
-import { isObject } from "../../../src/contract/json.ts";
+import { isJsonObject } from "../../../src/contract/json.ts";
 import type { RawReply } from "./deployment.ts";
 import type { Stand, Wanted } from "./judge.ts";
 
@@ -88,7 +88,7 @@ async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
 /** Every member of every object, in a list of the first of its items. */
 function listPlaces(body: unknown): readonly Place[] {
   if (Array.isArray(body)) return body.length === 0 ? [] : [[0], ...inside(body, 0)];
-  if (!isObject(body)) return [];
+  if (!isJsonObject(body)) return [];
   return Object.keys(body).flatMap((name) => [[name], ...inside(body, name)]);
 }
 
