@@ -98,7 +98,9 @@ test("a password in the address of a deployment is refused, and never shown", as
   const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^waypost: --base-url \(WAYPOST_BASE_URL\) must be /);
+  expect(stderr).toMatch(
+    /^waypost: --base-url \(WAYPOST_BASE_URL\) must have no user name or password\n$/,
+  );
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 

@@ -48,10 +48,15 @@ export function createExploration(options: ExplorationOptions): Exploration {
   const explore = (): Promise<void> => {
     if (running !== undefined) return running;
     const end = new AbortController();
-    const round = start(() => false).finally(() => {
+    const asking = start(() => false);
+    const isIdle = !isRunning();
+    const round = asking.finally(() => {
       end.abort();
       void memory.write();
     });
+    exploring = round;
+    // Where there is nothing to ask, nobody waits.
+    if (isIdle) return round;
     exploring = Promise.race([round, sleep(longestWait_ms, end.signal).catch(() => undefined)]);
     return round;
   };
@@ -69,8 +74,12 @@ export function createExploration(options: ExplorationOptions): Exploration {
       await start(({ tool }) => clock.monotonic() - (askedAt.get(tool) ?? -Infinity) >= age_ms);
       await memory.write();
     },
-    isAsking: () => running !== undefined,
+    isAsking: isRunning,
   };
+
+  function isRunning(): boolean {
+    return running !== undefined;
+  }
 
   /** Nobody waits for what goes on beside a call, so that a fault of it is only reported. */
   function start(isAnew: (endpoint: Endpoint) => boolean): Promise<void> {

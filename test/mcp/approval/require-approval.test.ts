@@ -131,7 +131,8 @@ test("a yes for one deployment is none for another one on the same data folder",
   const asked = (await ask(other)).error;
   expect(asked.code).toBe("approval_required");
   expect(asked.approval.url).not.toBe(url);
-  expect(other.writes).toEqual([]);
+  // What asks for the key's rights changes a link that is not there.
+  expect(other.writes.filter((write) => write.endsWith(id))).toEqual([]);
   expect((await ask(one)).deleted.id).toBe(id);
 });
 
