@@ -37,27 +37,25 @@ const pause_ms = 60_000;
 const confirmed_ms = 12 * 60 * 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
-  const { access, memory, tryOnce, listProbes, clock, sleep, onAsked, report } = options;
-  let running: Promise<void> | undefined;
+  const { memory, clock, sleep } = options;
+  const rounds = createRounds(options);
   /** What a list waits for. */
   let exploring: Promise<unknown> = Promise.resolve();
-  let restsUntil = -Infinity;
-  /** When this process asked for each tool. */
-  const askedAt = new Map<string, number>();
 
   const explore = (): Promise<void> => {
+    const running = rounds.readRunning();
     if (running !== undefined) return running;
     const end = new AbortController();
-    const asking = start(() => false);
-    const isIdle = !isRunning();
+    const asking = rounds.start(() => false);
+    const isIdle = rounds.readRunning() === undefined;
     const round = asking.finally(() => {
       end.abort();
       void memory.write();
     });
-    exploring = round;
     // Where there is nothing to ask, nobody waits.
-    if (isIdle) return round;
-    exploring = Promise.race([round, sleep(longestWait_ms, end.signal).catch(() => undefined)]);
+    exploring = isIdle
+      ? round
+      : Promise.race([round, sleep(longestWait_ms, end.signal).catch(() => undefined)]);
     return round;
   };
   return {
@@ -70,28 +68,43 @@ export function createExploration(options: ExplorationOptions): Exploration {
       await exploring;
     },
     confirm: async (age_ms = confirmed_ms) => {
-      await running;
-      await start(({ tool }) => clock.monotonic() - (askedAt.get(tool) ?? -Infinity) >= age_ms);
+      await rounds.readRunning();
+      await rounds.start(
+        ({ tool }) => clock.monotonic() - (rounds.askedAt.get(tool) ?? -Infinity) >= age_ms,
+      );
       await memory.write();
     },
-    isAsking: isRunning,
+    isAsking: () => rounds.readRunning() !== undefined,
+  };
+}
+
+type Rounds = {
+  /** One round at a time: whoever comes meanwhile waits for the one that is under way. */
+  readonly start: (isAnew: (endpoint: Endpoint) => boolean) => Promise<void>;
+  readonly readRunning: () => Promise<void> | undefined;
+  /** When this process asked for each tool. */
+  readonly askedAt: ReadonlyMap<string, number>;
+};
+
+function createRounds(options: ExplorationOptions): Rounds {
+  const { access, memory, tryOnce, listProbes, clock, onAsked, report } = options;
+  let running: Promise<void> | undefined;
+  let restsUntil = -Infinity;
+  const askedAt = new Map<string, number>();
+  return {
+    start: (isAnew) => {
+      // Nobody waits for what goes on beside a call, so that a fault of it is only reported.
+      try {
+        return begin(isAnew);
+      } catch (error) {
+        report(error);
+        return Promise.resolve();
+      }
+    },
+    readRunning: () => running,
+    askedAt,
   };
 
-  function isRunning(): boolean {
-    return running !== undefined;
-  }
-
-  /** Nobody waits for what goes on beside a call, so that a fault of it is only reported. */
-  function start(isAnew: (endpoint: Endpoint) => boolean): Promise<void> {
-    try {
-      return begin(isAnew);
-    } catch (error) {
-      report(error);
-      return Promise.resolve();
-    }
-  }
-
-  /** One round at a time: whoever comes meanwhile waits for the one that is under way. */
   function begin(isAnew: (endpoint: Endpoint) => boolean): Promise<void> {
     if (running !== undefined) return running;
     if (access.hasFacts() || access.readKind() === "none") return Promise.resolve();
