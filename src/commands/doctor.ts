@@ -1,5 +1,5 @@
 import { CallFailure } from "../client/call-failure.ts";
-import { createClient } from "../client/client.ts";
+import { createClient, type Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
@@ -15,7 +15,7 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
-import { listEndpointDeviations } from "./list-deviations.ts";
+import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -123,7 +123,9 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
   if (await askDeployment(deployment, key, note)) {
     const inspected = await inspect(options, deployment, key, note);
     note({ about: "access", said: describeAccess(inspected) });
-    if (deployment.own === undefined) await noteDeviations(inspected, note);
+    if (deployment.own === undefined) {
+      await noteDeviations(openClient(deployment, key), inspected, note);
+    }
   }
   await tryState(config, note);
 }
@@ -180,10 +182,14 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
 /** What is not as specified is read all the same, where that can be, and is no fault then. */
-async function noteDeviations({ keyContext }: Inspected, note: Note): Promise<void> {
+async function noteDeviations(
+  { call }: Client,
+  { keyContext: { access } }: Inspected,
+  note: Note,
+): Promise<void> {
   const about = "answers";
   let isAlike = true;
-  for await (const { endpoint, said, fault } of listEndpointDeviations(keyContext)) {
+  for await (const { endpoint, said, fault } of listEndpointDeviations({ call, access })) {
     isAlike &&= said.length === 0 && fault === undefined;
     for (const each of said) note({ about, said: `${endpoint}: ${each}` });
     if (fault !== undefined) note({ about, fault: `${endpoint}: ${fault}` });
@@ -220,12 +226,12 @@ function tryKey(config: Config, note: Note): string | undefined {
  * there is no use in going on.
  */
 async function askDeployment(
-  { origin, send, own }: Deployment,
+  deployment: Deployment,
   key: string | undefined,
   note: Note,
 ): Promise<boolean> {
-  // A person waits for the answer, so that a second try follows at once.
-  const client = createClient({ target: { origin, key }, send, clock, random, sleep: skip });
+  const { origin, own } = deployment;
+  const client = openClient(deployment, key);
   try {
     await client.call(contract.links.index, { limit: 1 });
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
@@ -244,6 +250,11 @@ async function askDeployment(
     note({ about: "key", said, ...(isRejected && { fault: error.message }) });
     return !isRejected;
   }
+}
+
+/** A person waits for the answer, so that a second try follows at once. */
+function openClient({ origin, send }: Deployment, key: string | undefined): Client {
+  return createClient({ target: { origin, key }, send, clock, random, sleep: skip });
 }
 
 function skip(): Promise<void> {

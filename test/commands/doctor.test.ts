@@ -151,7 +151,7 @@ const listOddities = (endpoint: string) => [
   `${endpoint}: clicks is missing: shown as unknown`,
 ];
 
-test("against a deployment it lists where that answers otherwise, endpoint by endpoint", async () => {
+test("where a deployment answers otherwise is listed endpoint by endpoint", async () => {
   await using served = await createServed();
   const { serving, folder } = served;
   const body = { path: "spring", name: "Spring" };

@@ -35,7 +35,8 @@ export async function findTarget(
   // A blank filter would be ignored, and everything found.
   if (value.trim() === "") throw notFound(kind, given, []);
   if (key === undefined) {
-    if (await hasId(kind, given, call)) return given;
+    // What has no digit is a name, and such a kind is not known by its name.
+    if (/\d/.test(given) && (await hasId(kind, given, call))) return given;
     throw notFound(kind, given, []);
   }
   const search = { kind, key, value, ask };

@@ -5,8 +5,8 @@ import { listToolEndpoints } from "../contract/index.ts";
 import { paging } from "../contract/limits.ts";
 import { Problem } from "../contract/problem.ts";
 import { findKind } from "../contract/resource-kind.ts";
+import type { Client } from "../client/client.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
-import { readListRows } from "../mcp/results/present-body.ts";
 
 /** Where a deployment answers otherwise than the specification says, endpoint by endpoint. */
 
@@ -19,7 +19,7 @@ export type EndpointDeviations = {
   readonly fault?: string;
 };
 
-type Asked = Pick<KeyContext, "call" | "access">;
+type Asked = Pick<Client, "call"> & Pick<KeyContext, "access">;
 
 /** Everything that can be read without changing anything is read once. */
 export async function* listEndpointDeviations(asked: Asked): AsyncGenerator<EndpointDeviations> {
@@ -72,10 +72,12 @@ async function readOne(
 
 function findFirst(endpoint: Endpoint, body: object): string | undefined {
   if (isOne(endpoint)) return undefined;
-  const name = endpoint.list?.name ?? "versions";
-  const rows = readListRows({ ...endpoint, list: { name, filters: {} } }, { ...body });
-  const id = rows[0]?.["id"];
-  return typeof id === "string" ? id : undefined;
+  // A list has its rows in the one array that it has.
+  const rows: readonly unknown[] =
+    Object.values(body).find((member) => Array.isArray(member)) ?? [];
+  const [row] = rows;
+  // Only rows with an id are read.
+  return row === undefined ? undefined : (row as { readonly id: string }).id;
 }
 
 /** The same in many rows is said once. */
