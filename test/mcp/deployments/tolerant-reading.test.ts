@@ -5,7 +5,7 @@ import { callDone, callRefused } from "../../support/call-tool.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
-/** What a deployment answers a little differently is read as far as it can be (issue 14). */
+/** What a deployment answers a little differently is read as far as it can be. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));

@@ -4,7 +4,7 @@ import { callDone, callRefused } from "../../support/call-tool.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
-/** What cannot be read is never written back, and proves nothing (issue 14). */
+/** What cannot be read is never written back, and proves nothing. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
