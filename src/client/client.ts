@@ -7,7 +7,7 @@ import { CallFailure } from "./call-failure.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
 import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
 import { writeFinders, type Ask, type Finding, type Look } from "./find-written.ts";
-import { chooseAfterAccepted } from "./accepted.ts";
+import { describeAccepted } from "./accepted.ts";
 import { chooseNextStep } from "./next-step.ts";
 import {
   createBudgetLedger,
@@ -147,11 +147,7 @@ async function perform(state: ClientState, call: Call): Promise<unknown> {
     const isLeft = (wait_ms: number) => tries < mostTries && hasTime(state, call, wait_ms);
     if (outcome.kind === "answered") return outcome.body;
     if (outcome.kind === "accepted") {
-      const finding = await lookOnce(state, call);
-      const next = chooseAfterAccepted(call, outcome, finding, isLeft(firstBackoff_ms));
-      if (next.kind === "done") return next.body;
-      await pause(state, call, firstBackoff_ms);
-      continue;
+      return describeAccepted(call, outcome, await lookOnce(state, call));
     }
     if (outcome.kind === "doubtful") call.doubt = outcome;
     const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";

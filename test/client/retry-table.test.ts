@@ -167,8 +167,7 @@ const neverRepeated: readonly Row[] = [
 describe.each(repeated)("$name", ({ act, asked, done }) => {
   test.each(doubts)("is repeated after %s, whether that did it or not", async (misdeed) => {
     await passThrough([misdeed, `${misdeed} after`], { act, done });
-    const writes = at.hostile.received.filter((line) => !line.startsWith("GET"));
-    expect(writes).toHaveLength(3);
+    expect(countWrites()).toBe(3);
     expect(countCarriedOut(asked)).toBe(2);
   });
 
@@ -178,10 +177,10 @@ describe.each(repeated)("$name", ({ act, asked, done }) => {
     expect(countWrites()).toBe(1);
   });
 
-  test("is sent again where a 200 came from something else, and the look shows it", async () => {
-    await passThrough(["html_200"], { act, done });
-    expect(countCarriedOut(asked)).toBe(1);
-    expect(countWrites()).toBe(2);
+  test("is not sent again after a 200, although a look does not show it yet", async () => {
+    at.hostile.plan({ writes: ["html_200"] });
+    await act();
+    expect(countWrites()).toBe(1);
   });
 
   test("is proved by a look when its tries are used up", async () => {
@@ -203,14 +202,17 @@ describe.each(repeated)("$name", ({ act, asked, done }) => {
 });
 
 describe.each(lookedFor)("$name", ({ act, asked, done }) => {
-  test.each([...doubts, "html_200" as const])(
-    "is sent again after %s when a look shows nothing",
-    async (misdeed) => {
-      await passThrough([misdeed], { act, done });
-      expect(countCarriedOut(asked)).toBe(1);
-      expect(countWrites()).toBe(2);
-    },
-  );
+  test.each(doubts)("is sent again after %s when a look shows nothing", async (misdeed) => {
+    await passThrough([misdeed], { act, done });
+    expect(countCarriedOut(asked)).toBe(1);
+    expect(countWrites()).toBe(2);
+  });
+
+  test("is done after a 200 whatever a look shows, and sent once", async () => {
+    at.hostile.plan({ writes: ["html_200"] });
+    await act();
+    expect(countWrites()).toBe(1);
+  });
 
   test.each([...doubts, ...losses])(
     "is found after %s that did it, and not sent again",

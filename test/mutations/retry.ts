@@ -5,9 +5,9 @@ export const retry: readonly Mutation[] = [
   {
     id: "D1",
     file: "src/client/accepted.ts",
-    what: "an accepted call whose answer was lost is sent again whatever a look has found",
-    find: `const isProof = finding?.kind === "undone" && `,
-    replace: `const isProof = `,
+    what: "what was found of an accepted call is not told",
+    find: `if (finding?.kind === "done") return finding.body;`,
+    replace: `if (finding?.kind === "undone") return null;`,
     tests: ["test/client/retry-table.test.ts"],
   },
   {
