@@ -1,5 +1,7 @@
+import * as z from "zod";
 import type { Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
+import { unwrap } from "../unwrap-schema.ts";
 
 /** How a record that was read is written again, so that it becomes as it was. */
 
@@ -27,7 +29,10 @@ export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
 
-/** The fields of a call that gives a record these members back; an empty text takes one away. */
+/**
+ * The fields of a call that gives a record these members back: an empty text takes one away, and a
+ * switch that was never set is off.
+ */
 export function writeBack(
   endpoint: Endpoint,
   record: JsonObject,
@@ -35,11 +40,16 @@ export function writeBack(
 ): JsonObject {
   const members = names.map((name) => {
     const field = nameField(endpoint, name);
-    if (field === name) return [name, record[name] ?? ""] as const;
+    if (field === name) return [name, record[name] ?? describeUnset(endpoint, field)] as const;
     const id = record[name];
     return [field, typeof id === "string" ? { id } : null] as const;
   });
   return Object.fromEntries(members);
+}
+
+function describeUnset({ body }: Endpoint, field: string): false | "" {
+  const schema = body?.shape[field];
+  return schema !== undefined && unwrap(schema) instanceof z.ZodBoolean ? false : "";
 }
 
 /** The same for what is made anew: it lacks by itself what it lacked before. */

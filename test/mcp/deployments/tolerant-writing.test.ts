@@ -170,10 +170,32 @@ describe("publish_template", () => {
     expect(page_template.live_version).toMatchObject(text);
   });
 
+  test.each(["<h1>Not found</h1>", "Not found", ""])(
+    "publishes what is given although its versions are a 404 that says %j",
+    async (body) => {
+      const headers = { "content-type": "text/html" };
+      strange.proxy.setAlter(({ path }, reply) =>
+        path.includes("versions") ? { status: 404, headers, body } : reply,
+      );
+      const { page_template } = await callDone(strange, "publish_template", text);
+      expect(page_template.live_version).toMatchObject(text);
+    },
+  );
+
   test("publishes the draft although it cannot be read", async () => {
     await callDone(strange, "save_template", text);
     strange.proxy.setAlter(hides);
     const { page_template } = await callDone(strange, "publish_template");
     expect(page_template.live_version).toMatchObject(text);
   });
+});
+
+test("a switch that was null is put back as one that is off", async () => {
+  const { id } = await strange.plant("link", { path: "spring" });
+  const name = "enable_forced_redirect";
+  strange.proxy.setAlter(alterLinks((link) => ({ ...link, [name]: link[name] || null })));
+  await callDone(strange, "update_link", { id, [name]: true });
+  await callDone(strange, "undo");
+  strange.proxy.setAlter((_, reply) => reply);
+  expect((await callDone(strange, "get_link", { id })).link[name]).toBe(false);
 });

@@ -49,6 +49,7 @@ export async function readState(call: Asking): Promise<TemplateState> {
     if (draft === "unread") return { ...unanswered, live };
     return { live, draft, isAbsent: false };
   } catch (error) {
+    if (isStrange(error)) return unanswered;
     if (!isNotFound(error)) throw error;
     // A deployment that says what is missing has looked for it.
     const isSaid = keyContext.checksConditions || /template/i.test(error.message);
@@ -65,13 +66,18 @@ async function readLive(
   const version = versions.find(({ live }) => live);
   if (version !== undefined) {
     return ask(pageTemplate.version, { id: version.id }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
+      if (isNotFound(error) || isStrange(error)) return undefined;
       throw error;
     });
   }
   const isRead =
     listUnreadRows(found).length === 0 && versions.every(({ live }) => live !== undefined);
   return isRead ? null : undefined;
+}
+
+/** A server's own page for an address that it does not know says no more than that. */
+function isStrange(error: unknown): boolean {
+  return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
 
 function isNotFound(error: unknown): error is ToolFailure {
