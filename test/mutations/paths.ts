@@ -105,8 +105,8 @@ export const paths: readonly Mutation[] = [
     id: "F13",
     file: "src/contract/rules/moved-link.ts",
     what: "another app of the same store asks nobody",
-    find: "readStore(address) !== undefined)) return true;",
-    replace: "readStore(address) === null)) return true;",
+    find: `some(isStoreAddress)) return true;`,
+    replace: `every(isStoreAddress)) return false;`,
     tests: ["test/mcp/approval/what-asks.test.ts"],
   },
   {

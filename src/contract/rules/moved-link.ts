@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.ts";
 import type { LinkFields } from "../links.ts";
 import { isBlank } from "../text.ts";
 import { normalizeForSearch } from "./link-path.ts";
-import { readStore } from "./store-address.ts";
+import { isStoreAddress } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
 /** Which changes of a link that is there send its visitors somewhere else. */
@@ -62,8 +62,8 @@ function movesApp(
 /** A first destination is none of another; one that cannot be read may lead anywhere. */
 function isElsewhere(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
-  // A store's own address names an app in its query; on the web that is one page of many.
-  if ([String(from), to ?? ""].some((address) => readStore(address) !== undefined)) return true;
+  // Each app of a store has a page on the store's one host.
+  if ([String(from), to ?? ""].some(isStoreAddress)) return true;
   const host = readUrl(String(from))?.host;
   return host === undefined || readUrl(to ?? "")?.host !== host;
 }

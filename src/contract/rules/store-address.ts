@@ -24,7 +24,7 @@ const stores: readonly Store[] = [
     host: "play.google.com",
     name: "market:",
     scheme: /^market:/i,
-    pattern: /^market:\/\/[a-z]+(?:[/?]|$)/i,
+    pattern: /^market:\/\/(?:details|search|dev|apps|launch)(?:[/?]|$)/i,
     page: "a Google Play address",
   },
   {

@@ -47,16 +47,8 @@ describe("a link that is there", () => {
       { ios_fallback_url: there },
       { ios_fallback_url: "https://evil.example" },
     ],
-    [
-      "iPhones elsewhere, by a first fallback",
-      { url: there },
-      { ios_fallback_url: "https://e.test" },
-    ],
-    [
-      "Androids elsewhere, by a first fallback",
-      { url: there },
-      { android_fallback_url: "https://e.test" },
-    ],
+    ["iPhones elsewhere, first", { url: there }, { ios_fallback_url: "https://e.test" }],
+    ["Androids elsewhere, first", { url: there }, { android_fallback_url: "https://e.test" }],
     [
       "from the web into a store",
       { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
@@ -66,6 +58,11 @@ describe("a link that is there", () => {
       "to another app of the store",
       { android_fallback_url: "market://details?id=com.a" },
       { android_fallback_url: "market://details?id=com.b" },
+    ],
+    [
+      "to another app's page of the store",
+      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.a" },
+      { android_fallback_url: "https://play.google.com/store/apps/details?id=com.b" },
     ],
     [
       "from a store to the web",
