@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { JsonObject } from "../contract/json.ts";
+import { isUsableId } from "../contract/fields.ts";
 import { unwrap } from "../contract/unwrap-schema.ts";
 import { describeFound, type Deviation } from "../contract/deviations.ts";
 import { readValue } from "./read-value.ts";
@@ -48,7 +49,7 @@ function readMember(field: string, schema: z.core.$ZodType, given: unknown): Rea
 
 /** Numbers are ids too, and become texts: everybody beyond this point has one kind of id. */
 function readId(given: unknown): ReadMember {
-  if (typeof given === "string" && given.trim() !== "") return { value: given, deviations: [] };
+  if (typeof given === "string" && isUsableId(given)) return { value: given, deviations: [] };
   const found = describeFound(given);
   if (!Number.isSafeInteger(given)) return { deviations: [{ kind: "unread", field: "id", found }] };
   return { value: String(given), deviations: [{ kind: "converted", field: "id", found }] };

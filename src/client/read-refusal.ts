@@ -25,6 +25,9 @@ type Answered = {
 
 const wordsLength = 4000;
 const fieldLength = 200;
+const problemLength = 500;
+/** Of all problems together: they are told twice, and a model reads both. */
+const problemsLength = 8000;
 
 /** Where a sentence stands, the likeliest first; a code is better than nothing. */
 const sentenceNames: readonly string[] = [
@@ -48,7 +51,7 @@ export function readRefusal({ endpoint, body, secret }: Answered): Refusal | und
   const problems = listProblems(body, endpoint.wrapper).map(({ field, message, ...place }) => ({
     ...(field !== undefined && { field: clean(field, fieldLength) }),
     ...place,
-    message: clean(message),
+    message: clean(message, problemLength),
   }));
   const said =
     typeof body === "string" ? listTextSentences(hideSecret(body, secret)) : listSentences(body);
@@ -56,7 +59,16 @@ export function readRefusal({ endpoint, body, secret }: Answered): Refusal | und
   const sentence = texts.find(isSaying) ?? joinProblems(problems);
   const message = clean(sentence ?? texts[0] ?? writeOut(body));
   if (message === "") return undefined;
-  return { message, ...(problems.length > 0 && { problems }) };
+  const told = fitProblems(problems);
+  return { message, ...(told.length > 0 && { problems: told }) };
+}
+
+function fitProblems(problems: readonly StatedProblem[]): readonly StatedProblem[] {
+  let left = problemsLength;
+  return problems.filter(({ field = "", message }) => {
+    left -= field.length + message.length;
+    return left >= 0;
+  });
 }
 
 /** Whether a text is a page for people, and not a sentence. */

@@ -100,9 +100,9 @@ function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
   if (status === 429) return { kind: "limited" };
   if (isOk(response)) {
     const outcome = readSuccess(asked, body);
-    const warning = response.headers["warning"];
-    const shown = warning && hideSecret(warning, secret);
-    if (outcome.kind === "answered") noteWarnings(outcome.body, shown);
+    const { warning } = response.headers;
+    const hide = (text: string) => hideSecret(text, secret);
+    if (outcome.kind === "answered") noteWarnings(outcome.body, warning, hide);
     return outcome;
   }
   const refusal = readRefusal({ endpoint, body, secret });

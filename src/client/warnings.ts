@@ -10,9 +10,14 @@ const mostRead = 4000;
 const mostWarnings = 5;
 const mostCharacters = 500;
 
-export function noteWarnings(body: unknown, header: string | undefined): void {
+export function noteWarnings(
+  body: unknown,
+  header: string | undefined,
+  /** Hides the key, which a deployment may repeat. */
+  hide: (text: string) => string,
+): void {
   if (header === undefined || typeof body !== "object" || body === null) return;
-  const texts = readTexts(header.slice(0, mostRead));
+  const texts = readTexts(header.slice(0, mostRead), hide);
   if (texts.length > 0) warnings.set(body, texts);
 }
 
@@ -22,9 +27,9 @@ export function listWarnings(body: unknown): readonly string[] {
 }
 
 /** `299 name "text"`, several of them after commas. What is written otherwise is none. */
-function readTexts(header: string): readonly string[] {
+function readTexts(header: string, hide: (text: string) => string): readonly string[] {
   const found = header.matchAll(/(?:^|,)\s*\d{3} [^\s",]+ "((?:[^"\\]|\\.)*)"/g);
-  const texts = [...found].map(([, text = ""]) => text.replace(/\\(.)/g, "$1").trim());
+  const texts = [...found].map(([, text = ""]) => hide(text.replace(/\\(.)/g, "$1")).trim());
   return texts
     .filter((text) => text !== "")
     .map((text) => text.slice(0, mostCharacters).toWellFormed())

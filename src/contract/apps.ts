@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { byId, meta, storedText, text } from "./fields.ts";
+import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
 
 /** iOS and Android apps: api-spec.md, "iOS app", "Android app". The two differ in their fields. */
 
 const iosApp = z.looseObject({
-  id: z.string(),
+  id: storedId,
   name: storedText,
   bundle_id: z.string(),
   team_id: z.string(),
@@ -28,7 +28,7 @@ const iosAppFields = z.object({
 export type IosAppFields = z.output<typeof iosAppFields>;
 
 const androidApp = z.looseObject({
-  id: z.string(),
+  id: storedId,
   name: storedText,
   package_name: z.string(),
   fingerprints: z.array(z.string()),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { limits } from "./limits.ts";
 
 /** Schemas that several resources share. Rules of content live in the `*-rules.ts` files. */
 
@@ -12,6 +13,13 @@ export function readId(text: string): string {
 /** An id in its one form: UUIDs are the same in upper case, ids of other kinds may not be. */
 export function normalizeId(id: string): string {
   return uuidPattern.test(id) ? id.toLowerCase() : id;
+}
+
+/** The id of a resource as a deployment answers it. One that is endless is nobody's. */
+export const storedId = z.string().refine(isUsableId);
+
+export function isUsableId(id: string): boolean {
+  return id.trim() !== "" && id.length <= limits.id_characters;
 }
 
 export const byId = z.object({ id: z.string().describe("UUID") });

@@ -7,6 +7,8 @@ export const limits = {
   json_levels: 32,
   /** Node's own HTTP server stops at 16 KiB of headers; a direct caller meets the same limit. */
   address_characters: 16 * 1024,
+  /** Of ids that other deployments make. */
+  id_characters: 200,
   /** Longer texts and paths would not fit the indexes of every engine that we store them in. */
   name_characters: 500,
   path_bytes: 2000,

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
-import { byId, flag, meta, storedText, text } from "./fields.ts";
+import { byId, flag, meta, storedId, storedText, text } from "./fields.ts";
 import { linkFilters } from "./filters.ts";
 
 /** Links and short links: api-spec.md, "Link" and "Links". */
 
 const link = z.looseObject({
-  id: z.string(),
+  id: storedId,
   name: storedText,
   path: storedText,
   url: storedText,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Answer, Endpoint, Read } from "./endpoint.ts";
-import { byId } from "./fields.ts";
+import { byId, storedId } from "./fields.ts";
 
 /** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
 
@@ -13,7 +13,7 @@ export type WholeTemplateVersion = z.output<typeof wholeVersion>;
 export type ReadTemplateVersion = Read<WholeTemplateVersion>;
 
 const template = z.looseObject({
-  id: z.string(),
+  id: storedId,
   body: z.string(),
   css: z.string(),
   unpublished_changes: z.boolean(),

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { asCreate, asDestroy, asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { byId, meta, storedText, text } from "./fields.ts";
+import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { projectFilters } from "./filters.ts";
 import { defaultMaxLinks } from "./pricing-plans.ts";
 
 /** Projects, for master keys alone: api-spec.md, "Project" and "Projects". */
 
 const project = z.looseObject({
-  id: z.string(),
+  id: storedId,
   name: z.string(),
   subdomain: z.string(),
   custom_domain: storedText,

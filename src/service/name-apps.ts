@@ -40,6 +40,6 @@ function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;
   const { id, ...others } = choice;
-  const isById = !isBlank(id) && Object.values(others).every(isBlank);
+  const isById = !isBlank(id) && isText(id) && Object.values(others).every(isBlank);
   return isById ? String(id).toLowerCase() : undefined;
 }

@@ -230,7 +230,7 @@ describe("strangers' words are bounded and harmless", () => {
     expect(message.length).toBeLessThanOrEqual(4000);
     expect(problems.length).toBeLessThanOrEqual(100);
     for (const problem of problems) {
-      expect(problem.message.length).toBeLessThanOrEqual(4000);
+      expect(problem.message.length).toBeLessThanOrEqual(500);
       expect(problem.field?.length ?? 0).toBeLessThanOrEqual(200);
     }
   });

@@ -72,7 +72,7 @@ function presentPage(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): 
 
 /** api-spec.md, "Pagination envelope": only these members may be relied on. */
 function pickMeta(given: ReadMeta): ReadMeta {
-  const known = Object.entries(given).filter(([name]) => name in meta.shape);
+  const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropNulls(Object.fromEntries(known));
 }
 
