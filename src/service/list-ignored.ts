@@ -35,7 +35,9 @@ export function listIgnored(sent: SentFields, endpoint: Endpoint): readonly stri
   ];
   const isAnswered = (stray: Stray) =>
     stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
-  const isKnown = known.some((name) => Object.hasOwn(fields, name)) || strays.some(isAnswered);
+  // What only a response has changes nothing of what is there, but nothing is made of it either.
+  const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
+  const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
   if (!isKnown && strays.length > 0) throw refuseStrays(strays, endpoint);
   return strays.slice(0, mostNamed).map((stray) => {
     const meant = isAnswered(stray) ? "" : suggest(stray);

@@ -167,6 +167,8 @@ test("a record that was read is written back whole, and what was ignored is name
   expect([reply.status, reply.body]).toEqual([200, link]);
   const same = await world.call("PUT", `/ios_apps/${app.id}`, { body: { ios_app: app } });
   expect([same.status, same.body]).toEqual([200, app]);
+  // No link is made of what only a response has.
+  expect((await world.call("POST", "/links", { body: { id, clicks } })).status).toBe(422);
 });
 
 test("a warning is a harmless header, whatever the names are", async () => {
