@@ -63,7 +63,11 @@ async function readOne(
     const said = describeAll(endpoint, body as object);
     return { deviations: { endpoint: name, said }, first: findFirst(endpoint, body as object) };
   } catch (error) {
-    if (error instanceof Problem) return undefined;
+    if (error instanceof Problem) {
+      if (!isOne(endpoint) || error.status === 401) return undefined;
+      const said = [`what a list names is answered ${error.status}: shown in lists alone`];
+      return { deviations: { endpoint: name, said }, first: undefined };
+    }
     if (!(error instanceof CallFailure)) throw error;
     const deviations = { endpoint: name, said: [], fault: error.message };
     return { deviations, first: undefined };

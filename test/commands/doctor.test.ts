@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startAlteringProxy, withBody } from "../support/altering-proxy.ts";
+import { replyWith, startAlteringProxy, withBody } from "../support/altering-proxy.ts";
 import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
 
 /** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
@@ -175,6 +175,12 @@ test("where a deployment answers otherwise is listed endpoint by endpoint", asyn
     "GET /links: meta.count is null: told from the page",
     ...listOddities("GET /links/:id"),
   ]);
+  proxy.setAlter(({ path }, reply) =>
+    path.startsWith("/api/v1/links/") ? replyWith({ error: "Link not found" }, 404) : reply,
+  );
+  expect((await doctor(proxy.url)).stdout).toContain(
+    "GET /links/:id: what a list names is answered 404: shown in lists alone",
+  );
   const plain = await doctor(serving.places.url);
   expect(plain.stdout).toMatch(/^ok +answers +are as the API's specification has them$/m);
 });
