@@ -12,7 +12,6 @@ import { checkDestinations, restoreDestinations } from "../contract/rules/destin
 import { findNewPathFault } from "../contract/rules/link-path.ts";
 import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
-import { findVisited } from "../store/find-visited.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
 import { readTally } from "../store/project-tallies.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -126,14 +125,7 @@ async function takePath(
 ): Promise<readonly FieldProblem[]> {
   const fault = findNewPathFault(path);
   if (fault !== undefined) return [faultOf("path", fault)];
-  const isFree = !(await isVisitedWithout(tenant, path, linkId));
-  return isFree && (await claimAddress(tenant, path, linkId)) ? [] : [takenFault("path")];
-}
-
-/** A path with a slash at its end may be visited already, as the one of a link without it. */
-async function isVisitedWithout(tenant: Tenant, path: string, linkId: string): Promise<boolean> {
-  const visited = path.endsWith("/") ? await findVisited(tenant, path) : undefined;
-  return visited !== undefined && visited.link.id !== linkId;
+  return (await claimAddress(tenant, path, linkId)) ? [] : [takenFault("path")];
 }
 
 /** Addresses that lead to none of the project's hosts; one with another fault is told of once. */

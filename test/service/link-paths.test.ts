@@ -183,17 +183,6 @@ test("paths and shortened paths share one namespace", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("a path with a slash at its end is taken where a link is visited there", async () => {
-  await using world = await createWorld();
-  const taken = { status: 422, body: { error: "Path has already been taken" } };
-  const { id } = (await writePath(world, "promo")).body;
-  expect(await writePath(world, "promo/")).toMatchObject(taken);
-  const other = (await writePath(world, "other")).body;
-  const body = { path: "promo/" };
-  expect(await world.call("PATCH", `/links/${other.id}`, { body })).toMatchObject(taken);
-  expect((await world.call("PATCH", `/links/${id}`, { body })).status).toBe(200);
-});
-
 test("paths that differ in case are two links everywhere", async () => {
   await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
