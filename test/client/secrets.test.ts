@@ -33,22 +33,22 @@ test("words that repeat the key are passed on without it", async () => {
 test("no part of the key stands where a long message is cut", async () => {
   await using world = await createWorld();
   const { key } = world;
-  /** What is passed on of a message, whichever letter of it is the last. */
-  const longest = 4000;
-  let error = "";
+  /** What is passed on of a message and of a problem, whichever letter of it is the last. */
+  const longest = { message: 4000, problem: 500 };
+  let said = { message: "", problem: "" };
   const { client } = createTraveller({
     world,
     fetch: () => {
-      const problems = [{ field: "path", message: error }];
-      return Promise.resolve(Response.json({ error, problems }, { status: 422 }));
+      const problems = [{ field: "path", message: said.problem }];
+      return Promise.resolve(Response.json({ error: said.message, problems }, { status: 422 }));
     },
   });
   for (let shown = 0; shown <= key.length; shown += 1) {
-    const before = "-".repeat(longest - shown);
-    error = `${before}${key} is unknown`;
-    const message = `${before}[the key] is unknown`.slice(0, longest);
+    const write = (most: number, name: string) => `${"-".repeat(most - shown)}${name} is unknown`;
+    said = { message: write(longest.message, key), problem: write(longest.problem, key) };
+    const message = write(longest.problem, "[the key]").slice(0, longest.problem);
     await expect(client.call(links.create, {})).rejects.toMatchObject({
-      message,
+      message: write(longest.message, "[the key]").slice(0, longest.message),
       problems: [{ field: "path", message }],
     });
   }
