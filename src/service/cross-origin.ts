@@ -1,4 +1,4 @@
-import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import type { ApiReply } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { listEndpoints } from "../contract/index.ts";
 import { createRouter } from "./router.ts";
@@ -12,24 +12,19 @@ const preflightKept_s = 3600;
 const openEndpoints = listEndpoints().filter(({ cross_origin }) => cross_origin === true);
 const router = createRouter(openEndpoints.map((endpoint) => [endpoint, endpoint] as const));
 
-/** Lets pages of other sites ask what is meant for them, and read what refuses them as well. */
-export function openToPages(answer: AnswerApi): AnswerApi {
-  return async (request) => {
-    const endpoint = findOpen(request.url);
-    if (endpoint === undefined) return answer(request);
-    if (request.method === "OPTIONS") return answerPreflight(endpoint);
-    const reply = await answer(request);
-    return { ...reply, headers: { ...reply.headers, ...anyOrigin } };
-  };
+/** Lets pages of other sites read what was meant for them, and what refuses them as well. */
+export function openToPages(reply: ApiReply): ApiReply {
+  return { ...reply, headers: { ...reply.headers, ...anyOrigin } };
 }
 
-/** By its path alone: a page may read that it used a wrong method. */
-function findOpen(url: string): Endpoint | undefined {
+/** What pages of other sites may ask. A page may also read that it used a wrong method. */
+export function findOpen(found: Endpoint | undefined, url: string): Endpoint | undefined {
+  if (found !== undefined) return found.cross_origin === true ? found : undefined;
   return openEndpoints.find((endpoint) => router.find(endpoint.method, url)?.target === endpoint);
 }
 
 /** What a browser asks before it sends JSON. */
-function answerPreflight({ method }: Endpoint): ApiReply {
+export function answerPreflight({ method }: Endpoint): ApiReply {
   const headers = {
     ...anyOrigin,
     allow: `${method}, OPTIONS`,

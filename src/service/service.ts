@@ -12,7 +12,7 @@ import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
-import { openToPages } from "./cross-origin.ts";
+import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { linkHandlers } from "./handlers/links.ts";
@@ -67,9 +67,12 @@ export function createService(options: ServiceOptions): Service {
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, KnownKey>();
 
-  async function answerRoute(request: CarriedRequest, signal: Waiter): Promise<ApiReply> {
+  async function answerRoute(
+    request: CarriedRequest,
+    found: ReturnType<typeof router.find>,
+    signal: Waiter,
+  ): Promise<ApiReply> {
     const { method, url } = request;
-    const found = router.find(method, url);
     if (found === undefined) return answerOther(method, router.listAllowed(url));
     if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
     const { target, params } = found;
@@ -79,10 +82,15 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
-    answer: openToPages(async (request) => {
-      const reply = await guard(options, (signal) => answerRoute(request, signal));
-      return request.method === "HEAD" ? { ...reply, body: null } : reply;
-    }),
+    answer: async (request) => {
+      const { method, url } = request;
+      const found = router.find(method, url);
+      const open = findOpen(found?.target[0], url);
+      if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
+      const reply = await guard(options, (signal) => answerRoute(request, found, signal));
+      const shown = method === "HEAD" ? { ...reply, body: null } : reply;
+      return open === undefined ? shown : openToPages(shown);
+    },
     followKey: (token) => {
       return async () => {
         const holder = await keyCache.find(token);

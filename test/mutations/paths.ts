@@ -113,8 +113,8 @@ export const paths: readonly Mutation[] = [
     id: "F14",
     file: "src/service/cross-origin.ts",
     what: "pages may read everything of the API",
-    find: "filter(({ cross_origin }) => cross_origin === true)",
-    replace: "filter(({ path }) => path !== undefined)",
+    find: "return found.cross_origin === true ? found : undefined;",
+    replace: "return found;",
     tests: ["test/service/cross-origin.test.ts"],
   },
 ];
