@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { BinKind, ChoreTable } from "../store/tables.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
-import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
+import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, printJson, say } from "./terminal/output.ts";
 
@@ -26,12 +26,7 @@ export const binFlags = {
 
 type BinFlags = FlagValues<typeof binFlags>;
 
-type BinOptions = {
-  readonly config: Config;
-  readonly input: NodeJS.ReadStream;
-  /** Resolves when the person stops the command. */
-  readonly stopped: Promise<void>;
-};
+type BinOptions = Terminal & { readonly config: Config };
 
 type Session = {
   readonly config: Config;
@@ -171,7 +166,7 @@ function refuseMissing(id: string): UsageFault {
 
 async function empty(
   { config, store, project }: Session,
-  { input, stopped }: BinOptions,
+  terminal: Terminal,
   { isSure, isJson }: { readonly isSure: boolean; readonly isJson: boolean },
 ): Promise<boolean> {
   // What is deleted while the person thinks is not what they were asked about.
@@ -186,7 +181,7 @@ async function empty(
     return true;
   }
   say(`The bin of the project ${project.subdomain} has ${count} deleted links and apps.`);
-  if (!isSure && !(await confirm(input, stopped))) {
+  if (!isSure && !(await confirm(terminal))) {
     conclude(0, "Nothing was changed.");
     return false;
   }
@@ -204,10 +199,7 @@ async function empty(
 
 const lost = "The bin was emptied at the terminal: nothing brings back what was in it.";
 
-async function confirm(input: NodeJS.ReadStream, stopped: Promise<void>): Promise<boolean> {
-  const person = input.isTTY ? input : undefined;
-  if (person !== undefined) say("Nothing brings them back after that.");
-  const stop = new AbortController();
-  void stopped.then(() => stop.abort());
-  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
+function confirm(terminal: Terminal): Promise<boolean> {
+  if (terminal.input.isTTY) say("Nothing brings them back after that.");
+  return confirmUntilStopped(terminal);
 }

@@ -16,7 +16,7 @@ import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { StoreUnusable } from "../sql/faults.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
-import { confirmAtTerminal } from "./terminal/ask-to-go-on.ts";
+import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 
@@ -26,10 +26,7 @@ type DoctorOptions = {
   readonly config: Config;
   readonly version: string;
   /** Where a person answers; from then on Ctrl-C stops what they were asked about. */
-  readonly openTerminal: () => {
-    readonly input: NodeJS.ReadStream;
-    readonly stopped: Promise<void>;
-  };
+  readonly openTerminal: () => Terminal;
   readonly flags: FlagValues<typeof doctorFlags>;
 };
 
@@ -164,11 +161,7 @@ async function confirmProbe({ config, flags, openTerminal }: DoctorOptions): Pro
   for (const line of describeProbes(config)) say(`  ${line}`);
   say("None of it should change anything: a deployment refuses it, or finds nothing to change.");
   if (flags.yes === true) return true;
-  const { input, stopped } = openTerminal();
-  const stop = new AbortController();
-  void stopped.then(() => stop.abort());
-  const person = input.isTTY ? input : undefined;
-  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
+  return confirmUntilStopped(openTerminal());
 }
 
 function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {

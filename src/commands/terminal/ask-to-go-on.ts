@@ -18,6 +18,13 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
+/** Where a person answers, and how they stop what they have asked for. */
+export type Terminal = {
+  readonly input: NodeJS.ReadStream;
+  /** Resolves when the person stops the command. */
+  readonly stopped: Promise<void>;
+};
+
 type Person = Pick<Confirmation, "count" | "signal"> & {
   /** Where a person types; undefined where no person can be asked. */
   readonly input: Readable | undefined;
@@ -32,6 +39,14 @@ export async function confirmAtTerminal({ input, count, signal }: Person): Promi
   const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
   if (signal.aborted) throw new Interrupted("stopped before anything was changed");
   return isMeant;
+}
+
+/** The same for a command that holds nothing open: whoever stops it is not waited for. */
+export function confirmUntilStopped({ input, stopped }: Terminal): Promise<boolean> {
+  const stop = new AbortController();
+  void stopped.then(() => stop.abort());
+  const person = input.isTTY ? input : undefined;
+  return confirmAtTerminal({ input: person, count: undefined, signal: stop.signal });
 }
 
 /** Asks whether to go on. Anything but the very answer means no. */
