@@ -10,6 +10,7 @@ import { readDestinations, writeDestinations } from "../contract/rules/destinati
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
+import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
@@ -42,19 +43,23 @@ export async function runProjects(
   if (subcommand === "create" && name === undefined) {
     requireDomain(settings, fields.custom_domain);
     const made = { id: null, name: fields.name ?? null, realm: embeddedOrigin };
-    return writeProject(config, flags, { ...made, tool: "projects create" }, async (db) => ({
-      before: null,
-      project: await makeProject(db, { clock, random }, fields, settings),
-    }));
+    return withEmbedded(config, (store) =>
+      writeProject({ config, store, flags }, { ...made, tool: "projects create" }, async (db) => ({
+        before: null,
+        project: await makeProject(db, { clock, random }, fields, settings),
+      })),
+    );
   }
   if (subcommand === "update" && name !== undefined && rest.length === 0) {
-    const { id } = await withEmbedded(config, ({ db }) => requireProject(db, name));
-    const changed = { id, name: null, realm: id };
-    return writeProject(config, flags, { ...changed, tool: "projects update" }, async (db) => {
-      const before = await requireProject(db, id);
-      requireDomain(settings, fields.custom_domain ?? before.custom_domain);
-      const project = await changeProject(db, { clock }, before, fields, settings);
-      return { before, project };
+    return withEmbedded(config, async (store) => {
+      const { id } = await requireProject(store.db, name);
+      const changed = { id, name: null, realm: id, tool: "projects update" };
+      return writeProject({ config, store, flags }, changed, async (db) => {
+        const before = await requireProject(db, id);
+        requireDomain(settings, fields.custom_domain ?? before.custom_domain);
+        const project = await changeProject(db, { clock }, before, fields, settings);
+        return { before, project };
+      });
     });
   }
   throw new UsageFault(
@@ -72,9 +77,14 @@ function requireDomain(
 
 type Written = { readonly before: StoredProject | null; readonly project: StoredProject };
 
+type Session = {
+  readonly config: Config;
+  readonly store: Store;
+  readonly flags: ProjectFlags;
+};
+
 async function writeProject(
-  config: Config,
-  flags: ProjectFlags,
+  { config, store, flags }: Session,
   command: Pick<Parameters<typeof journalCommand>[1], "tool" | "realm" | "id" | "name">,
   write: (db: Db) => Promise<Written>,
 ): Promise<void> {
@@ -82,7 +92,7 @@ async function writeProject(
   const { project } = await journalCommand(
     config,
     { ...command, kind: "project_settings", note },
-    () => withEmbedded(config, (store) => store.write(write)),
+    () => store.write(write),
     ({ before, project: { id, name, links_count: _count, ...after } }) => {
       const named = { id, name: name === "" ? null : name };
       if (before === null) return { ...named, before, after: { name, ...after } };

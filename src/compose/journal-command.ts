@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { isSame } from "../contract/rules/writable-fields.ts";
 import { operatorPrint, type Change, type Effect, type Ended } from "../state/history.ts";
 import { createLazyState } from "./lazy-state.ts";
 import { createLog, createReport } from "./log.ts";
@@ -67,7 +68,7 @@ export function compareRecords(
   before: JsonObject,
   after: JsonObject,
 ): { readonly before: JsonObject; readonly after: JsonObject } {
-  const names = Object.keys(after).filter((name) => before[name] !== after[name]);
+  const names = Object.keys(after).filter((name) => !isSame(before[name], after[name]));
   const pick = (record: JsonObject) =>
     Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
   return { before: pick(before), after: pick(after) };
