@@ -1,5 +1,5 @@
 import { listDeviations, noteDeviations } from "../contract/deviations.ts";
-import { findKind } from "../contract/resource-kind.ts";
+import { answersTarget } from "../contract/resource-kind.ts";
 import type { CallSoFar } from "./explain-end.ts";
 import type { Finding } from "./find-written.ts";
 import type { Accepted } from "./send-once.ts";
@@ -15,9 +15,7 @@ export function describeAccepted(
 ): unknown {
   if (finding?.kind === "done") return finding.body;
   if (endpoint.response === null) return null;
-  // The id of a template's version is not that of the template.
-  const isOfOne = endpoint.response === findKind(endpoint).show.response;
-  const id = isOfOne ? input["id"] : undefined;
+  const id = answersTarget(endpoint) ? input["id"] : undefined;
   const known = id === undefined ? body : { ...body, id };
   const told = finding === undefined ? found : `${found}; checked: ${finding.checked}`;
   const all = [...listDeviations(body), { kind: "unread" as const, found: told }];

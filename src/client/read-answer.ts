@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { idParameter, type Endpoint } from "../contract/endpoint.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { normalizeId, type ReadMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { findKind } from "../contract/resource-kind.ts";
+import { answersTarget } from "../contract/resource-kind.ts";
 import { completeMeta } from "./complete-meta.ts";
 import {
   describeFound,
@@ -58,9 +58,7 @@ function completePage(name: string, input: JsonObject, body: unknown): ReadAnswe
  * A deployment that numbers its resources may take a UUID that begins with 3 for the third of them.
  */
 function isOther(endpoint: Endpoint, input: JsonObject, body: unknown): boolean {
-  // The id of a template's version is not that of the template.
-  const isOfOne = endpoint.response === findKind(endpoint).show.response;
-  if (!isOfOne || !endpoint.path.includes(idParameter)) return false;
+  if (!answersTarget(endpoint)) return false;
   const { id } = body as { readonly id: string };
   return normalizeId(id) !== normalizeId(String(input["id"]));
 }

@@ -1,4 +1,4 @@
-import type { Endpoint } from "./endpoint.ts";
+import { idParameter, type Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
 /** The groups by which an operator chooses tools. */
@@ -28,6 +28,15 @@ export type ResourceKind = {
 };
 
 const { links, iosApps, androidApps, projects, pageTemplate } = contract;
+
+/**
+ * Whether the id that is asked for is that of what is answered: the id of a template's version is
+ * not that of the template.
+ */
+export function answersTarget(endpoint: Endpoint): boolean {
+  const isAsked = endpoint.path.includes(idParameter);
+  return isAsked && endpoint.response === findKind(endpoint).show.response;
+}
 
 const link: ResourceKind = {
   name: "link",
