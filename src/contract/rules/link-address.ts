@@ -46,6 +46,13 @@ export function isOwnAddress(address: string, linkHost: string | undefined): boo
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
+/** Whether it may be that of a link there, whose short path would lead nobody anywhere else. */
+export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
+  if (!isOwnAddress(address, linkHost)) return false;
+  const { pathname, username, password } = new URL(address);
+  return pathname !== "/" && username + password === "";
+}
+
 /** A project's place under a link origin, whatever domain it has beside that. */
 export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subdomain">): string {
   return origin.replace(placeholder, subdomain);

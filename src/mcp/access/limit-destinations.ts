@@ -16,7 +16,7 @@ import {
   judgeBy,
   type Destinations,
 } from "../../contract/rules/destinations.ts";
-import { isOwnAddress } from "../../contract/rules/link-address.ts";
+import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 
@@ -71,7 +71,9 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
     // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
     const fields = input as LinkFields;
     if (endpoint === shortLinks.create) {
-      return isOwnLink(fields.url ?? "", readKnown()) ? [] : checkFields({ url: fields.url });
+      return isOwnLinkAddress(fields.url ?? "", readKnown().linkHost)
+        ? []
+        : checkFields({ url: fields.url });
     }
     if (templateWrites.has(endpoint)) return findInTemplate(rules, input, call, signal);
     if (!linkWrites.has(endpoint) || checkFields(fields).length === 0) return [];
@@ -116,12 +118,6 @@ function listMessages(problems: readonly PlacedProblem[]): readonly string[] {
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);
-}
-
-/** To shorten a link of the project's own leads nobody anywhere else. */
-function isOwnLink(address: string, { linkHost }: KnownKey): boolean {
-  const url = isOwnAddress(address, linkHost) ? new URL(address) : undefined;
-  return url !== undefined && url.pathname !== "/" && url.username + url.password === "";
 }
 
 /** The link as it is, where the key may read it: what leads elsewhere already may go on to. */

@@ -2,7 +2,7 @@ import { pickFields, type Answer, type Endpoint, type Input } from "../../../con
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
-import { isOwnAddress } from "../../../contract/rules/link-address.ts";
+import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
 import { isRefused, readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
@@ -133,7 +133,7 @@ function isMadeByShortening(
   linkHost: string | undefined,
 ): boolean {
   // A link may lead to its own address; to shorten that has made no link.
-  if (isOwnAddress(String(url), linkHost) && new URL(String(url)).pathname !== "/") return false;
+  if (isOwnLinkAddress(String(url), linkHost)) return false;
   return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
 }
 
