@@ -144,7 +144,6 @@ async function perform(state: ClientState, call: Call): Promise<unknown> {
   earnRepeat(allowance);
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(state, call);
-    const isLeft = (wait_ms: number) => tries < mostTries && hasTime(state, call, wait_ms);
     if (outcome.kind === "answered") return outcome.body;
     if (outcome.kind === "accepted") {
       return describeAccepted(call, outcome, await lookOnce(state, call));
@@ -154,7 +153,9 @@ async function perform(state: ClientState, call: Call): Promise<unknown> {
     if (isGivenUp && call.signal.aborted) throw failCancelled(call);
     const wait_ms = chooseWait(state, outcome, tries);
     const mayRepeat = () =>
-      isLeft(wait_ms) && (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
+      tries < mostTries &&
+      hasTime(state, call, wait_ms) &&
+      (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
     let next = chooseNextStep(call, outcome, mayRepeat());
     while (next.kind === "look") {
       const finding = await lookForWrite(state, call);

@@ -27,7 +27,7 @@ export async function* listEndpointDeviations(asked: Asked): AsyncGenerator<Endp
   for (const endpoint of listReads()) {
     if (asked.access.read(endpoint).state === "denied") continue;
     const { show } = findKind(endpoint);
-    const isOfOne = endpoint.path.includes(idParameter);
+    const isOfOne = isOne(endpoint);
     const id = ids.get(show);
     // Where there is none, there is nothing to read.
     if (isOfOne && id === undefined) continue;

@@ -16,6 +16,10 @@ export function pickLasting(record: JsonObject): JsonObject {
   return lasting;
 }
 
+export function isLasting(field: string): boolean {
+  return field in pickLasting({ [field]: null });
+}
+
 type Template = { readonly body: string; readonly css: string };
 
 /** What is shown of a page template: its draft, and which version is live. */

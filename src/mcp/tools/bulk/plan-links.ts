@@ -3,7 +3,7 @@ import type { Owner } from "../../../bulk/owner.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
@@ -32,7 +32,8 @@ export function createPlanLinks(): Tool {
     like: { what: "Filters", tool: links.index.tool },
     fields: () => ({
       ...listSources(false),
-      rows: z.array(z.custom<object>(isObject, "must be an object")).optional(),
+      // A row is read member by member later: to copy many now would hold each of them twice.
+      rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
     }),
     // The fields of a link stand in the tools that write one.
@@ -77,11 +78,6 @@ function listSources(isTerse: boolean): Fields {
     changes: object.optional().describe("With filters and update: link fields to set"),
     undo: z.string().optional().describe("Alone: id of the job to undo"),
   };
-}
-
-/** A row is read member by member later: to copy many of them now would hold each of them twice. */
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The arguments were checked by the schema that names these types. */

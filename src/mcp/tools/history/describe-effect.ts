@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { pickLasting } from "../../../contract/condition.ts";
+import { isLasting, pickLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { listUnreadFields } from "../../../contract/deviations.ts";
 import type { WrittenTemplate } from "../../../contract/page-template.ts";
@@ -23,9 +23,7 @@ export function describeEffect(
   if (before === undefined) return { kind, id, after: after && keep(after) };
   if (before === null) return { kind, id, before, after: after && keep(after) };
   if (after === null) {
-    const unknown = listUnreadFields(before).filter(
-      (name) => pickLasting({ [name]: 0 })[name] === 0,
-    );
+    const unknown = listUnreadFields(before).filter(isLasting);
     return { kind, id, before: keep(before), after, ...noteUnknown(unknown) };
   }
   const names = Object.keys({ ...keep(before), ...keep(after) });
