@@ -1,29 +1,13 @@
 import { expect, test } from "vitest";
+import { link } from "../../contract/sample-link.ts";
 import { openStage } from "../../support/stage.ts";
 
 /** What a deployment warns of in a header comes with the success, as a problem of it. */
 
-const link = { id: "0190a000-0000-7000-8000-000000000000", name: null, path: "a", url: null };
-const rest = {
-  social_description: null,
-  social_image_url: null,
-  social_title: null,
-  shortened_path: null,
-  android_fallback_url: null,
-  ios_fallback_url: null,
-  referrer: null,
-  provider_token: null,
-  campaign_token: null,
-  android_app_id: null,
-  ios_app_id: null,
-  enable_forced_redirect: false,
-  ios_deferred_deep_linking_enabled: false,
-  clicks: 0,
-};
 const page = { page: 1, limit: 20, count: 1, last: 1, from: 1, to: 1 };
 
 async function list(warning: string | undefined) {
-  const body = JSON.stringify({ links: [{ ...link, ...rest }], meta: page });
+  const body = JSON.stringify({ links: [link], meta: page });
   const headers = {
     "content-type": "application/json",
     ...(warning !== undefined && { warning }),
