@@ -104,8 +104,8 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
   const report = createReport(createLog({ log: "silent" }));
   const about = config.base_url === undefined ? "store" : "deployment";
   try {
-    const linkOrigin = describeLinkOrigin(config, config.port);
-    const deployment = await openDeployment({ config, linkOrigin, report });
+    const readLinkOrigin = () => describeLinkOrigin(config, config.port);
+    const deployment = await openDeployment({ config, readLinkOrigin, report });
     if (config.base_url === undefined) note({ about, said: "opens, and is well" });
     return deployment;
   } catch (error) {

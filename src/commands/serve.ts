@@ -53,7 +53,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = createLog(config);
   const report = createReport(log);
   try {
-    await withDeployment({ config, linkOrigin: addresses.links ?? "", report }, (deployment) =>
+    const readLinkOrigin = () => addresses.links ?? "";
+    await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
       serveDeployment(server, { ...options, toolbox, addresses, log, report, deployment }),
     );
   } finally {
@@ -76,7 +77,8 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   const { own } = deployment;
   const state = createLazyState(config);
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
-  const assistant = createAssistant({ ...serving, state, openPage });
+  const readListening = () => Promise.resolve({ ...addresses, isTemporary: false });
+  const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
   const hostnames = listHostnames(config, addresses);
   const mcp = createMcpHttp({
@@ -92,7 +94,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   setRequestHandlers(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
-    approvals: approvals.fetch,
+    pages: { [approvalPath]: approvals.fetch },
     links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),

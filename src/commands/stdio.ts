@@ -48,6 +48,7 @@ async function serve(serving: Serving): Promise<void> {
     ...serving,
     state: createLazyState(config),
     openPage: (id) => pageServer.open(approvalPath, id),
+    readListening: () => Promise.resolve(undefined),
   });
   const hostnames = ["127.0.0.1", "localhost"];
   const pages = await assistant.openPages({

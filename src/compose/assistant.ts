@@ -6,6 +6,7 @@ import {
   type KeyContext,
   type VisibleListeners,
 } from "../mcp/access/key-context.ts";
+import type { ReadListening } from "../mcp/access/listening.ts";
 import { describeProbe, listProbes } from "../mcp/access/probe-access.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
@@ -47,6 +48,7 @@ type AssistantOptions = {
   readonly state: LazyState;
   /** The address of an approval's page, which is open from now on. */
   readonly openPage: (id: string) => Promise<string>;
+  readonly readListening: ReadListening;
   readonly report: Report;
   /** For how long it counts what a deployment says of a key; left out, a day. */
   readonly holds_ms?: number | undefined;
@@ -80,6 +82,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         isActAllowed: toolbox.isActAllowed,
+        readListening: options.readListening,
         lookUp: createLookUp(deployment, key, report),
         probe: config.probe,
         holds_ms: options.holds_ms,
@@ -139,7 +142,8 @@ export async function inspectTools({ key, report = String, ...options }: Inspect
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
   const state = createLazyState(config);
-  const assistant = createAssistant({ ...options, toolbox, state, openPage: refuse, report });
+  const nowhere = { openPage: refuse, readListening: refuse };
+  const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
   const known = await readKnownKey(config, deployment, key);
   const nobody = { onChange: () => {}, onListed: () => {} };
   const keyContext = assistant.createKeyContext({ key, known }, nobody);

@@ -24,8 +24,8 @@ export type Deployment = {
 
 type DeploymentOptions = {
   readonly config: Config;
-  /** Where the embedded service's links live, with `{subdomain}` in it. */
-  readonly linkOrigin: string;
+  /** Where the embedded service's links live now, with `{subdomain}` in it. */
+  readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
 };
 
@@ -37,7 +37,7 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
   return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
 }
 
-async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promise<Deployment> {
+async function openOwn({ config, readLinkOrigin, report }: DeploymentOptions): Promise<Deployment> {
   const embedded = await openEmbedded(config);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
@@ -47,7 +47,7 @@ async function openOwn({ config, linkOrigin, report }: DeploymentOptions): Promi
     random,
     setAlarm,
     report,
-    linkOrigin,
+    readLinkOrigin,
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
   });

@@ -1,7 +1,6 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Host } from "../host/host.ts";
-import { approvalPath } from "../mcp/approval/page.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
@@ -23,8 +22,10 @@ const serverLimits = {
 type RequestHandlers = {
   /** The REST API; undefined where the deployment is remote and has its own. */
   readonly api: HttpFetch | undefined;
-  readonly mcp: HttpFetch;
-  readonly approvals: HttpFetch;
+  /** Undefined in a process that speaks MCP over stdio. */
+  readonly mcp: HttpFetch | undefined;
+  /** What a person opens in a browser, by how its path begins: `/approve/`. */
+  readonly pages: Readonly<Record<string, HttpFetch>>;
   /** Undefined where the links live elsewhere. */
   readonly links: Host | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
@@ -56,8 +57,10 @@ function createListener(handlers: RequestHandlers) {
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) => fetch(request, readAddress(incoming, trusts)));
   const answerApi = api && listen(api);
-  const answerMcp = listen(handlers.mcp);
-  const answerApproval = listen(handlers.approvals);
+  const answerMcp = handlers.mcp && listen(handlers.mcp);
+  const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
+    return { start, answer: listen(fetch) };
+  });
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const host = readHostname(request);
@@ -70,15 +73,12 @@ function createListener(handlers: RequestHandlers) {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
-    } else if (path === "/mcp") {
-      void answerMcp(request, response);
-    } else if (path.startsWith(approvalPath)) {
-      void answerApproval(request, response);
-    } else if (answerApi === undefined) {
-      respond(response, 404, { error: "Not found: this server has no API of its own." });
-    } else {
-      void answerApi(request, response);
+      return;
     }
+    const page = pages.find(({ start }) => path.startsWith(start));
+    const answer = page?.answer ?? (path === "/mcp" ? answerMcp : answerApi);
+    if (answer !== undefined) void answer(request, response);
+    else respond(response, 404, { error: "Not found: this server has no API of its own." });
   }
 
   async function answerHealth(response: ServerResponse): Promise<void> {

@@ -13,8 +13,8 @@ export type Services = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where links live, with `{subdomain}` in it. */
-  readonly linkOrigin: string;
+  /** Where links live now, with `{subdomain}` in it: the port may come to be another one. */
+  readonly readLinkOrigin: () => string;
   /** A second origin of the same links, for the Open button of their pages alone. */
   readonly secondOrigin?: string | undefined;
   /**

@@ -42,7 +42,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const { link, apps } = subject;
   const platform = choosePlatform(call.agent);
   const { project } = caller;
-  const address = writeAddress(fillLinkOrigin(services.linkOrigin, project), link.path);
+  const address = writeAddress(fillLinkOrigin(services.readLinkOrigin(), project), link.path);
   const secondOrigin = services.secondOrigin && fillSubdomain(services.secondOrigin, project);
   const second_address = secondOrigin && writeAddress(secondOrigin, link.path);
   const { link_in_referrer } = project;

@@ -35,6 +35,9 @@ export type Service = {
 /** Answers undefined for a key that does not exist, or no longer exists. */
 type LookUp = () => Promise<KnownKey | undefined>;
 
+/** What was said of a key, and of where links lived then. */
+type Known = { readonly known: KnownKey; readonly linkOrigin: string };
+
 export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
@@ -65,7 +68,7 @@ export function createService(options: ServiceOptions): Service {
   const budgets = createBudgetCounters(services.clock);
   const addresses = createAddressCounter(services.clock);
   const keyCache = createKeyCache(services.store, services.clock);
-  const knownKeys = new WeakMap<KeyHolder, KnownKey>();
+  const knownKeys = new WeakMap<KeyHolder, Known>();
 
   async function answerRoute(
     request: CarriedRequest,
@@ -101,20 +104,21 @@ export function createService(options: ServiceOptions): Service {
 
   /** An unchanged key is the same object, so that callers need not compare its members. */
   function describeHolder(holder: KeyHolder): KnownKey {
+    const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(holder);
-    if (before !== undefined) return before;
+    if (before?.linkOrigin === linkOrigin) return before.known;
     const { project } = holder;
     const known: KnownKey = {
       facts: describeKey(holder),
       keyId: holder.key_id,
       ...(project !== null && { projectId: project.id }),
-      linkHost: project === null ? undefined : fillLinkOrigin(services.linkOrigin, project),
+      linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
       hasSecondHost: services.secondOrigin !== undefined,
       binDays: limits.bin_days,
       linkInReferrer: project?.link_in_referrer === true,
       destinations: restoreDestinations(project?.destinations ?? null),
     };
-    knownKeys.set(holder, known);
+    knownKeys.set(holder, { known, linkOrigin });
     return known;
   }
 }

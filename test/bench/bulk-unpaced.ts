@@ -30,7 +30,7 @@ export async function applyUnpaced(folder: string): Promise<readonly Finding[]> 
     clock,
     random,
     setAlarm,
-    linkOrigin: "http://{subdomain}.localhost",
+    readLinkOrigin: () => "http://{subdomain}.localhost",
     report,
   });
   const call = callInTurns(plot.keys, sendEmbedded(service.answer));

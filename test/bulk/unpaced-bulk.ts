@@ -34,6 +34,8 @@ export type Ground = {
   readonly ahead_ms?: number;
 };
 
+const readLinkOrigin = () => "http://localhost";
+
 export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
   const { data, base_url, key: given, ahead_ms = 0 } = ground;
   const config = readConfig(
@@ -45,7 +47,7 @@ export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
     monotonic: () => performance.now(),
   };
   const report = createReport(createLog(config));
-  const deployment = await openDeployment({ config, linkOrigin: "http://localhost", report });
+  const deployment = await openDeployment({ config, readLinkOrigin, report });
   prepareDataFolder(data);
   const state = await openState(join(data, stateFile), { clock, random });
   const open = () => Promise.resolve(state);

@@ -21,18 +21,20 @@ export type Serving = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
+const readLinkOrigin = () => "http://{subdomain}.localhost:8787";
+const readListening = () => Promise.resolve(undefined);
+
 export async function serveFixtures(): Promise<Serving> {
   const folder = await createFolder();
   const config = readConfig({ WAYPOST_DATA: folder.path }, {});
   const reported: unknown[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
-  const linkOrigin = "http://{subdomain}.localhost:8787";
-  const deployment = await openDeployment({ config, linkOrigin, report });
+  const deployment = await openDeployment({ config, readLinkOrigin, report });
   const state = createLazyState(config);
   const version = "0.0.0";
   const toolbox = chooseTools(config);
   const parts = { config, toolbox, deployment, version, state, openPage, report };
-  const assistant = createAssistant(parts);
+  const assistant = createAssistant({ ...parts, readListening });
   const mcp = createMcpHttp({
     ...assistant,
     toolbox,
@@ -59,7 +61,7 @@ export async function serveFixtures(): Promise<Serving> {
   setRequestHandlers(server, {
     api: deployment.own?.fetch,
     mcp: mcp.fetch,
-    approvals: () => Promise.resolve(new Response(null, { status: 404 })),
+    pages: {},
     links: undefined,
     hostnames: ["127.0.0.1", "localhost"],
     isHealthy: () => Promise.resolve(true),

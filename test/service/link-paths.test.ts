@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createService } from "../../src/service/service.ts";
-import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+import { createWorld, readLinkOrigin, origin, type World } from "../support/world.ts";
 
 /** Paths: one form for each address, one namespace for paths and shortened paths. */
 
@@ -126,7 +126,7 @@ test("a generated path that is taken is drawn again, and grows when many are tak
     setAlarm: world.setAlarm,
     clock: { now: () => 0, monotonic: () => 0 },
     random: { bytes },
-    linkOrigin,
+    readLinkOrigin,
     report: String,
   });
   const draw = async (stuckFor: number): Promise<string> => {

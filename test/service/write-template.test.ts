@@ -5,7 +5,7 @@ import type { WaitInQueue } from "../../src/service/template-queue.ts";
 import { changeDraft } from "../../src/service/write-template.ts";
 import { findKeyHolder } from "../../src/store/keys.ts";
 import { findTemplate, saveDraft } from "../../src/store/page-templates.ts";
-import { createWorld, linkOrigin } from "../support/world.ts";
+import { createWorld, readLinkOrigin } from "../support/world.ts";
 
 /** A draft that changes while it is looked over is looked over again before it is written. */
 
@@ -41,7 +41,7 @@ test.each([
     store: world.store,
     clock: world.clock,
     random: { bytes: (count: number) => randomBytes(count) },
-    linkOrigin,
+    readLinkOrigin,
     waitInQueue,
   };
   const call = {

@@ -30,7 +30,7 @@ import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 import { watchCarrier, type WatchedCarrier } from "./watched-carrier.ts";
-import { createWorld, linkOrigin, type World } from "./world.ts";
+import { createWorld, readLinkOrigin, readListening, type World } from "./world.ts";
 
 /**
  * An assistant before a real service: our server over the service's own seam, its memory in a real
@@ -154,9 +154,6 @@ export type AssistantOptions = Connecting & {
   readonly beside?: World;
 };
 
-/** Where approval pages are; nothing listens there. */
-const pageOrigin = "http://127.0.0.1:8787";
-
 export async function createAssistantWorld(
   options: AssistantOptions = {},
 ): Promise<AssistantWorld> {
@@ -183,7 +180,7 @@ export async function createAssistantWorld(
   const state = await openState(join(folder, "state.db"), { clock, random });
   const openTheState = () => Promise.resolve(state);
   const { store, setAlarm } = world;
-  const service = createService({ store, setAlarm, clock, random, linkOrigin, report });
+  const service = createService({ store, setAlarm, clock, random, readLinkOrigin, report });
   const carry = remote?.send ?? sendEmbedded(service.answer);
   const { send, reach, ...watched } = watchCarrier(carry, lacks);
 
@@ -249,6 +246,7 @@ export async function createAssistantWorld(
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,
+      readListening,
       lookUp,
       probe: "on",
       clock,
@@ -325,8 +323,9 @@ export async function createAssistantWorld(
   };
 }
 
+/** Where approval pages are; nothing listens there. */
 function describePage(id: string): Promise<string> {
-  return Promise.resolve(pageOrigin + approvalPath + id);
+  return Promise.resolve(`http://127.0.0.1:8787${approvalPath}${id}`);
 }
 
 /** The token in a page, which only whoever has seen the page knows. */

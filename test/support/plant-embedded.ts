@@ -6,7 +6,7 @@ import { links, type Link } from "../../src/contract/links.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
 
-const linkOrigin = "http://{subdomain}.localhost";
+const readLinkOrigin = () => "http://{subdomain}.localhost";
 
 /** Fills a data folder that no process has open, through the API that will be asked there. */
 export async function plantEmbedded(
@@ -14,7 +14,7 @@ export async function plantEmbedded(
   links: readonly Readonly<Record<string, unknown>>[],
 ): Promise<void> {
   const { store } = await openEmbedded({ data });
-  const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
+  const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
   const { id: project_id } = await store.db
     .selectFrom("projects")
     .select("id")
@@ -36,7 +36,7 @@ export async function plantEmbedded(
 /** The links of a data folder, the oldest first, as its API tells them to the owner. */
 export async function listEmbedded(data: string, filter = ""): Promise<readonly Link[]> {
   const { store, keyFile } = await openEmbedded({ data });
-  const service = createService({ store, clock, random, setAlarm, linkOrigin, report });
+  const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
   const authorization = `Token ${(await readFile(keyFile, "utf8")).trim()}`;
   const url = `http://x/api/v1/links?limit=100&q[s]=created_at+asc&${filter}`;
   const { body } = await service.answer({ method: "GET", url, headers: { authorization } });

@@ -157,6 +157,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     known,
     isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
     isActAllowed: toolbox.isActAllowed,
+    readListening: () => Promise.resolve(undefined),
     lookUp: staging.lookUp ?? (() => Promise.resolve(undefined)),
     probe: staging.probe ?? "on",
     openMemory: staging.openMemory,

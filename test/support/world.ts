@@ -77,6 +77,9 @@ export type Reply = {
 
 export const origin = "http://localhost:8787";
 export const linkOrigin = "http://{subdomain}.localhost:8787";
+export const readLinkOrigin = () => linkOrigin;
+export const readListening = () =>
+  Promise.resolve({ url: origin, links: linkOrigin, isTemporary: false });
 
 /** Two worlds that are given the same bytes make the same ids and keys. */
 export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise<World> {
@@ -97,7 +100,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     ...maker,
     store,
     setAlarm,
-    linkOrigin,
+    readLinkOrigin,
     waitForClicks: clicks.flush,
     report,
   });

@@ -11,6 +11,7 @@ import type { KnownAccess } from "../../state/known-access.ts";
 import { createExploration, type Exploration } from "./explore-access.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
+import type { ReadListening } from "./listening.ts";
 import { listProbes } from "./probe-access.ts";
 import type { ProbeLevel } from "./probe-level.ts";
 import { createAccessMemory } from "./remember-access.ts";
@@ -47,6 +48,8 @@ export type KeyContext = DestinationLimits &
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /** The list of tools was shown as it is now: whoever saw it is told of changes. */
     readonly noteListed: () => void;
+    /** Where pages for a person open, such as previews; undefined where nothing listens. */
+    readonly pageOrigin: () => Promise<string | undefined>;
     /** Takes over what the embedded service knows of the key by now. */
     readonly renew: () => Promise<void>;
   };
@@ -62,6 +65,7 @@ export type KeyContextOptions = Pick<
   readonly destinations?: readonly string[] | undefined;
   /** Whether this configuration has the endpoint's tool. */
   readonly isOffered: (endpoint: Endpoint) => boolean;
+  readonly readListening: ReadListening;
   /** Asks the embedded service again; undefined for a key that is no more. */
   readonly lookUp: () => Promise<KnownKey | undefined>;
   /** What is asked of a deployment elsewhere, and for how long an answer counts. */
@@ -123,6 +127,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       return known;
     },
     isActAllowed,
+    pageOrigin: async () => (await options.readListening())?.url,
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();

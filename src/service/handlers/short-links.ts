@@ -114,10 +114,10 @@ function requirePrefix(path: string, prefix: string): void {
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */
 async function findHostedProject(
   db: Db,
-  { linkOrigin }: Services,
+  { readLinkOrigin }: Services,
   { hostname }: Address,
 ): Promise<StoredProject | undefined> {
-  const subdomain = matchLinkHost(linkOrigin, hostname);
+  const subdomain = matchLinkHost(readLinkOrigin(), hostname);
   if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   const project = await findProjectNamed(db, "custom_domain", hostname);
   return project?.custom_domain_verified === true ? project : undefined;
