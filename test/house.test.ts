@@ -47,7 +47,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
   "mcp/tools/history": `
-    text contract contract/rules state mcp/results mcp/schemas mcp/approval mcp/access
+    text contract contract/rules state bulk mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access

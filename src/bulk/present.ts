@@ -5,6 +5,7 @@ import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
 import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
 import type { Bulk } from "./bulk.ts";
 import { listChanges } from "./plan/list-changes.ts";
+import { writeWhat } from "./plan/word-request.ts";
 
 /**
  * Plans, jobs and receipts as plain records, for the assistant and for the terminal. How to go on
@@ -80,6 +81,7 @@ export function presentJob(job: Job) {
     plan_id,
     operation,
     state,
+    what: writeWhat(job),
     counts,
     ...(state === "running" && { seconds_left: estimatePart(planned, counts.left) }),
     ...(message !== null && { message }),

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { UsageFault } from "../config.ts";
 import { planOperations } from "../state/plans.ts";
 import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
@@ -31,7 +32,8 @@ export async function runImport(
   return withBulk(options, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
     say("Reading what is there; nothing is changed yet.");
-    const made = await session.bulk.plan({ operation, source }, session.owner, session.signal);
+    const wanted = { operation, source, ...(file !== "-" && { file: basename(file) }) };
+    const made = await session.bulk.plan(wanted, session.owner, session.signal);
     return confirmAndApply(session, made, {
       unit,
       isJson: flags.json === true,

@@ -1,5 +1,5 @@
 import type { JobPage } from "../bulk/bulk.ts";
-import { presentReceipt } from "../bulk/present.ts";
+import { presentJob, presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
 import type { Job } from "../state/jobs.ts";
@@ -89,22 +89,22 @@ async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptio
     return printJson({ jobs: jobs.map(presentOwn), meta });
   }
   if (meta.count === 0) return say("This key has no jobs; waypost import makes one.");
-  const heads = ["ID", "OPERATION", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "NEXT"];
+  const heads = ["ID", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "WHAT", "NEXT"];
   print(formatTable([heads, ...jobs.map(writeJob)]));
   sayPage(meta, "jobs");
 }
 
 function writeJob(job: Job): readonly string[] {
-  const { id, operation, state, counts, created_at } = job;
+  const { id, state, counts, created_at } = job;
   const { done, rejected, unknown, left } = counts;
   const numbers = [done, rejected, unknown, left].map(String);
   const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
   return [
     id,
-    operation,
     state,
     ...numbers,
     age,
+    showLine(presentJob(job).what),
     isResumable(job) ? `waypost jobs resume ${id}` : "",
   ];
 }
@@ -126,7 +126,7 @@ async function showJob(
       meta,
     });
   }
-  print(describeJob(job));
+  print(`${describeJob(job)} It ${showLine(presentJob(job).what)}.`);
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
   sayPage(meta, "rows");
   if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);

@@ -4,23 +4,23 @@ import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
 import { createLeases, type Leases } from "./job-leases.ts";
-import { countPlannedWrites, readPlan, type Plan, type PlanOperation } from "./plans.ts";
+import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Plans that are being applied. */
 
 type JobRow = StateTables["jobs"];
 
-export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> & {
-  readonly operation: PlanOperation;
-  /** What the plan has to do, by kind. */
-  readonly planned: Plan["counts"];
-  readonly counts: JobCounts;
-  readonly created_at: number;
-  readonly updated_at: number;
-  /** Whether rows of it may be on the way, even where it was cancelled. */
-  readonly isHeld: boolean;
-};
+export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> &
+  Pick<Plan, "operation" | "undoes" | "request"> & {
+    /** What the plan has to do, by kind. */
+    readonly planned: Plan["counts"];
+    readonly counts: JobCounts;
+    readonly created_at: number;
+    readonly updated_at: number;
+    /** Whether rows of it may be on the way, even where it was cancelled. */
+    readonly isHeld: boolean;
+  };
 
 export type JobCounts = {
   readonly done: number;
@@ -30,7 +30,11 @@ export type JobCounts = {
 };
 
 /** Who begins a job, and by which tool or command. */
-export type JobWriter = Writer & { readonly tool: string };
+export type JobWriter = Writer & {
+  readonly tool: string;
+  /** What the job is, for the history; its operation, where it is left out. */
+  readonly name?: string;
+};
 
 export type Jobs = Leases &
   Pick<Journal, "noteSent" | "noteEnd"> & {
@@ -116,7 +120,7 @@ async function noteJob(
   given: ClockAndRandom,
 ): Promise<void> {
   const undone = db.selectFrom("changes").select("id").where("target_id", "=", undoes);
-  const target = { kind: "job", target_id: id, target_key: null, name: operation };
+  const target = { kind: "job", target_id: id, target_key: null, name: writer.name ?? operation };
   const begun = { ...writer, ...target, effects: [] };
   const undoneId = (await undone.executeTakeFirst())?.id;
   await insertChange(db, { ...begun, undoes: undoneId }, "done", given);
@@ -127,7 +131,8 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   const isHeld = runner !== null && runs_until > now;
   const isLost = row.state === "running" && !isHeld;
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
-  const { operation, counts: planned } = readPlan(await plans.executeTakeFirstOrThrow());
+  const plan = readPlan(await plans.executeTakeFirstOrThrow());
+  const { operation, undoes, request, counts: planned } = plan;
   const { sent, done, rejected, ...ended } = await journal.countEnds(row.id);
   // The end of what was on the way when its runner died is unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
@@ -138,7 +143,7 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
     left: countPlannedWrites(planned) - done - rejected - unknown,
   };
   const state = isLost ? "interrupted" : row.state;
-  return { ...rest, state, operation, planned, counts, isHeld };
+  return { ...rest, state, operation, undoes, request, planned, counts, isHeld };
 }
 
 function selectJobs(db: Db) {

@@ -54,6 +54,14 @@ export type Plan = {
   readonly problems: readonly PlanProblem[];
   readonly created_at: number;
   readonly expires_at: number;
+  /** Null where the rows tell everything, and of a plan that an earlier version made. */
+  readonly request: PlanRequest | null;
+};
+
+/** What was asked for, as far as the rows do not tell it. */
+export type PlanRequest = {
+  /** What is said of it before and after the number of its links: "set url on", "17 links". */
+  readonly words?: { readonly before: string; readonly after?: string };
 };
 
 export type PlanProblem = {
@@ -63,7 +71,8 @@ export type PlanProblem = {
   readonly message: string;
 };
 
-type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems">;
+type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems"> &
+  Partial<Pick<Plan, "request">>;
 
 export type Plans = {
   /** Saves a plan whose rows come one after another; until the last one is there, it is a draft. */
@@ -106,7 +115,8 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         throw error;
       });
       const created_at = clock.now();
-      const plan = { id, ...wanted, counts, created_at, expires_at: created_at + lasts_ms };
+      const times = { created_at, expires_at: created_at + lasts_ms };
+      const plan = { id, request: null, ...wanted, counts, ...times };
       await write((inner) => finishPlan(inner, plan));
       return plan;
     },
@@ -179,14 +189,19 @@ async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow
 /** An unfinished plan's rows are found by its draft, and deleted with it once it is over. */
 async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Promise<void> {
   const times = { created_at: now, expires_at: now + draftLasts_ms };
-  const row = { id, ...wanted, counts: draft, problems: "[]", ...times };
+  const request = writeJson(wanted.request ?? null);
+  const row = { id, ...wanted, request, counts: draft, problems: "[]", ...times };
   await db.insertInto("plans").values(row).execute();
 }
 
-async function finishPlan(db: Db, { id, counts, problems, ...rest }: Plan): Promise<void> {
+async function finishPlan(
+  db: Db,
+  { id, counts, problems, created_at, expires_at }: Plan,
+): Promise<void> {
+  const found = { counts: JSON.stringify(counts), problems: JSON.stringify(problems) };
   await db
     .updateTable("plans")
-    .set({ ...rest, counts: JSON.stringify(counts), problems: JSON.stringify(problems) })
+    .set({ ...found, created_at, expires_at })
     .where("id", "=", id)
     .execute();
 }
@@ -237,10 +252,12 @@ async function dropRows<Table extends "plan_rows" | "job_rows">(
   }
 }
 
-export function readPlan({ counts, problems, operation, ...rest }: StateTables["plans"]): Plan {
-  // What was written as JSON by `finishPlan` is read back as the same.
+export function readPlan(stored: StateTables["plans"]): Plan {
+  const { counts, problems, operation, request, ...rest } = stored;
+  // What was written as JSON when the plan was saved is read back as the same.
   return {
     ...rest,
+    request: request === null ? null : (JSON.parse(request) as PlanRequest),
     operation: operation as PlanOperation,
     counts: JSON.parse(counts) as Plan["counts"],
     problems: JSON.parse(problems) as Plan["problems"],
@@ -257,6 +274,6 @@ export function readRow(stored: StateTables["plan_rows"]): PlanRow {
   };
 }
 
-function writeJson(value: JsonObject | null): string | null {
+function writeJson(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }

@@ -15,6 +15,7 @@ import { pinTries } from "./migrations/003-pin-tries.ts";
 import { overwrites } from "./migrations/004-overwrites.ts";
 import { history } from "./migrations/005-history.ts";
 import { knownAccess } from "./migrations/006-known-access.ts";
+import { planRequests } from "./migrations/009-plan-requests.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -39,7 +40,7 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init, bulk, pinTries, overwrites, history, knownAccess];
+const migrations = [init, bulk, pinTries, overwrites, history, knownAccess, planRequests];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;

@@ -50,6 +50,8 @@ export type StateTables = {
     problems: string;
     created_at: number;
     expires_at: number;
+    /** As JSON; null where nothing is known of it, as of a plan of an earlier version. */
+    request: string | null;
   };
   plan_rows: {
     plan_id: string;

@@ -58,7 +58,8 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (s
   const listed = await run(["jobs", ...data()]);
   expect(listed.stdout).toMatch(
     new RegExp(
-      `^${id} +upsert +interrupted +${done} +0 +0 +\\d+ +\\d+ s +waypost jobs resume ${id}$`,
+      `^${id} +interrupted +${done} +0 +0 +\\d+ +\\d+ s +imported ${done} of ${many} links ` +
+        `from links.csv +waypost jobs resume ${id}$`,
       "m",
     ),
   );

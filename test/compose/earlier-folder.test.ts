@@ -29,4 +29,6 @@ test.each(folders)("%s opens with every link, key, draft, plan and job in it", a
   expect(found.plans.length).toBeGreaterThan(3);
   expect(found.receipts.length).toBeGreaterThan(0);
   expect(found).toMatchObject(expected);
+  // It was no part of a plan at the time, and is told all the same.
+  for (const { what } of found.jobs) expect(what).toMatch(/^(undid job_|(created|changed) \d)/);
 });

@@ -3,10 +3,11 @@ import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
 import { lease_ms, type Run } from "../../state/job-leases.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
-import { isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
+import { countPlannedWrites, isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
+import { writeWhat } from "../plan/word-request.ts";
 import { runJob } from "./apply-rows.ts";
 import { requireSameProject } from "./require-same-project.ts";
 import { spacings_ms } from "./write-spacing.ts";
@@ -125,7 +126,7 @@ async function apply(
   if (isFaulty(plan)) throw new FaultyPlan("The plan has rows that cannot be done.");
   const state = await openState();
   const { jobs } = state;
-  const job = (await findJobOf(runner, plan, owner)) ?? (await jobs.open(plan, writer));
+  const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, plan, writer));
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
@@ -150,6 +151,13 @@ async function apply(
     .then(() => running.delete(job.id));
   running.set(job.id, ended);
   return (await jobs.find(job.id)) ?? job;
+}
+
+async function openJob(jobs: Jobs, plan: Plan, writer: JobWriter | undefined): Promise<Job> {
+  // The history tells of it as of what it sets out to do: its end is noted there only in part.
+  const counts = { done: countPlannedWrites(plan.counts) };
+  const name = writeWhat({ ...plan, planned: plan.counts, counts });
+  return jobs.open(plan, writer && { ...writer, name });
 }
 
 /** A process that was killed holds its job until the lease is over; one that lives keeps it. */

@@ -2,7 +2,7 @@ import type { Random } from "../../contract/clock.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { Job } from "../../state/jobs.ts";
-import type { Plan, PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
+import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../owner.ts";
@@ -15,11 +15,17 @@ import {
   type UnnumberedRow,
 } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
+import { wordChanges, wordFile } from "./word-request.ts";
 
 /** Plans what is wanted, whatever it comes from, and saves the plan. */
 
 export type PlanWanted =
-  | { readonly operation: PlanOperation; readonly source: RowSource }
+  | {
+      readonly operation: PlanOperation;
+      readonly source: RowSource;
+      /** What the file is called that the rows come from. */
+      readonly file?: string;
+    }
   | { readonly undo: Job }
   | {
       readonly operation: "update" | "delete";
@@ -57,10 +63,18 @@ export async function makePlan(
   const problems: PlanProblem[] = [];
   const judged = refuseForeign(rows, wanted, checkDestinations);
   const numbered = numberRows(judged, problems, () => listFindings().problems, signal);
-  const saved = { key_print, origin, operation, undoes, problems };
+  const saved = { key_print, origin, operation, undoes, problems, request: describe(wanted) };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, format } = listFindings();
   return { plan, unmapped, format };
+}
+
+function describe(wanted: PlanWanted): PlanRequest | null {
+  if ("filters" in wanted) {
+    return wanted.operation === "delete" ? null : { words: wordChanges(wanted.changes) };
+  }
+  if (!("source" in wanted) || wanted.file === undefined) return null;
+  return { words: wordFile(wanted.operation, wanted.file) };
 }
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {

@@ -1,9 +1,12 @@
 import * as z from "zod";
+import { presentJob } from "../../../bulk/present.ts";
 import { listEndpoints } from "../../../contract/index.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { readUrl } from "../../../contract/rules/web-address.ts";
 import { isStorable } from "../../../contract/text.ts";
+import type { Change } from "../../../state/history.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
+import type { KeyContext } from "../../access/key-context.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
@@ -38,12 +41,20 @@ export function createListChanges(): Tool {
       const count = await history.count(readers, target);
       const last = Math.max(1, Math.ceil(count / perPage));
       const next = page < last ? { next: page + 1 } : {};
+      const changes = await Promise.all(found.map((change) => nameJob(change, keyContext)));
       return {
-        changes: found.map((change) => showChange(change, keyContext)),
+        changes: changes.map((change) => showChange(change, keyContext)),
         meta: { page, limit: perPage, count, last, ...next },
       };
     },
   });
+}
+
+/** The key's own job by how far it came, and by what it was where an earlier version began it. */
+async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
+  if (change.kind !== "job" || change.target_id === null) return change;
+  const job = await keyContext.bulk.findJob(change.target_id, keyContext);
+  return job === undefined ? change : { ...change, name: presentJob(job).what };
 }
 
 /** A link is also named by its whole address. What no database can hold names nothing. */

@@ -33,7 +33,8 @@ export function showChange(change: Change, readable: Readable): JsonObject {
     target: {
       kind,
       id: target_id,
-      ...(mayRead && name !== null && { name: shorten(name, mostName) }),
+      ...(mayRead &&
+        name !== null && { name: shorten(name, kind === "job" ? mostCharacters : mostName) }),
     },
     fields: showFields(change, readable),
     ...(others.length > 0 && { also: others }),

@@ -1,0 +1,89 @@
+import type { LinkFields } from "../../contract/links.ts";
+import { toSentence } from "../../contract/problem.ts";
+import { hasControls, isBlank } from "../../contract/text.ts";
+import type { Job } from "../../state/jobs.ts";
+import { countPlannedWrites, type PlanOperation, type PlanRequest } from "../../state/plans.ts";
+
+/** What many links were changed for, in the words by which a person finds the job again. */
+
+/** Around the number of its links: "set url on", 17 links. */
+export type Words = NonNullable<PlanRequest["words"]>;
+
+type Work = Pick<Job, "operation" | "undoes" | "request" | "planned"> & {
+  readonly counts: Pick<Job["counts"], "done">;
+};
+
+const longest = 80;
+const mostFields = 4;
+
+/** "moved 17 links to new.example.com"; of what is not done, only so many as are. */
+export function writeWhat(work: Work): string {
+  const { undoes, request, planned, counts } = work;
+  const total = countPlannedWrites(planned);
+  if (total === 0) return "changed nothing";
+  const isWhole = counts.done === total;
+  const links = isWhole ? countLinks(total) : `${counts.done} of ${countLinks(total)}`;
+  if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${links}`;
+  const { before, after } = request?.words ?? { before: writeVerb(work) };
+  if (request?.words === undefined && isWhole) return writeEach(planned);
+  return after === undefined ? `${before} ${links}` : `${before} ${links} ${after}`;
+}
+
+/** Of rows that came from a file. */
+export function wordFile(operation: PlanOperation, file: string): Words {
+  const name = shorten(file);
+  if (operation === "upsert") return { before: "imported", after: `from ${name}` };
+  const before = operation === "delete" ? "deleted" : "changed";
+  return { before, after: `listed in ${name}` };
+}
+
+/** Of the same changes of many links. */
+export function wordChanges(changes: LinkFields): Words {
+  const fields = Object.keys(changes);
+  const { url } = changes;
+  const isPointing = fields.length === 1 && typeof url === "string" && !isBlank(url);
+  if (isPointing) {
+    return { before: "pointed", after: `to ${shorten(url.replace(/^https?:\/\//i, ""))}` };
+  }
+  const isClearing = Object.values(changes).every(isBlank);
+  const named = nameFields(fields);
+  return isClearing ? { before: `cleared ${named} of` } : { before: `set ${named} on` };
+}
+
+function nameFields(fields: readonly string[]): string {
+  const more = fields.length - mostFields;
+  const named = more > 0 ? [...fields.slice(0, mostFields), `${more} more`] : fields;
+  return toSentence(named);
+}
+
+/** A text of the caller's, as a part of a sentence on one line. */
+function shorten(text: string): string {
+  const plain = hasControls(text) ? text.replace(/[\p{C}\s]+/gu, " ").trim() : text;
+  return plain.length > longest ? `${plain.slice(0, longest).toWellFormed()}…` : plain;
+}
+
+const acts = [
+  ["create", "created"],
+  ["update", "changed"],
+  ["delete", "deleted"],
+] as const;
+
+/** "created 3 and changed 17 links". */
+function writeEach(planned: Work["planned"]): string {
+  const done = acts.filter(([action]) => planned[action] > 0);
+  const told = done.map(([action, verb], index) => {
+    const number = planned[action];
+    return index === done.length - 1 ? `${verb} ${countLinks(number)}` : `${verb} ${number}`;
+  });
+  return toSentence(told);
+}
+
+/** Of what is done in part, nobody counted which of it. */
+function writeVerb({ planned }: Work): string {
+  const verbs = acts.filter(([action]) => planned[action] > 0).map(([, verb]) => verb);
+  return verbs.join(" or ");
+}
+
+function countLinks(count: number): string {
+  return count === 1 ? "1 link" : `${count} links`;
+}

@@ -1,0 +1,85 @@
+import { beforeEach, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** A job says what it was, wherever it is met. */
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full" }),
+  (opened) => (assistant = opened),
+);
+
+beforeEach(async () => {
+  for (let turn = 0; turn < 3; turn += 1) {
+    await assistant.plant("link", { path: `p${turn}`, url: "https://x.example/old" });
+  }
+});
+
+const filters = [{ field: "path", condition: "start", value: "p" }];
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+async function run(args: Record<string, unknown>) {
+  const { plan } = await call("plan_links", args);
+  return (await call("apply_plan", { plan_id: plan.id })).job;
+}
+
+test.each([
+  [{ url: "https://y.example/new" }, "pointed 3 links to y.example/new"],
+  [{ url: `https://y.example/${"a".repeat(100)}` }, /^pointed 3 links to y\.example\/a{70}…$/],
+  [{ ios_fallback_url: "https://y.example/" }, "set ios_fallback_url on 3 links"],
+  [{ name: "N", social_title: "T" }, "set name and social_title on 3 links"],
+])("that sets %j on links", async (changes, what) => {
+  const job = await run({ operation: "update", filters, changes });
+  expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
+});
+
+test("that clears a field", async () => {
+  await run({ operation: "update", filters, changes: { name: "N" } });
+  const { what } = await run({ operation: "update", filters, changes: { name: "" } });
+  expect(what).toBe("cleared name of 3 links");
+});
+
+test("that has rows of several kinds", async () => {
+  const url = "https://x.example/new";
+  const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];
+  expect((await run({ operation: "upsert", rows })).what).toBe("created 2 and changed 1 link");
+  const one = { operation: "upsert", rows: [{ path: "newest" }] };
+  expect((await run(one)).what).toBe("created 1 link");
+});
+
+test("in every list, and in the history, also when it was undone", async () => {
+  const { id } = await run({ operation: "delete", filters });
+  assistant.advance(1000);
+  const undo = await run({ undo: id });
+  const told = [`undid ${id}`, "deleted 3 links"];
+  const { jobs } = await call("list_jobs");
+  expect(jobs.map(({ what }: { what: string }) => what)).toEqual(told);
+  expect((await call("get_job", { job_id: undo.id })).job.what).toBe(told[0]);
+  const { changes } = await call("list_changes");
+  expect(changes.map(({ target }: { target: { name: string } }) => target.name)).toEqual(told);
+});
+
+test("as far as it came", async () => {
+  const { plan } = await call("plan_links", {
+    operation: "update",
+    filters,
+    changes: { name: "N" },
+  });
+  await call("update_link", { id: "p1", name: "Mine" });
+  const { job } = await call("apply_plan", { plan_id: plan.id });
+  expect(job).toMatchObject({ counts: { done: 2, rejected: 1 }, what: "set name on 2 of 3 links" });
+  const { changes } = await call("list_changes", { target: job.id });
+  expect(changes[0].target.name).toBe("set name on 2 of 3 links");
+});
+
+test("to another key of the project, as far as the history tells it", async () => {
+  await run({ operation: "update", filters, changes: { name: "N" } });
+  const other = await assistant.connect({ key: await assistant.world.addKey({}) });
+  const { changes } = (await other.callTool("list_changes", {})).structured;
+  expect(changes[0]?.target.name).toBe("set name on 3 links");
+});
