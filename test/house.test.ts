@@ -39,7 +39,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/approval": "text contract visit state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
-  "mcp/tools/templates": "text contract mcp/results mcp/approval mcp/tools/tool",
+  "mcp/tools/templates": "text contract template mcp/results mcp/approval mcp/tools/tool",
   "mcp/tools/endpoints": `
     text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates`,

@@ -58,7 +58,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const { monotonic } = services.clock;
   const page = await services.waitInQueue(call, async (take) => {
     await requireValidTemplate(text, "preview", { take, monotonic });
-    const compile = () => template.compileTemplate(fillBody(text, starter));
+    const compile = () => template.compileTemplate(text);
     const time = { monotonic, most_ms: longestPiece_ms };
     return take(() => template.renderLinkPage({ ...input, time, template: compile() }));
   });
@@ -109,12 +109,6 @@ function fillFromDraft(
   const isEmpty = draft === undefined || (draft.body === "" && draft.css === "");
   const saved = isEmpty ? starter : draft;
   return { body: body ?? saved.body, css: css ?? saved.css };
-}
-
-/** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
-function fillBody({ body, css }: TemplateText, starter: TemplateText): TemplateText {
-  if (body !== "") return { body, css };
-  return { body: starter.body, css: css === starter.css ? css : `${starter.css}\n${css}` };
 }
 
 /** The page is made for phones; a call from a desktop browser gets what that would show. */

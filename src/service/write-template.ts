@@ -115,8 +115,9 @@ export async function requireValidTemplate(
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // An empty draft is none yet, and nothing that links could show.
-  if (purpose === "publish" && text.body === "") {
+  // An empty draft is none yet, and nothing that links could show. Css alone is shown on the
+  // starter's body, as in previews ("a starter template when the draft is empty or absent").
+  if (purpose === "publish" && text.body === "" && text.css === "") {
     storageFaults.push({ ...faultOf("body", "can't be blank"), line: 1, column: 1 });
   }
   // The parsers are heavy, and most calls need none of them.

@@ -41,12 +41,19 @@ export class TemplateRefused extends Error {
   override readonly name = "TemplateRefused";
 }
 
-export function compileTemplate({ body, css }: TemplateSource): CompiledTemplate {
+export function compileTemplate(source: TemplateSource): CompiledTemplate {
+  const { body, css } = fillBody(source);
   const faults: string[] = [];
   checkLiquid(body, (_, message) => faults.push(message));
   if (faults[0] !== undefined) throw new TemplateRefused(faults[0]);
   if (css.includes("<")) throw new TemplateRefused("< is not allowed in CSS.");
   return { templates: parseLiquid(body), css };
+}
+
+/** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
+function fillBody({ body, css }: TemplateSource): TemplateSource {
+  if (body !== "") return { body, css };
+  return { body: starter.body, css: css === starter.css ? css : `${starter.css}\n${css}` };
 }
 
 let compiledStarter: CompiledTemplate | undefined;

@@ -38,6 +38,7 @@ export const starter: TemplateSource = {
   --glow-one: #8b7bff4d;
   --glow-two: #38c6f466;
   --glow-three: #ff9ec74d;
+  --shade: 0 1px 2px #1b1f3b14, 0 24px 64px -16px #1b1f3b33;
   min-height: 100vh;
   min-height: 100svh;
   display: flex;
@@ -65,7 +66,7 @@ export const starter: TemplateSource = {
   background: var(--paper);
   border: 1px solid var(--edge);
   border-radius: 2rem;
-  box-shadow: 0 1px 2px #1b1f3b14, 0 24px 64px -16px #1b1f3b33;
+  box-shadow: var(--shade);
 }
 
 .icon {
@@ -165,10 +166,7 @@ export const starter: TemplateSource = {
     --glow-one: #6a5bff40;
     --glow-two: #1b8fc938;
     --glow-three: #c34f8f2e;
-  }
-
-  .card {
-    box-shadow: 0 24px 64px -16px #000000b3;
+    --shade: 0 24px 64px -16px #000000b3;
   }
 }
 `,

@@ -3,6 +3,7 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Tables } from "../../src/store/tables.ts";
+import { starter } from "../../src/template/starter-template.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -106,6 +107,16 @@ describe("a page", () => {
       designs.push(/<p>(Design \d)<\/p>/.exec(text)?.[1]);
     }
     expect(designs).toEqual(["Design 0", "Design 1", undefined]);
+  });
+
+  test("has the default body in the published css, where css alone was published", async () => {
+    const body = { css: ".card { outline: 3px solid #123456 }" };
+    const published = await host.world.call("POST", "/page_template/publish", { body });
+    expect(published.status).toBe(200);
+    const { text } = await host.visit("/spring", { agent: iPhone });
+    expect(text).toContain('class="card"');
+    expect(text).toContain(starter.css);
+    expect(text).toContain(body.css);
   });
 
   test("has the default design where the operator took templates away", async () => {

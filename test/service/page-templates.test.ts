@@ -106,10 +106,20 @@ describe("a draft", () => {
   });
 
   test("that is empty cannot be published", async () => {
-    await save({ css });
+    await save({ body: "", css: "" });
     const reply = await publish();
     expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
     expect(await listVersions()).toEqual([]);
+  });
+
+  test("of css alone is published as it is, and its body stays empty", async () => {
+    for (const reply of [await publish({ css }), await publish({ body: "" })]) {
+      expect(reply.status).toBe(200);
+      expect(reply.body).toMatchObject({ body: "", css, live_version: { body: "", css } });
+    }
+    const bad = await publish({ css: "a{behavior:x}" });
+    expect([bad.status, bad.body.problems]).toMatchObject([422, [{ field: "css", line: 1 }]]);
+    expect(await listVersions()).toHaveLength(2);
   });
 
   test("that was emptied while it was looked over is looked over anew, not published", async () => {
@@ -121,13 +131,13 @@ describe("a draft", () => {
       const seen = await world.call("POST", "/page_template/preview", { body: { body, css } });
       expect(seen.status).toBe(200);
     };
-    const saving = save({ body: "" });
+    const saving = save({ body: "", css: "" });
     await untilLookedOver();
     const publishing = publish();
     await untilLookedOver();
     held.open();
     await holding;
-    expect((await saving).body).toMatchObject({ body: "", css });
+    expect((await saving).body).toMatchObject({ body: "", css: "" });
     const reply = await publishing;
     expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
     expect(await listVersions()).toEqual([]);

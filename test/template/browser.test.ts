@@ -180,6 +180,9 @@ describe.each([
         expect(box?.height).toBeGreaterThanOrEqual(44);
         expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
       }
+      // On a phone the card is the page itself: a shadow would be that of nothing.
+      const shadow = "getComputedStyle(document.querySelector('.card')).boxShadow";
+      expect(await page.evaluate(shadow)).toMatch(width < 480 ? /^none$/ : /px/);
       const overflow =
         "document.documentElement.scrollWidth - document.documentElement.clientWidth";
       expect(await page.evaluate(overflow)).toBe(0);

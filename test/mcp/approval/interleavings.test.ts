@@ -41,7 +41,7 @@ type Scene = {
   /** Whether a second call would be another act, and not the same once more. */
   readonly isOnce: boolean;
   /** What the act met, where its answer tells: a text that a preview must have had. */
-  readonly readMet?: (structured: Structured) => string;
+  readonly readMet?: (structured: Structured) => Promise<string>;
 };
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -76,7 +76,10 @@ const publishDraft: SetUp = async (seed) => {
     },
     isOnce: true,
     isDone: isPageDone,
-    readMet: ({ page_template }) => readMark(page_template.live_version.body),
+    readMet: async ({ page_template }) => {
+      const { id } = page_template.live_version;
+      return readMark((await request("GET", `/page_template/versions/${id}`)).body.body);
+    },
   };
 };
 
@@ -96,8 +99,11 @@ const takePageDown: SetUp = async (seed) => {
     edit: publish,
     isOnce: true,
     isDone: isPageDone,
-    // What was published last is the draft as well.
-    readMet: ({ page_template }) => times.get(readMark(page_template.body)) ?? "nothing",
+    readMet: async ({ change }) => {
+      const { changes } = await act("list_changes");
+      const taken = changes.find(({ id }: { readonly id: string }) => id === change.id);
+      return times.get(readMark(taken.fields.live.from.body)) ?? "nothing";
+    },
   };
 };
 
@@ -259,7 +265,9 @@ async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: nu
           const again = await scene.call();
           if (scene.isDone(again)) {
             acts += 1;
-            if (scene.readMet !== undefined) expectApproved(approved, scene.readMet(again));
+            if (scene.readMet !== undefined) {
+              expectApproved(approved, await scene.readMet(again));
+            }
           } else shown = readShown(again) ?? shown;
         }
       }),

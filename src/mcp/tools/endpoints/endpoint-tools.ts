@@ -18,6 +18,7 @@ import {
   buildWrittenSchema,
   loosen,
 } from "../../schemas/output-schema.ts";
+import { versionWords } from "../templates/read-version.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
@@ -35,7 +36,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const { tool: name, title, effect, needed = [], needed_here } = endpoint;
   const kind = findKind(endpoint);
   const fieldOptions = {
-    idText: kind.key === undefined ? "UUID" : `UUID or ${kind.key}`,
+    idText: describeIds(endpoint, kind),
     takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
     takesQr: endpoint === contract.links.show,
   };
@@ -66,6 +67,11 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     },
     view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
   };
+}
+
+function describeIds(endpoint: Endpoint, { key }: ResourceKind): string {
+  if (endpoint === contract.pageTemplate.version) return versionWords;
+  return key === undefined ? "UUID" : `UUID or ${key}`;
 }
 
 function chooseRun(endpoint: Endpoint): typeof runEndpoint {

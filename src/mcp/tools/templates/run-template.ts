@@ -19,6 +19,8 @@ import {
   previewSaving,
   previewUnpublication,
 } from "./preview-publication.ts";
+import { leaveOutTexts } from "./leave-out-texts.ts";
+import { readVersion } from "./read-version.ts";
 import {
   describeTemplate,
   pickText,
@@ -29,7 +31,7 @@ import {
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
-const { save, publish, restore, preview } = contract.pageTemplate;
+const { save, publish, restore, preview, version } = contract.pageTemplate;
 
 export async function runTemplate(
   endpoint: Endpoint,
@@ -38,6 +40,7 @@ export async function runTemplate(
 ): Promise<JsonObject> {
   const { approval: _, ...given } = args;
   if (endpoint.effect !== "read") return write(endpoint, given, call);
+  if (endpoint === version) return readVersion(String(given["id"]), call);
   const body: unknown = await call.ask(endpoint, given);
   const result = presentBody(endpoint, body as JsonObject, undefined);
   if (endpoint === preview) await attachTemplateView(given, result, call);
@@ -65,7 +68,8 @@ async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Pr
     condition: describeCondition(state),
   });
   // The entries of this room that write all answer with the template.
-  return { ...presentBody(endpoint, body as unknown as JsonObject, undefined), change };
+  const written = presentBody(endpoint, body as unknown as JsonObject, undefined);
+  return leaveOutTexts(written, change);
 }
 
 type TemplateAct = {
@@ -105,7 +109,7 @@ async function settleText(
 ): Promise<JsonObject> {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
-  if (isAbsent && chosen.body === undefined) throw refuseAbsent(publish);
+  if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
   // What nobody can read, nobody can be asked to repeat: what is left out stays as it is.
   if (unread.length > 0 && isUnanswered !== true) {
@@ -143,7 +147,9 @@ async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { ask, keyContext, signal }: Call,
 ): Promise<void> {
-  if (text.body !== undefined && isBlank(text.body)) {
+  // Our own service shows css alone on the starter's body; of others nobody knows.
+  const isShown = keyContext.checksConditions && text.body === "" && text.css !== "";
+  if (text.body !== undefined && isBlank(text.body) && !isShown) {
     const problem = validationFailed([faultOf("body", "can't be blank")]);
     throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
   }

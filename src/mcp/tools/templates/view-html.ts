@@ -13,8 +13,8 @@ button { font: inherit; padding: 4px 12px; border: 1px solid #8888; border-radiu
   background: none; color: inherit; cursor: pointer; }
 button[aria-pressed="true"] { background: #2457d6; border-color: #2457d6; color: #fff; }
 .stage { display: flex; justify-content: center; }
-.device { box-sizing: border-box; background: #111; border-radius: 36px; padding: 14px;
-  width: 320px; height: 600px; }
+.device { box-sizing: border-box; background: #111; border: 1px solid #8888; border-radius: 36px;
+  padding: 14px; width: 320px; height: 600px; }
 .device.desktop { width: 100%; border-radius: 8px; padding: 6px; height: 480px; }
 iframe { width: 100%; height: 100%; border: 0; border-radius: 24px; background: #fff; }
 .desktop iframe { border-radius: 4px; }

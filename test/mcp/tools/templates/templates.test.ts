@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { starter } from "../../../../src/template/starter-template.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
@@ -17,6 +18,10 @@ openForEach(createAssistantWorld, async (opened) => {
 
 async function call(tool: string, args: Record<string, unknown> = {}) {
   return (await assistant.callTool(tool, args)).structured;
+}
+
+async function read(id: string) {
+  return (await call("get_template_version", { id })).version;
 }
 
 /** Calls, has the page approved, and calls again. */
@@ -44,7 +49,8 @@ describe("a draft", () => {
 
   test("is saved without asking anybody, shown in a preview, and seen by nobody else", async () => {
     const saved = await call("save_template", { body: first, css });
-    expect(saved.page_template).toMatchObject({ body: first, css, live_version: null });
+    expect(saved.page_template).toMatchObject({ id: expect.any(String), live_version: null });
+    expect(await read("draft")).toEqual({ id: "draft", body: first, css });
     const { html } = await call("preview_template");
     expect(html).toContain("<h1>");
     expect((await call("list_template_versions")).versions).toEqual([]);
@@ -87,7 +93,9 @@ describe("publishing", () => {
     expect(preview).toContain(
       'body, line 1: \n+ "<h1>{{ link.name }}</h1>"\n+ "{% store_buttons %}"',
     );
-    expect(result.page_template.live_version).toMatchObject({ body: first, live: true });
+    const { live_version } = result.page_template;
+    expect(live_version).toMatchObject({ live: true });
+    expect(await read("live")).toEqual({ ...live_version, body: first, css });
 
     await call("save_template", { body: second });
     const again = await callApproved("publish_template");
@@ -136,13 +144,12 @@ describe("publishing", () => {
     const { error } = (await callTool("publish_template", text)).structured;
     expect(error.approval.preview).toContain("live now: this API key may not read it");
     await assistant.press(error.approval.url, "approve");
-    const { page_template } = (await callTool("publish_template", text)).structured;
-    expect(page_template.live_version).toMatchObject(text);
+    expect((await callTool("publish_template", text)).isError).toBe(false);
+    expect(await read("live")).toMatchObject(text);
   });
 
   test.each([
     ["publish_template", {}, "not_found"],
-    ["publish_template", { css }, "not_found"],
     ["publish_template", { body: "<script>" }, "validation_failed"],
     ["unpublish_template", {}, "not_found"],
   ])(
@@ -154,6 +161,83 @@ describe("publishing", () => {
       expect((await call("list_template_versions")).error).toMatchObject({ code: "not_found" });
     },
   );
+});
+
+describe("a version that a word names", () => {
+  test("is the starter, with which a design begins, before there is any template", async () => {
+    const { version } = await call("get_template_version", { id: "starter" });
+    expect(version).toEqual({ id: "starter", ...starter });
+    expect((await call("preview_template", { body: version.body })).error).toBeUndefined();
+  });
+
+  test.each(["draft", "live"])("is not found where there is no template: %s", async (id) => {
+    const { error } = await call("get_template_version", { id });
+    expect(error).toMatchObject({ code: "not_found" });
+    // To ask for the draft must not have been its first save.
+    expect((await call("list_template_versions")).error).toMatchObject({ code: "not_found" });
+  });
+
+  test("is not found where nothing is live", async () => {
+    await call("save_template", { css });
+    expect((await call("get_template_version", { id: "live" })).error).toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  test("is refused to who may not save, where it is the draft, and live is read", async () => {
+    await callApproved("publish_template", { body: first, css });
+    const key = await assistant.world.addKey({ scopes: ["page_templates.show"] });
+    const { callTool } = await assistant.connect({ key });
+    const { error } = (await callTool("get_template_version", { id: "draft" })).structured;
+    expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
+    expect(error.next).toContain("page_templates.update");
+    const { version } = (await callTool("get_template_version", { id: "live" })).structured;
+    expect(version).toMatchObject({ body: first, css, live: true });
+  });
+
+  test("is no draft in read-only mode, which writes nothing even to read it", async () => {
+    await call("save_template", { body: first });
+    await using reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
+    const { error } = (await reader.callTool("get_template_version", { id: "draft" })).structured;
+    expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
+    expect(error.message).toContain("save_template");
+    expect(reader.writes).toEqual([]);
+  });
+
+  test("is no starter of a deployment elsewhere, and its draft is read", async () => {
+    const far = await createAssistantWorld({ isRemote: true });
+    await far.callTool("save_template", { body: first, css });
+    const { structured } = await far.callTool("get_template_version", { id: "starter" });
+    expect(structured.error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+    expect(structured.error.message).toContain("elsewhere");
+    const draft = await far.callTool("get_template_version", { id: "draft" });
+    expect(draft.structured.version).toEqual({ id: "draft", body: first, css });
+    await far[Symbol.asyncDispose]();
+  });
+});
+
+test("css alone is published on the starter's body, once a person has seen it", async () => {
+  const { preview, result } = await callApproved("publish_template", { css });
+  expect(preview).toContain("css, line 1");
+  expect(result.page_template.live_version).toMatchObject({ live: true });
+  expect(await read("live")).toMatchObject({ body: "", css });
+  expect((await call("preview_template")).html).toContain('class="card"');
+});
+
+test("no result of a write has a text of the template", async () => {
+  const results = [
+    await call("save_template", { body: first, css }),
+    (await callApproved("publish_template")).result,
+    await call("save_template", { body: second, css: "" }),
+  ];
+  const { id } = await read("live");
+  results.push((await callApproved("restore_template_version", { id })).result);
+  results.push((await callApproved("unpublish_template")).result);
+  for (const result of results) {
+    expect(result).toMatchObject({ page_template: {}, change: { id: expect.any(String) } });
+    expect(JSON.stringify(result)).not.toMatch(/store_buttons|123456|"body":"(?!changed)/);
+  }
+  expect(results[2].change.fields).toEqual({ body: "changed", css: "changed" });
 });
 
 describe("what was published", () => {
@@ -178,8 +262,11 @@ describe("what was published", () => {
     expect(version).toMatchObject({ id, body: first, css });
     const { preview, result } = await callApproved("restore_template_version", { id });
     expect(preview).toContain('body, line 2: − "<p>Spring sale</p>"');
-    expect(result.page_template).toMatchObject({ body: first, unpublished_changes: true });
-    expect(result.page_template.live_version).toMatchObject({ body: second });
+    expect(result.page_template).toMatchObject({ unpublished_changes: true });
+    expect([await read("draft"), await read("live")]).toMatchObject([
+      { body: first, css },
+      { body: second, css },
+    ]);
   });
 
   test("and is no more is not found, without asking anybody", async () => {
