@@ -30,7 +30,8 @@ const rooms: Readonly<Record<string, string>> = {
   "bulk/files/foreign": "text contract contract/rules bulk/files",
   "bulk/rows": "contract contract/rules state bulk/files bulk/files/foreign",
   "bulk/select": "contract contract/rules client state bulk/owner bulk/rows",
-  "bulk/plan": "contract contract/rules state bulk/owner bulk/bulk-errors bulk/rows bulk/select",
+  "bulk/plan": `
+    text contract contract/rules state bulk/owner bulk/bulk-errors bulk/rows bulk/select`,
   "bulk/apply": "contract client state bulk/owner bulk/bulk-errors bulk/select bulk/plan",
   bulk: "contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply",
 

@@ -19,8 +19,8 @@ export type IosApp = z.output<typeof iosApp>;
 
 const iosAppFields = z.object({
   bundle_id: text("Bundle id, unique in the project."),
-  team_id: text("Team ID, exactly 10 characters."),
-  app_store_id: text("App Store id; everything but digits is removed."),
+  team_id: text("Team ID of 10 characters; ask the user."),
+  app_store_id: text("App Store id, digits; ask the user."),
   name: text("Display name."),
   clip_bundle_id: text("Bundle id of the App Clip; a leading Team ID is removed."),
   custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
@@ -41,7 +41,9 @@ const androidAppFields = z.object({
   fingerprints: z
     .array(z.string())
     .nullish()
-    .describe("Certificate fingerprints, colon-separated pairs; the list replaces the old one."),
+    .describe(
+      "Certificate fingerprints, colon-separated pairs; ask the user. Replaces the whole list.",
+    ),
   name: text("Display name."),
   custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
 });
@@ -153,6 +155,16 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
 /** The endpoint that registers an app of this kind by itself. */
 export function findRegistration(name: string): Endpoint {
   return name === "ios_app" ? iosApps.create : androidApps.create;
+}
+
+/** What a registration needs that only the app's maker knows: it is asked for, never made up. */
+export const makerFacts = { ios_app: "Team ID", android_app: "SHA-256 fingerprints" } as const;
+
+const makerFields: ReadonlySet<string> = new Set(["team_id", "app_store_id", "fingerprints"]);
+
+/** Of a problem's field, which may be a member of a link's. */
+export function isKnownToMaker(field = ""): boolean {
+  return makerFields.has(field.split(".").at(-1) ?? "");
 }
 
 /** Undoes a deletion: what creating an app needs is needed for this too. */

@@ -54,7 +54,7 @@ const linkFields = z.object({
       app_store_id: z.string().nullish(),
     })
     .nullish()
-    .describe("Exactly one of id or bundle_id; team_id and app_store_id create a new app."),
+    .describe("id or bundle_id of a registered app. A new one: also team_id, asked of the user."),
   android_app: z
     .object({
       id: z.string().nullish(),
@@ -62,7 +62,9 @@ const linkFields = z.object({
       fingerprints: z.array(z.string()).nullish(),
     })
     .nullish()
-    .describe("Exactly one of id or package_name; fingerprints create a new app."),
+    .describe(
+      "id or package_name of a registered app. A new one: also fingerprints, asked of the user.",
+    ),
   options: z
     .object({ shorten: z.boolean().nullish() })
     .nullish()

@@ -83,7 +83,7 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
   const message = `The app is registered already, so ${names} would be ignored.`;
-  return [describe(`${platform}_app`, message, fixOnApp(explained, platform, names))];
+  return [describe(`${platform}_app`, message, `${callUpdate(platform)} with ${names}`)];
 }
 
 function listIosChanges({ link, apps }: ExplainedLink): readonly string[] {
@@ -140,7 +140,11 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   const message =
     "The preview page cannot open the app: on the link's own domain iOS stays in the browser.";
   return [
-    describe("ios_app.custom_scheme", message, `call ${iosApps.update.tool} with custom_scheme`),
+    describe(
+      "ios_app.custom_scheme",
+      message,
+      `ask the user for custom_scheme and ${callUpdate("ios")}`,
+    ),
   ];
 }
 
@@ -255,9 +259,15 @@ function fixOnLink({ link }: ExplainedLink, what: string): string {
   return isSaved(link) ? `call ${links.update.tool} with ${what}` : `set ${what}`;
 }
 
+/** What belongs to an app only its maker knows: a model that is told to set it makes it up. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
-  if (appSources[platform] === "draft") return `set ${what} in ${platform}_app`;
-  return `call ${appEndpoints[platform].update.tool} with ${what}`;
+  const isDraft = appSources[platform] === "draft";
+  const way = isDraft ? `, to set in ${platform}_app` : ` and ${callUpdate(platform)}`;
+  return `ask the user for ${what}${way}`;
+}
+
+function callUpdate(platform: Mobile): string {
+  return `call ${appEndpoints[platform].update.tool}`;
 }
 
 /** A problem with the ways to mend it, if there are any, in one sentence. */

@@ -26,6 +26,10 @@ const noTokens = { provider_token: null, campaign_token: null };
 const ios_fallback_url = "https://i.example/";
 const android_fallback_url = "https://a.example/";
 
+const askStore = "Ask the user for app_store_id";
+const askStoreId = "ask the user for app_store_id";
+const askPrints = "Ask the user for all fingerprints as SHA-256";
+
 /** A saved link. */
 const rows: readonly Row[] = [
   {
@@ -34,7 +38,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_fallback_url",
       "iOS visitors who lack the app have nowhere to go.",
-      "Call update_link with ios_fallback_url or url, or call update_ios_app with app_store_id.",
+      `Call update_link with ios_fallback_url or url, or ${askStoreId} and call update_ios_app.`,
     ],
   },
   {
@@ -61,7 +65,7 @@ const rows: readonly Row[] = [
     told: [
       "enable_forced_redirect",
       "enable_forced_redirect has nowhere to send iOS visitors who lack the app.",
-      "Call update_link with ios_fallback_url or url, or call update_ios_app with app_store_id.",
+      `Call update_link with ios_fallback_url or url, or ${askStoreId} and call update_ios_app.`,
     ],
   },
   {
@@ -70,7 +74,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.app_store_id",
       "The app has no App Store id: iOS visitors who lack it go to url instead.",
-      "Call update_ios_app with app_store_id, or call update_link with ios_fallback_url.",
+      `${askStore} and call update_ios_app, or call update_link with ios_fallback_url.`,
     ],
   },
   {
@@ -130,7 +134,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "No fingerprint is SHA-256 (32 pairs), so Android will not open the app by itself.",
-      "Call update_android_app with all fingerprints as SHA-256.",
+      "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
     ],
   },
   {
@@ -139,7 +143,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "1 of 2 fingerprints are not SHA-256 (32 pairs), and Android ignores them.",
-      "Call update_android_app with all fingerprints as SHA-256.",
+      "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
     ],
   },
   {
@@ -148,7 +152,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Fingerprints can't be blank",
-      "Call update_android_app with fingerprints.",
+      "Ask the user for fingerprints and call update_android_app.",
     ],
   },
   {
@@ -157,7 +161,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.team_id",
       "Team is the wrong length (should be 10 characters)",
-      "Call update_ios_app with team_id.",
+      "Ask the user for team_id and call update_ios_app.",
     ],
   },
   {
@@ -166,7 +170,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.custom_scheme",
       "The preview page cannot open the app: on the link's own domain iOS stays in the browser.",
-      "Call update_ios_app with custom_scheme.",
+      "Ask the user for custom_scheme and call update_ios_app.",
     ],
   },
   {
@@ -297,11 +301,11 @@ describe("a draft", () => {
       android_app: { package_name: "shop", fingerprints: [sha1] },
     };
     expect(tellOfDraft(draft).map(([field, , fix]) => [field, fix])).toEqual([
-      ["ios_app.team_id", "Set team_id in ios_app."],
-      ["ios_app.app_store_id", "Set app_store_id in ios_app, or set ios_fallback_url."],
-      ["android_app.package_name", "Set package_name in android_app."],
-      ["ios_app.custom_scheme", "Call update_ios_app with custom_scheme."],
-      ["android_app.fingerprints", "Set all fingerprints as SHA-256 in android_app."],
+      ["ios_app.team_id", "Ask the user for team_id, to set in ios_app."],
+      ["ios_app.app_store_id", `${askStore}, to set in ios_app, or set ios_fallback_url.`],
+      ["android_app.package_name", "Ask the user for package_name, to set in android_app."],
+      ["ios_app.custom_scheme", "Ask the user for custom_scheme and call update_ios_app."],
+      ["android_app.fingerprints", `${askPrints}, to set in android_app.`],
     ]);
   });
 

@@ -1,11 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { listUnreadRows } from "../../contract/deviations.ts";
-import { androidApps, iosApps } from "../../contract/apps.ts";
+import { androidApps, iosApps, makerFacts } from "../../contract/apps.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import { toSentence } from "../../contract/problem.ts";
 import { bringsNewApp, checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { isBlank } from "../../contract/text.ts";
+import {
+  adviseUnregistered,
+  describeUnregistered,
+  type NamedApp,
+} from "../../text/unregistered-app.ts";
 import type { Asking, Owner } from "../owner.ts";
 import { readWholeList } from "../select/read-whole-list.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
@@ -18,7 +22,12 @@ export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind }
  * Undefined where no row has named one yet, where the key may not read them, and where one of them
  * could not be read: it may be the one that a row names.
  */
-type KnownKind = { readonly idsByName: ReadonlyMap<string, string> } | undefined;
+type KnownKind =
+  | {
+      readonly idsByName: ReadonlyMap<string, string>;
+      readonly registered: readonly NamedApp[];
+    }
+  | undefined;
 
 export const noApps: KnownApps = { ios: undefined, android: undefined };
 
@@ -43,6 +52,7 @@ export function listAppChoices(fields: LinkFields, known: KnownApps) {
   return [
     {
       kind: "iOS app",
+      needs: makerFacts.ios_app,
       field: "ios_app_id",
       create: iosApps.create,
       choice: ios,
@@ -52,6 +62,7 @@ export function listAppChoices(fields: LinkFields, known: KnownApps) {
     },
     {
       kind: "Android app",
+      needs: makerFacts.android_app,
       field: "android_app_id",
       create: androidApps.create,
       choice: android,
@@ -103,18 +114,19 @@ export function findAppFault(fields: LinkFields, known: KnownApps): string | und
   return faults.find((fault) => fault !== undefined);
 }
 
-function explainChoice({ kind, choice, name, known, check }: AppChoice): string | undefined {
+function explainChoice(app: AppChoice): string | undefined {
+  const { kind, choice, name, needs, known, check } = app;
   if (!choice || known === undefined) return undefined;
   if (!isBlank(choice.id)) {
     const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
     return isThere ? undefined : `There is no ${kind} with the id ${choice.id}`;
   }
   if (known.idsByName.has(name ?? "")) return undefined;
-  const { problems } = check();
-  if (problems.length === 0) return undefined;
-  const faults = toSentence(problems.map(({ message }) => message));
-  const advice = "register it first, or let the row say the rest";
-  return `The ${kind} ${name} is not registered; ${advice}: ${faults}`;
+  if (check().problems.length === 0) return undefined;
+  const missing = { label: kind, identifier: name ?? "", needs };
+  const { registered } = known;
+  const advice = adviseUnregistered(missing, registered);
+  return `${describeUnregistered(missing, registered)}; ${advice}`;
 }
 
 /**
@@ -140,7 +152,9 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
 function readIosApps({ call, signal }: Asking): Promise<KnownKind> {
   return readKind(async (asked) => {
     const page = await call(iosApps.index, asked, signal);
-    const rows = page.ios_apps.map(({ id, bundle_id }) => ({ id, name: bundle_id }));
+    const rows = page.ios_apps.map(({ id, name, bundle_id }) => {
+      return { id, name, identifier: bundle_id };
+    });
     return { rows, unread: listUnreadRows(page), meta: page.meta };
   }, "bundle_id");
 }
@@ -148,21 +162,22 @@ function readIosApps({ call, signal }: Asking): Promise<KnownKind> {
 function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
   return readKind(async (asked) => {
     const page = await call(androidApps.index, asked, signal);
-    const rows = page.android_apps.map(({ id, package_name }) => ({ id, name: package_name }));
+    const rows = page.android_apps.map(({ id, name, package_name }) => {
+      return { id, name, identifier: package_name };
+    });
     return { rows, unread: listUnreadRows(page), meta: page.meta };
   }, "package_name");
 }
 
-type NamedApp = { readonly id: string; readonly name?: string | null | undefined };
-type ReadApps = Parameters<typeof readWholeList<NamedApp>>[0];
+type ReadApps = Parameters<typeof readWholeList<NamedApp & { readonly id: string }>>[0];
 
 function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
   return readIfAllowed(async () => {
     const { rows = [], unread = 0 } = (await readWholeList(read, unique)) ?? {};
-    const named = rows.flatMap(({ id, name }) =>
-      typeof name === "string" ? [[name, id] as const] : [],
+    const named = rows.flatMap(({ id, identifier }) =>
+      typeof identifier === "string" ? [[identifier, id] as const] : [],
     );
     const isWhole = unread === 0 && named.length === rows.length;
-    return isWhole ? { idsByName: new Map(named) } : undefined;
+    return isWhole ? { idsByName: new Map(named), registered: rows } : undefined;
   });
 }

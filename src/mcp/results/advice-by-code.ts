@@ -1,4 +1,5 @@
 import { listNamedScopes } from "../../contract/access.ts";
+import { isKnownToMaker } from "../../contract/apps.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";
@@ -14,11 +15,12 @@ type Context = {
   readonly retry?: "now" | "later" | "never";
   /** What a refusal said. */
   readonly message?: string;
+  /** Where it found something wrong. */
+  readonly fields?: readonly (string | undefined)[];
 };
 
 const advice = {
-  invalid_arguments: ({ tool }) =>
-    `Correct the arguments named in problems and call ${tool} again.`,
+  invalid_arguments: ({ tool, fields }) => `${mend("arguments", fields)} and call ${tool} again.`,
   bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
   key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
   key_invalid: "Ask the user for another API key; explain_access tells what this one may do.",
@@ -31,7 +33,7 @@ const advice = {
   plan_required: "Tell the user what needs a better plan, or call again without those fields.",
   unauthorized: "Call explain_access to see what this key may do, and tell the user.",
   not_found: adviseNotFound,
-  validation_failed: ({ tool }) => `Correct the fields named in problems and call ${tool} again.`,
+  validation_failed: ({ tool, fields }) => `${mend("fields", fields)} and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
   overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
   unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
@@ -65,6 +67,13 @@ export const codes = Object.keys(advice) as readonly Code[];
 export function advise(code: Code, context: Context): string {
   const sentence = advice[code];
   return typeof sentence === "string" ? sentence : sentence(context);
+}
+
+/** What only an app's maker knows would be made up by whoever is told to correct it. */
+function mend(what: string, fields: Context["fields"] = []): string {
+  return fields.some(isKnownToMaker)
+    ? `Ask the user for what problems name, never make it up,`
+    : `Correct the ${what} named in problems`;
 }
 
 /** The scope that the refusal names, which may be another one than the endpoint's own. */

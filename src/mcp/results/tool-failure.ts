@@ -83,7 +83,7 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
     problems: [...problems],
     effect: "none",
     retry: "now",
-    next: advise("invalid_arguments", { tool }),
+    next: advise("invalid_arguments", { tool, fields: problems.map(({ field }) => field) }),
   });
 }
 
@@ -107,17 +107,18 @@ function explainProblem(asked: Asked, { status, message, problems: stated }: Pro
   const code = readCode(status, message);
   const isMendable = code === "validation_failed" || code === "bad_request";
   const sentences = stated ?? (status === 422 ? [{ message }] : undefined);
+  const problems = isMendable
+    ? sentences?.flatMap((problem) => placeProblem(asked.endpoint, problem))
+    : undefined;
+  const fields = problems?.map(({ field }) => field) ?? [];
   return {
     code,
     status,
     message,
-    ...(isMendable &&
-      sentences !== undefined && {
-        problems: sentences.flatMap((problem) => placeProblem(asked.endpoint, problem)),
-      }),
+    ...(problems && { problems }),
     effect: "none",
     retry: isMendable ? "now" : "never",
-    next: advise(code, { ...asked, message }),
+    next: advise(code, { ...asked, message, fields }),
   };
 }
 

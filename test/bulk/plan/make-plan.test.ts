@@ -195,15 +195,15 @@ describe("an app that a row names", () => {
 
   test("and is not registered needs the rest as well", async () => {
     await planner.make({ path: "b" });
-    const missing = "is not registered; register it first, or let the row say the rest";
-    const length = "Team is the wrong length (should be 10 characters)";
+    const missing = "com.example.shop is not registered";
+    const prints = "SHA-256 fingerprints";
     const rows = [
       { path: "a", ios_app: { bundle_id: "com.example.shop" } },
       { path: "b", android_app: { package_name: "com.example.shop" } },
     ];
     expect(await plan("upsert", rows)).toEqual([
-      ["conflict", `The iOS app com.example.shop ${missing}: ${length}`],
-      ["conflict", `The Android app com.example.shop ${missing}: Fingerprints can't be blank`],
+      ["conflict", `The iOS app ${missing}; no iOS app is; ${adviseNew("Team ID")}`],
+      ["conflict", `The Android app ${missing}; no Android app is; ${adviseNew(prints)}`],
     ]);
   });
 
@@ -331,4 +331,8 @@ async function applyFree(rows: readonly object[], max_links: number) {
   const job = await planner.run(made, owner);
   const receipts = await bulk.listReceipts(job, { limit: 100 });
   return { job, ends: receipts.map(({ status, message }) => message ?? status) };
+}
+
+function adviseNew(needs: string): string {
+  return `A new app needs its ${needs}, from the user: never make one up`;
 }

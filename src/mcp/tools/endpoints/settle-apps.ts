@@ -1,4 +1,4 @@
-import { androidApps, iosApps } from "../../../contract/apps.ts";
+import { androidApps, findRegistration, iosApps } from "../../../contract/apps.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
@@ -6,6 +6,7 @@ import { isBlank } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { findRecord, readRecord, type Reading } from "./find-record.ts";
 import type { NewApp } from "./preview-app.ts";
+import { refuseUnregistered } from "./refuse-unregistered.ts";
 
 /**
  * Which apps a link's fields mean. An app that is registered is sent by its id: else, if it were
@@ -28,7 +29,9 @@ export async function settleApps(input: JsonObject, call: Pick<Call, "ask">): Pr
     if (app) chosen.push(app);
     if (!isNamed) continue;
     if (app) settled[kind.name] = { id: app["id"] };
-    else if (bringsNewApp(fields)) registered.push({ kind, fields });
+    else if (app === null && !canRegister(kind, fields)) {
+      throw await refuseUnregistered(kind, name, call);
+    } else if (bringsNewApp(fields)) registered.push({ kind, fields });
   }
   return { input: settled, registered, chosen };
 }
@@ -42,6 +45,15 @@ export type SettledApps = {
 };
 
 const kinds = [findKind(iosApps.show), findKind(androidApps.show)];
+
+/** Whether all is given that a registration needs; whether it is right is the API's to say. */
+function canRegister({ name }: ResourceKind, fields: JsonObject): boolean {
+  const { needed = [] } = findRegistration(name);
+  return needed.every((field) => {
+    const value = fields[field];
+    return !isBlank(Array.isArray(value) ? value.join("") : value);
+  });
+}
 
 /** An app that is not there is the API's to refuse. */
 async function readChosen(

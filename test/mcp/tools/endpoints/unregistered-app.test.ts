@@ -1,0 +1,124 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** A link names an app that nobody has registered: the others are told, nothing is made up. */
+
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+const shop = { bundle_id: "com.acme.shop", team_id: "ABCDE12345", name: "Acme Shop" };
+const legacy = { bundle_id: "com.acme.legacy", team_id: "ABCDE12345" };
+const android = { package_name: "com.acme.shop", fingerprints: ["AA:BB"], name: "Acme Shop" };
+const mistyped = { bundle_id: "com.acme.shpo" };
+
+beforeEach(async () => {
+  await assistant.plant("ios_app", shop);
+  await assistant.plant("ios_app", legacy);
+  await assistant.plant("android_app", android);
+  await assistant.plant("link", { path: "spring" });
+});
+
+const known = '"Acme Shop" (com.acme.shop), com.acme.legacy';
+const message = `The iOS app com.acme.shpo is not registered; registered are ${known}`;
+const meant = 'did you mean "Acme Shop" (com.acme.shop)?';
+
+describe.each([
+  ["create_link", {}],
+  ["upsert_link", { path: "spring" }],
+  ["update_link", { id: "spring" }],
+])("%s", (tool, args) => {
+  test("tells which apps are registered, and which was most likely meant", async () => {
+    const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
+    const fix = `${meant} A new app needs its Team ID, from the user: never make one up`;
+    expect(structured.error).toEqual({
+      code: "validation_failed",
+      message,
+      problems: [{ field: "ios_app.bundle_id", message, fix }],
+      effect: "none",
+      retry: "now",
+      next: "Ask the user which iOS app is meant, or for the Team ID of a new one.",
+    });
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("asks for what only the maker of an Android app knows", async () => {
+    const android_app = { package_name: "org.other" };
+    const { error } = (await assistant.callTool(tool, { ...args, android_app })).structured;
+    expect(error.message).toBe(
+      'The Android app org.other is not registered; registered are "Acme Shop" (com.acme.shop)',
+    );
+    expect(error.next).toBe(
+      "Ask the user which Android app is meant, or for the SHA-256 fingerprints of a new one.",
+    );
+  });
+});
+
+test("an app's own name in place of its bundle id finds the app to suggest", async () => {
+  const ios_app = { bundle_id: "acme shop" };
+  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+  expect(error.problems[0].fix).toContain(meant);
+});
+
+test("of many apps the first are told, and how many there are besides", async () => {
+  for (let number = 0; number < 6; number += 1) {
+    await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
+  }
+  const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
+  expect(error.message).toMatch(/com\.acme\.n2, 3 more$/);
+});
+
+test("a project without apps says so", async () => {
+  await using empty = await createAssistantWorld();
+  const { error } = (await empty.callTool("create_link", { ios_app: mistyped })).structured;
+  expect(error.message).toBe("The iOS app com.acme.shpo is not registered; no iOS app is");
+});
+
+test("a stranger's name of an app is shown harmless", async () => {
+  await assistant.plant("ios_app", { ...legacy, bundle_id: "a.b", name: "Pay\u202e\nnow" });
+  const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
+  expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
+});
+
+test("half a registration is not sent either", async () => {
+  const ios_app = { ...mistyped, app_store_id: "123" };
+  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+  expect(error).toMatchObject({ code: "validation_failed", message });
+});
+
+test("a whole one is a person's to approve", async () => {
+  const ios_app = { ...mistyped, team_id: "ABCDE12345" };
+  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+  expect(error.code).toBe("approval_required");
+});
+
+test("a plan tells of its row the same", async () => {
+  const rows = [{ path: "new", ios_app: mistyped }];
+  const { plan } = (await assistant.callTool("plan_links", { operation: "upsert", rows }))
+    .structured;
+  expect(plan.counts.conflict).toBe(1);
+  expect(JSON.stringify(plan)).toContain(JSON.stringify(meant).slice(1, -1));
+});
+
+describe("what only an app's maker knows is asked of the user", () => {
+  test.each([
+    ["register_ios_app", { bundle_id: "a.b", team_id: "short" }],
+    ["register_ios_app", { bundle_id: "a.b" }],
+    ["register_android_app", { package_name: "a.b", fingerprints: ["AABB"] }],
+    ["update_ios_app", { id: "com.acme.shop", team_id: "" }],
+    ["create_link", { ios_app: { bundle_id: "a.b", team_id: "short" } }],
+  ])("%s %j", async (tool, args) => {
+    const { structured } = await assistant.callTool(tool, args);
+    expect(structured.error.next).toBe(
+      `Ask the user for what problems name, never make it up, and call ${tool} again.`,
+    );
+  });
+
+  test("other faults are the model's to correct", async () => {
+    const { structured } = await assistant.callTool("create_link", { url: "nowhere" });
+    expect(structured.error.next).toBe(
+      "Correct the fields named in problems and call create_link again.",
+    );
+  });
+});
