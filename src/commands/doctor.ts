@@ -4,6 +4,7 @@ import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
+import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
@@ -14,7 +15,7 @@ import { Problem } from "../contract/problem.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
-import { StoreUnusable } from "../sql/faults.ts";
+import { NotMigrated, StoreUnusable } from "../sql/faults.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -30,7 +31,10 @@ type DoctorOptions = {
   readonly flags: FlagValues<typeof doctorFlags>;
 };
 
-/** Looks at everything that has to be right, says a line about each, and what to do about it. */
+/**
+ * Looks at everything that has to be right, says a line about each, and what to do about it. It
+ * makes and changes nothing, but for what `--probe` is asked to remember.
+ */
 
 type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
 
@@ -104,15 +108,38 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
   const report = createReport(createLog({ log: "silent" }));
   const about = config.base_url === undefined ? "store" : "deployment";
   try {
+    if (config.base_url === undefined && !hasDatabase(config.data)) {
+      noteFirstStart(config, note);
+      return undefined;
+    }
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
-    const deployment = await openDeployment({ config, readLinkOrigin, report });
+    const deployment = await openDeployment({ config, readLinkOrigin, report, isLook: true });
     if (config.base_url === undefined) note({ about, said: "opens, and is well" });
     return deployment;
   } catch (error) {
-    noteUsageFault(about, error, note);
+    if (error instanceof NotMigrated) note({ about, said: earlier });
+    else noteUsageFault(about, error, note);
     return undefined;
   }
 }
+
+const earlier = "is of an earlier version; the next start brings it up to date, then look again";
+
+/** What a first start will make; a key that was given is one that no store knows. */
+function noteFirstStart(config: Config, note: Note): void {
+  const { data, secrets } = config;
+  checkDataFolder(data);
+  note({ about: "store", said: `there is none yet; the first start makes it in ${data}` });
+  const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
+  const fault =
+    "is set, and a store that is yet to be made cannot know it; leave WAYPOST_API_KEY and " +
+    "WAYPOST_API_KEY_FILE unset, or set WAYPOST_BASE_URL";
+  const said = `the first start makes it, in ${findOwnerKeyFile(data)}`;
+  note({ about: "key", said, ...(isGiven && { fault }) });
+  note({ about: "approvals", said: keptLater });
+}
+
+const keptLater = "can be kept, from the first one on";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
   const { config } = options;
@@ -141,10 +168,11 @@ async function inspect(
   const isAsked = flags.probe === true && key !== undefined;
   const isKnown = deployment.own !== undefined;
   if (isAsked && isKnown) note({ about, said: "not needed, Waypost knows its own keys" });
-  if (!isAsked || isKnown) return inspectTools({ config, version, key, deployment });
+  const look = () => inspectTools({ config, version, key, deployment, isLook: true });
+  if (!isAsked || isKnown) return look();
   if (!(await confirmProbe(options))) {
     note({ about, said: "not done" });
-    return inspectTools({ config, version, key, deployment });
+    return look();
   }
   const report = (error: unknown) => {
     note({ about, fault: error instanceof Error ? error.message : "" });
@@ -191,12 +219,15 @@ async function noteDeviations(
 }
 
 async function tryState(config: Config, note: Note): Promise<void> {
-  const state = createLazyState(config);
+  const about = "approvals";
+  const state = createLazyState(config, true);
   try {
-    await state.open();
-    note({ about: "approvals", said: "can be kept" });
+    if (state.exists()) await state.open();
+    else checkDataFolder(config.data);
+    note({ about, said: state.exists() ? "can be kept" : keptLater });
   } catch (error) {
-    note({ about: "approvals", fault: error instanceof Error ? error.message : "" });
+    if (error instanceof NotMigrated) note({ about, said: earlier });
+    else note({ about, fault: error instanceof Error ? error.message : "" });
   } finally {
     await state.close();
   }

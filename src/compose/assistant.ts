@@ -52,10 +52,13 @@ type AssistantOptions = {
   readonly report: Report;
   /** For how long it counts what a deployment says of a key; left out, a day. */
   readonly holds_ms?: number | undefined;
+  /** Whether nothing may be made or written. */
+  readonly isLook?: boolean;
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, openPage, report } = options;
+  const { isLook = false } = options;
   const { own } = deployment;
   const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
@@ -66,7 +69,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const clients = createClientMemory(clock);
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
   const life = new AbortController();
-  const memory = openAccessMemory(openState);
+  const memory = openAccessMemory(openState, isLook);
+  const hasMemory = deployment.own === undefined && (!isLook || state.exists());
   const bulk = createBulk({ openState, clock, random, sleep, report });
   return {
     createKeyContext: ({ key, known }, listeners) =>
@@ -87,7 +91,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         probe: config.probe,
         holds_ms: options.holds_ms,
         // Of a key that our own service knows nothing has to be learned.
-        openMemory: own === undefined && key !== undefined ? memory.open : undefined,
+        openMemory: hasMemory && key !== undefined ? memory.open : undefined,
         clock,
         sleep,
         report: (error) => life.signal.aborted || report(error),
@@ -131,7 +135,10 @@ function createLookUp(
     });
 }
 
-type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "holds_ms"> & {
+type InspectOptions = Pick<
+  AssistantOptions,
+  "config" | "version" | "deployment" | "holds_ms" | "isLook"
+> & {
   readonly key: string | undefined;
   /** Told of what a deployment did that it should have refused. */
   readonly report?: Report;
@@ -141,7 +148,7 @@ type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"
 export async function inspectTools({ key, report = String, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
-  const state = createLazyState(config);
+  const state = createLazyState(config, options.isLook);
   const nowhere = { openPage: refuse, readListening: refuse };
   const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
   const known = await readKnownKey(config, deployment, key);

@@ -23,14 +23,39 @@ const ownerKeyFile = "owner.key";
 const httpTokenFile = "http.token";
 
 export function prepareDataFolder(folder: string): void {
-  try {
+  explainFault(folder, () => {
     makeFolder(resolve(folder));
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    makePrivate(folder);
+    requireUsable(folder);
+    if (isOpenToOthers(folder)) chmodSync(folder, 0o700);
+  });
+}
+
+/** Throws what `prepareDataFolder` would, and makes and changes nothing. */
+export function checkDataFolder(folder: string): void {
+  explainFault(folder, () => {
+    let nearest = resolve(folder);
+    while (!existsSync(nearest)) nearest = dirname(nearest);
+    requireUsable(nearest);
+    if (existsSync(folder)) isOpenToOthers(folder);
+  });
+}
+
+function explainFault(folder: string, use: () => void): void {
+  try {
+    use();
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    throw new UsageFault(`the data folder ${folder} cannot be used (${readCode(error)})`);
+    const code = readCode(error);
+    const cause = code === "ENOTDIR" ? "a part of its path is a file" : code;
+    throw new UsageFault(`the data folder ${folder} cannot be used (${cause}); see --data`);
   }
+}
+
+function requireUsable(folder: string): void {
+  if (!statSync(folder).isDirectory()) {
+    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) takes a folder`);
+  }
+  accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
 /** By hand, for Node's recursive mkdir never returns in places such as /proc. */
@@ -84,10 +109,10 @@ function copyWhole(token: string, path: string): void {
   writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** A folder with other files in it is refused: to change its mode is not for us. */
-function makePrivate(folder: string): void {
+/** A folder with other files in it is refused then: to change its mode is not for us. */
+function isOpenToOthers(folder: string): boolean {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
-  if (!isOpen) return;
+  if (!isOpen) return false;
   const names = readdirSync(folder);
   const ours = [databaseFile, stateFile, ownerKeyFile, httpTokenFile];
   const isOurs = names.length === 0 || ours.some((name) => names.includes(name));
@@ -95,7 +120,7 @@ function makePrivate(folder: string): void {
     const advice = `choose an empty folder, or close it with chmod 700`;
     throw new UsageFault(`the data folder ${folder} is open to others and not empty: ${advice}`);
   }
-  chmodSync(folder, 0o700);
+  return true;
 }
 
 export function readCode(error: unknown): string {

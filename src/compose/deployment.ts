@@ -27,6 +27,8 @@ type DeploymentOptions = {
   /** Where the embedded service's links live now, with `{subdomain}` in it. */
   readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
+  /** Whether our own store is to stay just as it is. */
+  readonly isLook?: boolean;
 };
 
 /** A name that is never looked up: requests to it are answered in this process. */
@@ -37,8 +39,9 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
   return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
 }
 
-async function openOwn({ config, readLinkOrigin, report }: DeploymentOptions): Promise<Deployment> {
-  const embedded = await openEmbedded(config);
+async function openOwn(options: DeploymentOptions): Promise<Deployment> {
+  const { config, readLinkOrigin, report, isLook } = options;
+  const embedded = await openEmbedded(config, isLook);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
   const service = createService({

@@ -34,17 +34,22 @@ export const setAlarm: SetAlarm = (milliseconds, ring) => {
 };
 export const random: Random = { bytes: (count) => randomBytes(count) };
 
-export async function openEmbedded({ data }: Pick<Config, "data">): Promise<Embedded> {
-  prepareDataFolder(data);
+/** A mere look needs a store that is there, and leaves it as it is. */
+export async function openEmbedded(
+  { data }: Pick<Config, "data">,
+  isLook = false,
+): Promise<Embedded> {
+  if (!isLook) prepareDataFolder(data);
   const store = await openStore(
     await openSqlite<Tables>(join(data, databaseFile), { applicationId }),
     setAlarm,
+    isLook,
   );
   try {
     return {
       store,
       keyFile: findOwnerKeyFile(data),
-      isFirstStart: await prepareFirstStart(store, data),
+      isFirstStart: !isLook && (await prepareFirstStart(store, data)),
     };
   } catch (error) {
     await store.close();

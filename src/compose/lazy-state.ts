@@ -13,13 +13,14 @@ export type LazyState = {
   readonly close: () => Promise<void>;
 };
 
-export function createLazyState({ data }: Pick<Config, "data">): LazyState {
+/** A mere look makes no file, and changes none of an earlier version. */
+export function createLazyState({ data }: Pick<Config, "data">, isLook = false): LazyState {
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
 
   async function open(): Promise<State> {
-    prepareDataFolder(data);
-    return openState(file, { clock, random });
+    if (!isLook) prepareDataFolder(data);
+    return openState(file, { clock, random }, isLook);
   }
 
   return {

@@ -10,6 +10,11 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
+/** The tables are of an earlier version, and the caller may change nothing. */
+export class NotMigrated extends Error {
+  override readonly name = "NotMigrated";
+}
+
 /** A write broke a unique constraint of this table. */
 export class Duplicate extends Error {
   override readonly name = "Duplicate";

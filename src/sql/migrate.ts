@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { StoreUnusable } from "./faults.ts";
+import { NotMigrated, StoreUnusable } from "./faults.ts";
 import type { Sql } from "./sql.ts";
 
 export type Migration = {
@@ -22,6 +22,7 @@ export async function runStatements(
 export async function migrate<Tables>(
   store: Sql<Tables>,
   migrations: readonly Migration[],
+  isLook = false,
 ): Promise<void> {
   const done = await readDone(store);
   if (!done.every((name) => migrations.some((migration) => migration.name === name))) {
@@ -29,6 +30,7 @@ export async function migrate<Tables>(
       "The store was made by a newer Waypost. Install that version or newer.",
     );
   }
+  if (isLook && done.length < migrations.length) throw new NotMigrated();
   for (const migration of migrations) {
     if (done.includes(migration.name)) continue;
     await store.write(async (typed) => {

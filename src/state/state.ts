@@ -45,10 +45,15 @@ const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
 
-export async function openState(path: string, given: ClockAndRandom): Promise<State> {
+/** Throws NotMigrated where it is a mere look at a state of an earlier version. */
+export async function openState(
+  path: string,
+  given: ClockAndRandom,
+  isLook = false,
+): Promise<State> {
   const { clock, random } = given;
   const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
-  await migrate(sql, migrations).catch(async (error: unknown) => {
+  await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });

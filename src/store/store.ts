@@ -35,8 +35,13 @@ const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
 
-export async function openStore(sql: Sql<Tables>, setAlarm: SetAlarm): Promise<Store> {
-  await migrate(sql, migrations).catch(async (error: unknown) => {
+/** Throws NotMigrated where it is a mere look at a store of an earlier version. */
+export async function openStore(
+  sql: Sql<Tables>,
+  setAlarm: SetAlarm,
+  isLook = false,
+): Promise<Store> {
+  await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });

@@ -1,25 +1,75 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { replyWith, startAlteringProxy, withBody } from "../support/altering-proxy.ts";
 import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
 
 /** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
 
-test("on a new folder everything is well", async () => {
+test("on an empty home everything is well, and nothing is made", async () => {
   await using folder = await createFolder();
+  const data = join(folder.path, "data");
+  const { code, stdout } = await run(["doctor", "--data", data]);
+  expect(code).toBe(0);
+  expect(listAbouts(stdout)).toEqual(["ok configuration", "ok store", "ok key", "ok approvals"]);
+  expect(stdout).toMatch(/^ok +store +there is none yet; the first start makes it in \S+data$/m);
+  expect(stdout).toMatch(/^ok +key +the first start makes it, in \S+owner\.key$/m);
+  expect(existsSync(data)).toBe(false);
+});
+
+test("with a deployment elsewhere an empty home stays empty", async () => {
+  await using served = await createServed();
+  await using home = await createFolder();
+  const env = { WAYPOST_BASE_URL: served.serving.places.url, WAYPOST_API_KEY: served.serving.key };
+  const { code, stdout } = await run(["doctor", "--data", home.path], { env });
+  expect(code, stdout).toBe(0);
+  expect(existsSync(home.path)).toBe(false);
+});
+
+test("a store that is there is well, and stays as it is", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  const before = readFiles(folder.path);
   const { code, stdout } = await run(["doctor", "--data", folder.path]);
   expect(code).toBe(0);
-  const lines = stdout.trim().split("\n");
-  expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(" "))).toEqual([
+  expect(listAbouts(stdout)).toEqual([
     "ok configuration",
     "ok store",
     "ok key",
     "ok access",
     "ok approvals",
   ]);
+  expect(readFiles(folder.path)).toEqual(before);
 });
+
+test("a store of an earlier version is told of, and left to the next start", async () => {
+  await using folder = await createFolder();
+  await mkdir(folder.path, { mode: 0o700 });
+  for (const name of ["waypost.db", "state.db"]) {
+    const packed = readFileSync(`test/fixtures/data-folder-c7b1e65/${name}.gz`);
+    await writeFile(join(folder.path, name), gunzipSync(packed), { mode: 0o600 });
+  }
+  const before = readFiles(folder.path);
+  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ok +store +is of an earlier version; the next start brings it/m);
+  expect(readFiles(folder.path)).toEqual(before);
+});
+
+function listAbouts(stdout: string): readonly string[] {
+  const lines = stdout.trim().split("\n");
+  return lines.map((line) => line.split(/ +/).slice(0, 2).join(" "));
+}
+
+/** Every file with its mode and what it holds. */
+function readFiles(folder: string) {
+  return readdirSync(folder).map((name) => {
+    const path = join(folder, name);
+    return [name, statSync(path).mode, readFileSync(path, "base64")];
+  });
+}
 
 test.each([
   ["pin", { WAYPOST_APPROVAL_PIN_FILE: "/nonexistent/pin" }, []],
@@ -57,6 +107,11 @@ test("a store that is damaged is a fault, with what to do", async () => {
 test("a key that is none is a fault, and is not shown", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_API_KEY: "canary-3f9a" };
+  const early = await run(["doctor", "--data", folder.path], { env });
+  expect(early).toMatchObject({ code: 1 });
+  expect(early.stdout).toMatch(/^FAULT key +is set, and a store that is yet to be made/m);
+  expect(early.stdout + early.stderr).not.toContain("canary-3f9a");
+  await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
   expect(stdout).toMatch(/^FAULT key +API key is invalid\.$/m);
@@ -66,6 +121,7 @@ test("a key that is none is a fault, and is not shown", async () => {
 
 test("a key file that cannot be read is a fault", async () => {
   await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
