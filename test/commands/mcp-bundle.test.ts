@@ -1,0 +1,39 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, test } from "vitest";
+import { createFolder } from "../support/command.ts";
+
+/** The bundle for one-click installation, packed as the README has it, and started from itself. */
+
+const require = createRequire(import.meta.url);
+const mostBytes = 35 * 1024 * 1024;
+/** The main file of the package stands beside the command's. */
+const mcpb = require.resolve("@anthropic-ai/mcpb").replace(/index\.js$/, "cli/cli.js");
+
+test("the packed bundle has what it needs and little else, and starts", async () => {
+  await using folder = await createFolder();
+  mkdirSync(folder.path);
+  const file = join(folder.path, "waypost.mcpb");
+  const place = join(folder.path, "unpacked");
+  execFileSync(process.execPath, [mcpb, "pack", ".", file], { stdio: "pipe" });
+  expect(statSync(file).size).toBeLessThan(mostBytes);
+  execFileSync(process.execPath, [mcpb, "unpack", file, place], { stdio: "pipe" });
+  // No package of the checkout is above it: what it lacks would be missing.
+  const { server } = JSON.parse(readFileSync(join(place, "manifest.json"), "utf8"));
+  const args = server.mcp_config.args.map((word: string) => word.replace("${__dirname}", place));
+  const client = new Client({ name: "installer", version: "0" });
+  const env = { WAYPOST_DATA: join(folder.path, "data"), WAYPOST_LOG: "silent" };
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args, env, cwd: folder.path }),
+  );
+  const { structuredContent } = await client.callTool({
+    name: "create_link",
+    arguments: { path: "packed", url: "https://example.com" },
+  });
+  expect(structuredContent).toMatchObject({ link: { path: "packed" } });
+  await client.close();
+});
