@@ -18,6 +18,8 @@ import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxi
 export type Config = {
   /** The data folder. */
   readonly data: string;
+  /** Whether a flag named it: then every other command has to be told of it as well. */
+  readonly isDataNamed: boolean;
   readonly host: string;
   readonly port: number;
   /** Undefined where nobody is believed what they say of their clients' addresses. */
@@ -173,7 +175,7 @@ export function readConfig(environment: Values, flags: Values): Config {
   refuseUnaskedPin(secrets, rest.mode);
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
-  return { ...settled, scopes: declared, secrets };
+  return { ...settled, scopes: declared, secrets, isDataNamed: isSet(flags["data"]) };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */

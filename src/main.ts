@@ -10,6 +10,7 @@ import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
 import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
+import { nameCommand } from "./commands/terminal/command-name.ts";
 import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
@@ -17,6 +18,7 @@ import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
 import { NoEngine } from "./sql/engine.ts";
 import { StoreBusy, StoreUnusable } from "./sql/faults.ts";
+import { findNearest } from "./text/nearest-name.ts";
 
 /** The process: which command, with what, and how it ends. */
 
@@ -44,7 +46,8 @@ async function run(words: readonly string[]): Promise<boolean | void> {
   const [command = "", ...rest] = isBare ? ["stdio", ...words] : words;
   const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (start !== undefined) return start(rest);
-  throw new UsageFault(`there is no command ${command}; waypost --help shows them`);
+  const hint = suggest(findNearest(command, Object.keys(commands)));
+  throw new UsageFault(`there is no command ${command}${hint} (waypost --help)`);
 }
 
 type Command = (words: readonly string[]) => Promise<boolean | void>;
@@ -57,7 +60,9 @@ const commands: Readonly<Record<string, Command>> = {
   },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
-    return serve({ config, version, json: values.json === true, stopped: waitForStop() });
+    const json = values.json === true;
+    const command = nameCommand(process.argv[1] ?? "waypost", process.cwd());
+    return serve({ config, version, json, command, stopped: waitForStop() });
   },
   tools: (words) => {
     const { config, values } = readAlone("tools", words, jsonFlag);
@@ -135,9 +140,16 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
     return { config, values: values as FlagValues<Known>, positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const [sentence] = error.message.split(/\. |\.?\n/);
-    throw new UsageFault(`${sentence} (waypost --help)`, { cause: error });
+    const [sentence = ""] = error.message.split(/\. |\.?\n/);
+    const [, unknown] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+    const nearest = unknown && findNearest(unknown, Object.keys(options));
+    const hint = suggest(nearest && `--${nearest}`);
+    throw new UsageFault(`${sentence}${hint} (waypost --help)`, { cause: error });
   }
+}
+
+function suggest(nearest: string | undefined): string {
+  return nearest ? `; did you mean ${nearest}?` : "";
 }
 
 /** The first SIGTERM or SIGINT asks to finish; after it, another one ends the process at once. */

@@ -7,6 +7,7 @@ const home = { HOME: "/home/ada" };
 
 test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
+    isDataNamed: false,
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",
     port: 8787,

@@ -70,7 +70,8 @@ const rooms: Readonly<Record<string, string>> = {
     text sql contract contract/rules network client state store service host bulk/files
     bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose
     commands/terminal commands/bulk`,
-  main: "sql contract config commands/terminal commands",
+  entry: "",
+  main: "text sql contract config commands/terminal commands",
 };
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */

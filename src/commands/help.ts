@@ -4,7 +4,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost serve            the links on their own hosts; MCP at /mcp, the REST API at /api/v1,
                            /healthz, approval pages
   waypost tools            the tools that this configuration shows, their access and cost
-  waypost doctor           looks whether everything is set right
+  waypost doctor           looks whether everything is set right, and changes nothing
   waypost keys create      make an API key; it is shown once
   waypost keys list        the keys, without their tokens
   waypost keys revoke ID   end a key

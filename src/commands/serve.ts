@@ -25,6 +25,7 @@ import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
+import { quoteWord } from "./terminal/command-name.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
 
 /** What is still running when a stop is asked for may finish within this time. */
@@ -37,6 +38,8 @@ type ServeOptions = {
   readonly config: Config;
   readonly version: string;
   readonly json: boolean;
+  /** What the person types to start another command. */
+  readonly command: string;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
 };
@@ -174,21 +177,27 @@ async function closeServer(server: Server, mcp: McpHttp): Promise<void> {
   clearTimeout(timer);
 }
 
-function announce({ config, addresses, deployment: { own }, json }: Serving): void {
+function announce(serving: Serving): void {
+  const { config, addresses, deployment, json, command } = serving;
+  const { own } = deployment;
   if (own === undefined) return announceGateway(config, addresses, json);
   const { keyFile, isFirstStart } = own;
+  const { api, mcp, links } = addresses;
+  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
+  const makeKey = `${command} keys create --project default${data}`;
   if (json) print(JSON.stringify({ ...addresses, key_file: keyFile }));
   if (!isFirstStart) {
-    const key = existsSync(keyFile) ? `key: ${keyFile}` : "make a key with waypost keys create";
-    say(`Waypost serves ${addresses.api} and MCP at ${addresses.mcp} (${key}). Ctrl-C stops it.`);
+    const key = existsSync(keyFile) ? `key: ${keyFile}` : `make a key with ${makeKey}`;
+    say(`Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}). Ctrl-C stops it.`);
     return;
   }
   // The header goes through a pipe: an argument would show the key to every other process.
-  const header = `printf 'Authorization: Token %s' "$(cat '${keyFile}')"`;
+  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
   const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
-  say(`Waypost serves ${addresses.api}; the key of your project "default" is in ${keyFile}.`);
-  say(`Make your first link: ${header} | curl -H @- ${addresses.api}/links ${body}`);
-  say(`More keys: waypost keys create --project default. All commands: waypost --help.`);
+  say(`Waypost serves your links at ${links?.replace("{subdomain}", "default")}.`);
+  say(`Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`);
+  say(`Make your first link: ${header} | curl -H @- ${api}/links ${body}`);
+  say(`More keys: ${makeKey}. All commands: ${command} --help.`);
 }
 
 function announceGateway(config: Config, addresses: Addresses, json: boolean): void {

@@ -41,10 +41,12 @@ describe("the first start", () => {
     expect(code).toBe(0);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
     const lines = stderr.trimEnd().split("\n");
-    expect(lines).toHaveLength(3);
-    expect(lines[0]).toContain(places.key_file);
-    expect(lines[1]).toContain(`${places.api}/links`);
-    expect(lines[2]).toContain("waypost keys create");
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toContain(`http://default.localhost:${port}`);
+    expect(lines[1]).toContain(`${places.mcp}, with the key`);
+    expect(lines[1]).toContain(places.key_file);
+    expect(lines[2]).toContain(`${places.api}/links`);
+    expect(lines[3]).toContain("keys create");
     expect(stderr).not.toContain(key);
     // The log is merged into the file: what is left is the data and the key.
     expect(readdirSync(data).toSorted()).toEqual(["owner.key", "waypost.db"]);
@@ -71,7 +73,7 @@ describe("the first start", () => {
       const finished = await Promise.all(servings.map(({ stop }) => stop()));
       const lines = finished.map(({ stderr }) => stderr.trimEnd().split("\n").length);
       expect(lines.toSorted((one, other) => other - one)).toEqual([
-        3,
+        4,
         ...lines.slice(1).map(() => 1),
       ]);
       for (const command of ["keys", "projects"]) {
@@ -159,7 +161,7 @@ type Prepared = {
 
 describe.concurrent("a start that cannot succeed says why in one line and exits 2", () => {
   const cases: readonly Case[] = [
-    ["a folder below a file", "cannot be used (ENOTDIR)", belowFile],
+    ["a folder below a file", "cannot be used (a part of its path is a file)", belowFile],
     ["a folder of someone else's things", "open to others and not empty", foreignFolder],
     ["a file of someone else's", "is not a Waypost database", foreignFile],
     ["a key file without a key", "holds no key", foreignKey],

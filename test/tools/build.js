@@ -4,13 +4,31 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
 import { deferred, late } from "./deferred.js";
 
-/** Bundles the command into one file; what brings native code stays a package of its own. */
+/**
+ * Bundles the command into one file, and the look at its Node that comes first into another; what
+ * brings native code stays a package of its own.
+ */
 
-const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
+const oldestNode = /\d+\.\d+/.exec(engines.node)[0].split(".").map(Number);
+
+await build({
+  entryPoints: ["src/entry.ts"],
+  outfile: "dist/waypost.js",
+  platform: "node",
+  target: "es2018",
+  supported: { "dynamic-import": true },
+  format: "esm",
+  banner: { js: "#!/usr/bin/env node" },
+  minifyWhitespace: true,
+  minifySyntax: true,
+  define: { WAYPOST_NODE: JSON.stringify(oldestNode) },
+  logLevel: "warning",
+});
 
 await bundle({
   entryPoints: ["src/main.ts"],
-  outfile: "dist/waypost.js",
+  outfile: "dist/program.js",
   external: ["@photostructure/sqlite"],
   define: {
     WAYPOST_VERSION: JSON.stringify(version),

@@ -9,8 +9,7 @@ export async function bundle(options) {
     format: "esm",
     // Bundled CommonJS packages ask for Node's own modules with require.
     banner: {
-      js: `#!/usr/bin/env node
-import { createRequire as createBundleRequire } from "node:module";
+      js: `import { createRequire as createBundleRequire } from "node:module";
 const require = createBundleRequire(import.meta.url);`,
     },
     // The names stay, for an operator's log shows where an error came from.

@@ -1,0 +1,24 @@
+/**
+ * What `waypost` starts: it looks at the Node that it runs on before anything is read that an
+ * older one has no words for, which would answer with pages of source. So it imports nothing, and
+ * is built for Nodes far older than the ones that Waypost runs on.
+ */
+
+/** Put in by the build, from what package.json demands. */
+declare const WAYPOST_NODE: readonly [number, number];
+
+const [oldestMajor, oldestMinor] = WAYPOST_NODE;
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+
+if (isTooOld) {
+  process.stderr.write(
+    `waypost: this is Node ${process.versions.node}, and Waypost needs ` +
+      `${oldestMajor}.${oldestMinor} or newer; install one from https://nodejs.org\n`,
+  );
+  process.exitCode = 2;
+} else {
+  // Named by a constant, so that the build leaves it a file of its own.
+  const program = "./program.js";
+  void import(program);
+}

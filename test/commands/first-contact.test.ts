@@ -1,0 +1,80 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { nameCommand } from "../../src/commands/terminal/command-name.ts";
+import { bundle, createFolder, run, startServe } from "../support/command.ts";
+
+/** What somebody meets who starts Waypost for the first time, and mistypes. */
+
+describe("a Node that is too old", () => {
+  test("is told of in one sentence, and nothing else is read", async () => {
+    const versions = `{ value: { ...process.versions, node: "18.20.1" } }`;
+    const code = `Object.defineProperty(process, "versions", ${versions});`;
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+    const { oldest } = readEngines();
+    expect(await run(["serve"], { env })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        `waypost: this is Node 18.20.1, and Waypost needs ${oldest} or newer; ` +
+        "install one from https://nodejs.org\n",
+    });
+  });
+
+  test("meets no more than it can read: a few lines that import nothing beforehand", () => {
+    const text = readFileSync(bundle, "utf8");
+    expect(text.length).toBeLessThan(1000);
+    expect(text).not.toMatch(/^import\b|\bawait\b|\?\?|\?\.|#[a-z]+\s*[=(]/m);
+  });
+});
+
+function readEngines() {
+  const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
+  return { oldest: engines.node.replace(">=", "") };
+}
+
+test.each([
+  [["srve"], "there is no command srve; did you mean serve? (waypost --help)"],
+  [["exprot"], "there is no command exprot; did you mean export? (waypost --help)"],
+  [["xyzzy"], "there is no command xyzzy (waypost --help)"],
+  [["serve", "--prot", "1"], "Unknown option '--prot'; did you mean --port? (waypost --help)"],
+  [["export", "--fliter=a"], "Unknown option '--fliter'; did you mean --filter? (waypost --help)"],
+  [["keys", "list", "--xyzzy"], "Unknown option '--xyzzy' (waypost --help)"],
+])("%j is answered with what was meant", async (words, message) => {
+  expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
+});
+
+test("a file in the place of the data folder is called a file", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await serving.stop();
+  const file = join(folder.path, "notes");
+  writeFileSync(file, "");
+  for (const words of [["keys", "create"], ["doctor"]]) {
+    const { stdout, stderr } = await run([...words, "--data", file]);
+    expect(stdout + stderr).toContain(`${file} is a file; --data (WAYPOST_DATA) takes a folder`);
+  }
+});
+
+test("the first start gives commands as they have to be typed, which then work", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const { stderr } = await serving.stop();
+  const command = `node ${relative(process.cwd(), bundle)}`;
+  expect(stderr).toContain(`${command} --help`);
+  const [, words = ""] =
+    new RegExp(`${command} (keys create [^.]*(?:\\.[^.\\s]+)*)`).exec(stderr) ?? [];
+  expect(words).toBe(`keys create --project default --data ${folder.path}`);
+  expect(await run(words.split(" "))).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ["/usr/local/bin/waypost", "/home/ann", "waypost"],
+  ["/home/ann/app/node_modules/.bin/waypost", "/home/ann/app", "npx waypost"],
+  ["/home/ann/.npm/_npx/1f/node_modules/.bin/waypost", "/home/ann", "npx waypost"],
+  ["/home/ann/waypost/dist/waypost.js", "/home/ann/waypost", "node dist/waypost.js"],
+  ["/opt/w p/dist/waypost.js", "/opt", "node 'w p/dist/waypost.js'"],
+  ["/opt/dist/waypost.js", "/home/ann/a/b/c/d", "node /opt/dist/waypost.js"],
+])("%s started in %s is typed %s", (program, folder, typed) => {
+  expect(nameCommand(program, folder)).toBe(typed);
+});
