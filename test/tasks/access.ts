@@ -1,0 +1,110 @@
+import { expect } from "vitest";
+import { openShop } from "./shop.ts";
+import type { Result, Task } from "./task.ts";
+
+/** What this key may do, what it may not, and a master key's projects. */
+
+const linksOnly = [
+  "links.index",
+  "links.show",
+  "links.create",
+  "links.update",
+  "links.destroy",
+] as const;
+
+export const access: readonly Task[] = [
+  {
+    sentence: "What may I do here?",
+    start: openShop,
+    script: async ({ call }) => (await call("explain_access")).access,
+    check: ({ told }) => expect(told.kind).toBe("project"),
+    least: 1,
+    because: "one question answers it",
+  },
+  {
+    sentence: "May this key change our apps?",
+    start: openShop,
+    setting: { scopes: linksOnly },
+    script: async ({ call }) => (await call("explain_access")).access,
+    check: ({ told }) => expect(JSON.stringify(told)).toContain("update_ios_app"),
+    least: 1,
+    because: "one question answers it",
+  },
+  {
+    sentence: "Register the iOS app com.acme.kids of team FGHIJ67890",
+    start: openShop,
+    setting: { scopes: linksOnly, remembers: ["register_ios_app"] },
+    script: async ({ call }) => {
+      const app = { bundle_id: "com.acme.kids", team_id: "FGHIJ67890" };
+      return (await call("register_ios_app", app)).error;
+    },
+    check: ({ told }) => {
+      expect(told).toMatchObject({ code: "scope_missing", effect: "none" });
+      expect(told.message + told.next).toContain("ios_apps.create");
+    },
+    least: 1,
+    because: "the refusal says why",
+  },
+  {
+    sentence: "Name the summer link Beach",
+    start: openShop,
+    setting: { scopes: linksOnly },
+    script: ({ call }) => call("update_link", { id: "summer", name: "Beach" }),
+    check: async ({ find }) => expect(await find("summer")).toMatchObject({ name: "Beach" }),
+    least: 1,
+    because: "links are this key's business",
+  },
+  {
+    sentence: "Which projects are there?",
+    setting: { isMaster: true },
+    script: async ({ call }) =>
+      (await call("list_projects")).projects.map(({ name }: Result) => name),
+    check: ({ told }) => expect(told).toEqual(["Default"]),
+    least: 1,
+    because: "one list answers it",
+  },
+  {
+    sentence: "Make a project Beta for beta-links",
+    setting: { isMaster: true },
+    script: ({ call }) => call("create_project", { name: "Beta", subdomain: "beta-links" }),
+    check: ({ told }) => expect(told.project).toMatchObject({ subdomain: "beta-links" }),
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence: "Call the default project Acme",
+    setting: { isMaster: true },
+    script: async ({ call }) => {
+      const { projects } = await call("list_projects");
+      return call("update_project", { id: projects[0].id, name: "Acme" });
+    },
+    check: ({ told }) => expect(told.project.name).toBe("Acme"),
+    least: 2,
+    because: "the project is found, and changed",
+  },
+  {
+    sentence: "Make a project Beta for beta-links. What are its settings?",
+    setting: { isMaster: true },
+    earlier: async ({ call }) =>
+      (await call("create_project", { name: "Beta", subdomain: "beta-links" })).project,
+    script: async ({ call }, { id }) => (await call("get_project", { id })).project,
+    check: ({ told }) => expect(told).toMatchObject({ name: "Beta", subdomain: "beta-links" }),
+    least: 1,
+    because: "the project was named when it was made",
+  },
+  {
+    sentence: "Delete the default project with all its links",
+    start: openShop,
+    setting: { isMaster: true },
+    script: async ({ call }) => {
+      const { projects } = await call("list_projects");
+      return call("delete_project", { id: projects[0].id });
+    },
+    check: ({ told, asked }) => {
+      expect(told.deleted).toMatchObject({ name: "Default" });
+      expect(asked.join()).toContain("links: 9");
+    },
+    least: 2,
+    because: "the project is found, and deleted",
+  },
+];

@@ -1,0 +1,70 @@
+import { createAssistantWorld, type AssistantWorld, type Era } from "../support/assistant-world.ts";
+import { approve } from "../support/mcp-clients.ts";
+import { day } from "../support/planting.ts";
+import type { World } from "../support/world.ts";
+import type { Seat } from "./run-task.ts";
+import { slowDown } from "./slow-jobs.ts";
+import type { Place, Setting } from "./task.ts";
+
+/** A client before the embedded service, on a new project. */
+
+export type EmbeddedSeat = Seat & {
+  readonly assistant: AssistantWorld;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+const second = 1000;
+
+export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise<EmbeddedSeat> {
+  const { mode = "guarded", person = "form", scopes, isMaster = false, isSlow = false } = setting;
+  const asked: string[] = [];
+  const elicit = (message: string) => {
+    asked.push(message);
+    return approve();
+  };
+  const assistant = await createAssistantWorld({
+    era,
+    mode,
+    ...(person === "form" && { elicit }),
+    ...(isSlow && { spacing_ms: second }),
+  });
+  const { world } = assistant;
+  const key = isMaster ? world.master : scopes && (await world.addKey({ scopes }));
+  const own = { era, ...(person === "form" && { elicit }) };
+  const client = key === undefined ? assistant : await assistant.connect({ ...own, key });
+  return {
+    assistant,
+    client: isSlow ? slowDown(assistant, second) : client,
+    asked,
+    place: openPlace(world),
+    join: async () => assistant.connect({ era, elicit: approve, key: await world.addKey() }),
+    approve: async (url) => {
+      asked.push((await assistant.visit(url)).html);
+      await assistant.press(url, "approve");
+    },
+    [Symbol.asyncDispose]: () => assistant[Symbol.asyncDispose](),
+  };
+}
+
+function openPlace(world: World): Place {
+  const api: Place["api"] = (method, path, body) => {
+    // A minute's budget is none of a start state's business.
+    world.advance(second);
+    return world.call(method, path, body && { body });
+  };
+  const plant: Place["plant"] = async ({ clicks, age = 0, ...body }) => {
+    const reply = await api("POST", "/links", body);
+    if (reply.status !== 201) throw new Error(`${JSON.stringify(body)}: ${reply.text}`);
+    const { id } = reply.body;
+    const created_at = world.now() - age * day;
+    await world.store.write((db) =>
+      db
+        .updateTable("links")
+        .set({ clicks: clicks ?? 0, created_at })
+        .where("id", "=", id)
+        .execute(),
+    );
+    return id;
+  };
+  return { api, plant, now: world.now };
+}

@@ -1,0 +1,90 @@
+import { expect } from "vitest";
+import { planAndApply } from "./many.ts";
+import { compose } from "./provenance.ts";
+import { openShop } from "./shop.ts";
+import type { Assistant, Task } from "./task.ts";
+
+/** What was done before, by whom, and how it is taken back. */
+
+const oneAct = "what is undone is the last act, which needs no name";
+const sheet = "path,name\nautumn,Autumn\nwinter,Winter";
+const importSheet = (assistant: Assistant) =>
+  planAndApply(assistant, { operation: "upsert", csv: compose(sheet) });
+
+export const history: readonly Task[] = [
+  {
+    sentence: "Rename summer to Beach. No, put back what you just did",
+    start: openShop,
+    earlier: ({ call }) => call("update_link", { id: "summer", name: "Beach" }),
+    script: ({ call }) => call("undo"),
+    check: async ({ find }) =>
+      expect(await find("summer")).toMatchObject({ name: "Summer launch" }),
+    least: 1,
+    because: oneAct,
+  },
+  {
+    sentence: `Import this sheet: ${sheet}\nNo, undo the import`,
+    start: openShop,
+    earlier: importSheet,
+    script: async ({ call }) => {
+      const { plan } = await call("undo");
+      return (await call("apply_plan", { plan_id: plan.id })).job;
+    },
+    check: async ({ paths, told }) => {
+      expect(told.state).toBe("done");
+      expect(await paths()).not.toContain("autumn");
+      expect(await paths()).toHaveLength(9);
+    },
+    least: 2,
+    because: "many links are shown before they are deleted again",
+  },
+  {
+    sentence: "Who changed the summer link to Beach?",
+    start: openShop,
+    colleague: ({ call }) => call("update_link", { id: "summer", name: "Beach" }),
+    script: async ({ call }) => (await call("list_changes", { target: "summer" })).changes[0],
+    check: ({ told }) => {
+      expect(told).toMatchObject({ tool: "update_link", by: "another key" });
+      expect(told.fields.name).toEqual({ from: "Summer launch", to: "Beach" });
+    },
+    least: 1,
+    because: "one list answers it",
+  },
+  {
+    sentence: "Name promo Offer and help Support. What did you change today?",
+    start: openShop,
+    earlier: async ({ call }) => {
+      await call("update_link", { id: "promo", name: "Offer" });
+      await call("update_link", { id: "help", name: "Support" });
+    },
+    script: async ({ call }) => (await call("list_changes")).changes,
+    check: ({ told }) => expect(told).toHaveLength(2),
+    least: 1,
+    because: "one list answers it",
+  },
+  {
+    sentence: "Somebody deleted the help link. Bring it back",
+    start: openShop,
+    colleague: ({ call }) => call("delete_link", { id: "help" }),
+    script: async ({ call }) => {
+      const [{ id }] = (await call("list_changes", { target: "help" })).changes;
+      return call("undo", { change_id: id });
+    },
+    check: async ({ find }) =>
+      expect(await find("help")).toMatchObject({ name: "Help", clicks: 5 }),
+    least: 2,
+    because: "the deletion is found, and put back",
+  },
+  {
+    sentence: "Publish <p>Hello</p>{% store_buttons %} as our page. Stop, take the page back",
+    start: openShop,
+    earlier: ({ call }) => call("publish_template", { body: "<p>Hello</p>{% store_buttons %}" }),
+    script: ({ call }) => call("undo"),
+    check: async ({ api }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body.live_version ?? null).toBeNull();
+    },
+    least: 1,
+    because: oneAct,
+  },
+];

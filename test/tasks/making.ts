@@ -1,0 +1,144 @@
+import { expect } from "vitest";
+import { compose } from "./provenance.ts";
+import { openShop } from "./shop.ts";
+import type { Task } from "./task.ts";
+
+/** Links that are not there yet. */
+
+const sheet = [
+  "path,name,url",
+  "autumn,Autumn,https://www.acme.example/autumn",
+  "winter,Winter,https://www.acme.example/winter",
+].join("\n");
+
+export const making: readonly Task[] = [
+  {
+    sentence: "Make a link called Winter sale that leads to https://www.acme.example/winter",
+    start: openShop,
+    script: async ({ call }) => {
+      const url = "https://www.acme.example/winter";
+      return (await call("create_link", { name: "Winter sale", path: "winter-sale", url })).link;
+    },
+    check: async ({ told, find }) => {
+      expect(await find("winter-sale")).toMatchObject({ url: "https://www.acme.example/winter" });
+      expect(told.address).toContain("/winter-sale");
+    },
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence:
+      "Make a link for the swim week to https://www.acme.example/swim that opens com.acme.shop " +
+      "on iPhones and Android",
+    start: openShop,
+    script: async ({ call }) => {
+      const made = await call("create_link", {
+        path: "swim-week",
+        url: "https://www.acme.example/swim",
+        ios_app: { bundle_id: "com.acme.shop" },
+        android_app: { package_name: "com.acme.shop" },
+      });
+      return made.link;
+    },
+    check: async ({ find }) => {
+      const link = await find("swim-week");
+      expect([link.ios_app_id, link.android_app_id]).not.toContain(null);
+    },
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence: "Shorten https://www.acme.example/a/very/long/page",
+    script: async ({ call }) => {
+      const url = "https://www.acme.example/a/very/long/page";
+      return (await call("shorten_link", { url })).link;
+    },
+    check: async ({ told, api }) => {
+      const { body } = await api("GET", "/links?q[shortened_path_present]=true");
+      expect(body.links).toMatchObject([{ shortened_path: told.shortened_path }]);
+    },
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence: "Set up /plans to lead to https://www.acme.example/prices; replace what is there",
+    start: openShop,
+    script: ({ call }) =>
+      call("upsert_link", { path: "plans", url: "https://www.acme.example/prices" }),
+    check: async ({ find }) =>
+      expect(await find("plans")).toMatchObject({
+        name: "What it costs",
+        url: "https://www.acme.example/prices",
+      }),
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence: "Just make me a new link, I will fill it in later",
+    script: ({ call }) => call("create_link"),
+    check: async ({ told, paths }) => expect(await paths()).toEqual([told.link.path]),
+    least: 1,
+    because: "nothing else is wanted",
+  },
+  {
+    sentence: `Make links of this sheet:\n${sheet}`,
+    start: openShop,
+    script: async ({ call }) => {
+      const csv = compose(sheet);
+      const { plan } = await call("plan_links", { operation: "upsert", csv });
+      return (await call("apply_plan", { plan_id: plan.id })).job.counts;
+    },
+    check: async ({ told, find }) => {
+      expect(told.done).toBe(2);
+      expect(await find("autumn")).toMatchObject({ name: "Autumn" });
+      expect(await find("winter")).toMatchObject({ name: "Winter" });
+    },
+    least: 2,
+    because: "many links are shown before they are made",
+  },
+  {
+    sentence: "Make links swim, bike and run, each to its page below https://acme.example/sport",
+    start: openShop,
+    script: async ({ call }) => {
+      const rows = ["swim", "bike", "run"].map((path) => ({
+        path,
+        url: compose(`https://acme.example/sport/${path}`),
+      }));
+      const { plan } = await call("plan_links", { operation: "upsert", rows });
+      await call("apply_plan", { plan_id: plan.id });
+    },
+    check: async ({ find }) =>
+      expect(await find("bike")).toMatchObject({ url: "https://acme.example/sport/bike" }),
+    least: 2,
+    because: "many links are shown before they are made",
+  },
+  {
+    sentence:
+      "What would people meet on a link to https://www.acme.example/new? Do not make it yet",
+    start: openShop,
+    script: async ({ call }) => {
+      const { visits } = await call("explain_link", { url: "https://www.acme.example/new" });
+      return visits;
+    },
+    check: async ({ told, paths }) => {
+      expect(JSON.stringify(told.desktop)).toContain("https://www.acme.example/new");
+      expect(await paths()).toHaveLength(9);
+    },
+    least: 1,
+    because: "one question answers it",
+  },
+  {
+    sentence: "Make a link promo that leads to https://www.acme.example/offer",
+    start: openShop,
+    script: async ({ call }) => {
+      const url = "https://www.acme.example/offer";
+      return (await call("create_link", { path: "promo", url })).error;
+    },
+    check: async ({ told, find }) => {
+      expect(told).toMatchObject({ code: "validation_failed", effect: "none" });
+      expect(await find("promo")).toMatchObject({ url: "https://www.acme.example/promo" });
+    },
+    least: 1,
+    because: "the path is taken, which the person is told before anything is replaced",
+  },
+];

@@ -1,0 +1,143 @@
+import { expect } from "vitest";
+import { openShop } from "./shop.ts";
+import type { Assistant, Task } from "./task.ts";
+import { compose, beginOf, endOf } from "./provenance.ts";
+
+/** What happens to several links at once. */
+
+const byName = (value: string) => [{ field: "name", condition: "cont", value }];
+const sheet = "path,name\nswim,Swim\nbike,Bike\nrun,Run\nwalk,Walk";
+const importSheet = (assistant: Assistant) =>
+  planAndApply(assistant, { operation: "upsert", csv: compose(sheet) });
+const shownFirst = "what happens to many links is shown before it is done";
+
+export const many: readonly Task[] = [
+  {
+    sentence: "Delete the test links",
+    start: openShop,
+    script: (assistant) =>
+      planAndApply(assistant, { operation: "delete", filters: byName("test") }),
+    check: async ({ paths, asked }) => {
+      expect(await paths()).toHaveLength(7);
+      expect(asked.join()).toContain("test-1");
+    },
+    least: 2,
+    because: shownFirst,
+  },
+  {
+    sentence: "Clean up the test links",
+    start: openShop,
+    setting: { person: "page" },
+    script: async ({ call, show }) => {
+      const { plan } = await call("plan_links", { operation: "delete", filters: byName("test") });
+      const { error } = await call("apply_plan", { plan_id: plan.id });
+      await show(error.approval.url);
+      await call("apply_plan", { plan_id: plan.id });
+    },
+    check: async ({ paths }) => expect(await paths()).toHaveLength(7),
+    least: 3,
+    because: "a plan, the question, and the call after the person has pressed the button",
+  },
+  {
+    sentence: "Point the spring links made last year at https://www.acme.example/archive",
+    start: openShop,
+    script: (assistant) =>
+      planAndApply(assistant, {
+        operation: "update",
+        filters: [
+          ...byName("spring"),
+          { field: "created_at", condition: "gteq", value: beginOf("last year") },
+          { field: "created_at", condition: "lt", value: endOf("last year") },
+        ],
+        changes: { url: "https://www.acme.example/archive" },
+      }),
+    check: async ({ find }) => {
+      expect(await find("spring-2025")).toMatchObject({ url: "https://www.acme.example/archive" });
+      expect(await find("spring-shoes")).toMatchObject({ url: "https://old.acme.example/shoes" });
+    },
+    least: 2,
+    because: shownFirst,
+  },
+  {
+    sentence: "Let every spring link skip the page between",
+    start: openShop,
+    script: (assistant) =>
+      planAndApply(assistant, {
+        operation: "update",
+        filters: byName("spring"),
+        changes: { enable_forced_redirect: true },
+      }),
+    check: async ({ find }) =>
+      expect(await find("spring-shoes")).toMatchObject({ enable_forced_redirect: true }),
+    least: 2,
+    because: shownFirst,
+  },
+  {
+    sentence: "All links that open com.acme.legacy are to open com.acme.shop",
+    start: openShop,
+    script: (assistant) =>
+      planAndApply(assistant, {
+        operation: "update",
+        filters: [{ field: "ios_app_bundle_id", condition: "eq", value: "com.acme.legacy" }],
+        changes: { ios_app: { bundle_id: "com.acme.shop" } },
+      }),
+    check: async ({ find }) => {
+      const [moved, other] = [await find("spring-shoes"), await find("spring")];
+      expect(moved.ios_app_id).toBe(other.ios_app_id);
+    },
+    least: 2,
+    because: shownFirst,
+  },
+  {
+    sentence: "Export everything from this month",
+    start: openShop,
+    script: async ({ call, read }) => {
+      const filters = [{ field: "created_at", condition: "gteq", value: beginOf("this month") }];
+      const made = await call("export_links", { filters });
+      return { count: made.export.count, text: await read(made.export.uri) };
+    },
+    check: ({ told }) => {
+      expect(told.count).toBe(4);
+      expect(told.text).toContain("spring-shoes");
+    },
+    least: 2,
+    because: "the file is made, and read",
+  },
+  {
+    sentence: `Import this sheet: ${sheet}\nHow far is it?`,
+    setting: { isSlow: true },
+    earlier: importSheet,
+    script: async ({ call }) => (await call("list_jobs")).jobs[0],
+    check: ({ told }) => expect(told).toMatchObject({ state: "running", counts: { left: 3 } }),
+    least: 1,
+    because: "one list answers it",
+  },
+  {
+    sentence: `Import this sheet: ${sheet}\nWhich rows are done?`,
+    setting: { isSlow: true },
+    earlier: importSheet,
+    script: async ({ call }, job) => {
+      return (await call("get_job", { job_id: job.id, page: 1 })).job.receipts;
+    },
+    check: ({ told }) => expect(told).toHaveLength(4),
+    least: 1,
+    because: "the job was named when it began",
+  },
+  {
+    sentence: `Import this sheet: ${sheet}\nStop, that is the wrong one`,
+    setting: { isSlow: true },
+    earlier: importSheet,
+    script: async ({ call }, job) => {
+      return (await call("cancel_job", { job_id: job.id })).job;
+    },
+    check: ({ told }) => expect(told.state).toBe("cancelled"),
+    least: 1,
+    because: "the job was named when it began",
+  },
+];
+
+/** The assistant shows what the plan says, and does it. */
+export async function planAndApply({ call }: Assistant, args: object) {
+  const { plan } = await call("plan_links", args);
+  return (await call("apply_plan", { plan_id: plan.id })).job;
+}

@@ -1,0 +1,97 @@
+import { expect } from "vitest";
+import { openShop } from "./shop.ts";
+import type { Place, Task } from "./task.ts";
+
+/** The page that visitors of a link see. */
+
+const one = "<p>One</p>{% store_buttons %}";
+const two = "<p>Two</p>{% store_buttons %}";
+
+/** Two versions were published, and the second one is live. */
+async function publishTwo(place: Place): Promise<void> {
+  await openShop(place);
+  for (const body of [one, two]) await place.api("POST", "/page_template/publish", { body });
+}
+
+export const pages: readonly Task[] = [
+  {
+    sentence: `Save this as a draft of our page: ${one}`,
+    start: openShop,
+    script: ({ call }) => call("save_template", { body: one }),
+    check: async ({ api }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body).toMatchObject({ body: one, live_version: null });
+    },
+    least: 1,
+    because: "the sentence has all of it",
+  },
+  {
+    sentence: `Our page is ${two} from now on`,
+    start: openShop,
+    script: ({ call }) => call("publish_template", { body: two }),
+    check: async ({ api, asked }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body.live_version).toMatchObject({ body: two });
+      expect(asked).toHaveLength(1);
+    },
+    least: 1,
+    because: "the form that asks is a part of the call",
+  },
+  {
+    sentence: "Give visitors the default page back",
+    start: publishTwo,
+    script: ({ call }) => call("unpublish_template"),
+    check: async ({ api }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body.live_version).toBeNull();
+    },
+    least: 1,
+    because: "the form that asks is a part of the call",
+  },
+  {
+    sentence: "Which versions of our page were published?",
+    start: publishTwo,
+    script: async ({ call }) => (await call("list_template_versions")).versions,
+    check: ({ told }) => expect(told).toMatchObject([{ live: true }, {}]),
+    least: 1,
+    because: "one list answers it",
+  },
+  {
+    sentence: "What did the page before this one look like?",
+    start: publishTwo,
+    script: async ({ call }) => {
+      const { versions } = await call("list_template_versions");
+      return (await call("get_template_version", { id: versions[1].id })).version.body;
+    },
+    check: ({ told }) => expect(told).toBe(one),
+    least: 2,
+    because: "the version is found, and read",
+  },
+  {
+    sentence: "Go back to the page that we had before this one",
+    start: publishTwo,
+    script: async ({ call }) => {
+      const { versions } = await call("list_template_versions");
+      await call("restore_template_version", { id: versions[1].id });
+      await call("publish_template");
+    },
+    check: async ({ api }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body.live_version).toMatchObject({ body: one });
+    },
+    least: 3,
+    because: "the version is found, made the draft, and shown to all once a person has seen it",
+  },
+  {
+    sentence: `How would the spring link look with ${one}?`,
+    start: openShop,
+    script: async ({ call }) => {
+      const { link } = await call("get_link", { id: "spring" });
+      return call("preview_template", { body: one, link_id: link.id });
+    },
+    check: ({ told }) => expect(JSON.stringify(told)).toContain("One"),
+    least: 1,
+    because: "a link is named as people name it",
+    beyond: { calls: 1, why: "the preview takes a UUID alone" },
+  },
+];

@@ -1,0 +1,109 @@
+import { expect } from "vitest";
+import type { AssistantClient } from "../support/assistant-world.ts";
+import { createProvenance } from "./provenance.ts";
+import type { Assistant, End, Place, Task } from "./task.ts";
+
+/** Lets a task's script talk to a client, counts what it took, and looks at how it ended. */
+
+export type Spent = {
+  /** In their order. */
+  readonly tools: readonly string[];
+  readonly calls: number;
+  /** What the model wrote, and what it read, in bytes. */
+  readonly written: number;
+  readonly read: number;
+};
+
+type Client = Pick<AssistantClient, "callTool" | "listTools" | "readResource" | "readInstructions">;
+
+/** A client before a deployment, and the person beside it. */
+export type Seat = {
+  readonly client: Client;
+  /** A client with another key. */
+  readonly join: () => Promise<Client>;
+  readonly place: Place;
+  /** What the person was shown, each time. */
+  readonly asked: readonly string[];
+  /** The person opens a page and says yes. */
+  readonly approve: (url: string) => Promise<void>;
+};
+
+/** What the task is to find there is there. */
+export async function runTask(task: Task, seat: Seat): Promise<Spent> {
+  if (task.colleague !== undefined) {
+    const other = await listen(task, { ...seat, client: await seat.join() });
+    await task.colleague(other.assistant, undefined);
+  }
+  const { assistant, countSpent } = await listen(task, seat);
+  const said = await task.earlier?.(assistant, undefined);
+  const before = countSpent();
+  const shownBefore = seat.asked.length;
+  const told = await task.script(assistant, said);
+  const spent = countSpent();
+  await task.check(openEnd(seat, told, shownBefore));
+  return {
+    tools: spent.tools,
+    calls: spent.calls - before.calls,
+    written: spent.written - before.written,
+    read: spent.read - before.read,
+  };
+}
+
+/** The assistant has read the list of tools, and what the server says of itself. */
+async function listen({ sentence, setting = {} }: Task, { client, place, approve }: Seat) {
+  const provenance = createProvenance(sentence, place.now());
+  const tools = await client.listTools();
+  provenance.learn(tools);
+  provenance.learn(client.readInstructions() ?? "");
+  const names = new Set([...tools.map(({ name }) => name), ...(setting.remembers ?? [])]);
+  let spent: Spent = { tools: [], calls: 0, written: 0, read: 0 };
+  const count = (tool: string, sent: string, came: string) => {
+    spent = {
+      tools: [...spent.tools, tool],
+      calls: spent.calls + 1,
+      written: spent.written + Buffer.byteLength(sent),
+      read: spent.read + Buffer.byteLength(came),
+    };
+  };
+
+  const assistant: Assistant = {
+    call: async (tool, args = {}) => {
+      expect([...names], "a model calls what it has seen").toContain(tool);
+      const settled = provenance.settle(args);
+      const { text, structured } = await client.callTool(tool, settled);
+      count(tool, JSON.stringify(settled), text);
+      const result = JSON.parse(text);
+      expect(structured, "clients that read text read the same").toEqual(result);
+      provenance.learn(result);
+      return result;
+    },
+    read: async (uri) => {
+      provenance.settle({ uri });
+      const { contents } = await client.readResource(uri);
+      const text = contents.map((content) => content.text ?? "").join("");
+      count("resources/read", uri, text);
+      provenance.learn(text);
+      return text;
+    },
+    show: (url) => {
+      provenance.settle({ url });
+      return approve(url);
+    },
+  };
+  return { assistant, countSpent: () => spent };
+}
+
+function openEnd({ place, asked }: Seat, told: unknown, shownBefore: number): End {
+  const find: End["find"] = async (path) => {
+    const { body } = await place.api(
+      "GET",
+      `/links?limit=100&q[path_eq]=${encodeURIComponent(path)}`,
+    );
+    return body.links[0];
+  };
+  const paths: End["paths"] = async () => {
+    const { body } = await place.api("GET", "/links?limit=100&q[s]=path+asc");
+    return body.links.map((link: { readonly path: string }) => link.path);
+  };
+  return { ...place, told, asked: asked.slice(shownBefore), find, paths };
+}

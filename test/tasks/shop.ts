@@ -1,0 +1,62 @@
+import { sha256 } from "../contract/sample-link.ts";
+import type { PlantedLink, Place } from "./task.ts";
+
+/** The project of most tasks: a shop with its apps, and links of several ages. */
+
+const shopApps = {
+  ios_app: { bundle_id: "com.acme.shop" },
+  android_app: { package_name: "com.acme.shop" },
+};
+
+const links: readonly PlantedLink[] = [
+  { path: "spring-2025", name: "Spring 2025", url: "https://www.acme.example/last", age: 300 },
+  { path: "plans", name: "What it costs", url: "https://www.acme.example/pricing", age: 100 },
+  { path: "help", name: "Help", url: "https://www.acme.example/help", clicks: 5, age: 90 },
+  {
+    path: "spring",
+    name: "Spring sale",
+    url: "https://old.acme.example/spring?ref=1",
+    social_title: "Spring is here",
+    clicks: 120,
+    age: 40,
+    ...shopApps,
+  },
+  { path: "promo", name: "Promo", url: "https://www.acme.example/promo", clicks: 900, age: 30 },
+  {
+    path: "spring-shoes",
+    name: "Spring shoes",
+    url: "https://old.acme.example/shoes",
+    clicks: 30,
+    age: 5,
+    ios_app: { bundle_id: "com.acme.legacy" },
+  },
+  {
+    path: "summer",
+    name: "Summer launch",
+    url: "https://www.acme.example/summer",
+    clicks: 12,
+    age: 3,
+    ...shopApps,
+  },
+  { path: "test-1", name: "Test one", url: "https://www.acme.example/1", clicks: 1, age: 2 },
+  { path: "test-2", name: "Test two", url: "https://www.acme.example/2", age: 1 },
+];
+
+export async function openShop({ api, plant }: Place): Promise<void> {
+  const ios = { team_id: "ABCDE12345", app_store_id: "123456789" };
+  const apps = [
+    ["ios_app", { ...ios, bundle_id: "com.acme.shop", name: "Acme Shop" }],
+    ["ios_app", { ...ios, bundle_id: "com.acme.legacy", name: "Acme Legacy" }],
+    [
+      "android_app",
+      {
+        package_name: "com.acme.shop",
+        fingerprints: [sha256],
+        name: "Acme Shop",
+        custom_scheme: "acme",
+      },
+    ],
+  ] as const;
+  for (const [kind, app] of apps) await api("POST", `/${kind}s`, { [kind]: app });
+  for (const link of links) await plant(link);
+}

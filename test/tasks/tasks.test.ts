@@ -1,0 +1,65 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { access } from "./access.ts";
+import { apps } from "./apps.ts";
+import { changing } from "./changing.ts";
+import { openEmbeddedSeat } from "./embedded-seat.ts";
+import { finding } from "./finding.ts";
+import { history } from "./history.ts";
+import { making } from "./making.ts";
+import { many } from "./many.ts";
+import { pages } from "./pages.ts";
+import { createSeats } from "./seats.ts";
+import { shorten, writeTable, type Done } from "./table.ts";
+import type { Task } from "./task.ts";
+
+/**
+ * What people say, and the calls that it takes. Each task runs with both official clients; which
+ * arguments a script may use is the harness's to say (provenance.ts).
+ */
+
+const tasks = [finding, making, changing, many, apps, pages, history, access].flat();
+
+describe.each(["modern", "v1"] as const)("a %s client", (era) => {
+  const done: Done[] = [];
+  const seats = createSeats(era);
+  afterAll(seats.close);
+
+  test.each(tasks.map((task) => [shorten(task.sentence), task] as const))("%s", async (_, task) => {
+    const spent = await seats.run(task);
+    expect(spent.calls, spent.tools.join(", ")).toBe(countAllowed(task));
+    done.push({ task, spent });
+  });
+
+  test("needs at most a tenth more calls than the least possible, over all tasks", () => {
+    expect(done).toHaveLength(tasks.length);
+    if (process.env["TASKS"] === "print") process.stdout.write(writeTable(done));
+    expect(sum(done, ({ spent }) => spent.calls)).toBeLessThanOrEqual(
+      1.1 * sum(done, ({ task }) => task.least),
+    );
+  });
+
+  test("meets every tool", async () => {
+    const called = new Set(done.flatMap(({ spent }) => spent.tools));
+    await using own = await openEmbeddedSeat(era);
+    await using master = await openEmbeddedSeat(era, { isMaster: true });
+    const lists = await Promise.all([own.client.listTools(), master.client.listTools()]);
+    const names = lists.flat().map(({ name }) => name);
+    expect(names.filter((name) => !called.has(name))).toEqual([]);
+  });
+});
+
+test("no sentence is there twice, and each says why it needs its calls", () => {
+  const sentences = tasks.map(({ sentence }) => sentence);
+  expect(sentences.length).toBeGreaterThanOrEqual(60);
+  expect(new Set(sentences).size).toBe(sentences.length);
+  const reasons = tasks.flatMap(({ because, beyond }) => [because, beyond?.why ?? because]);
+  expect(reasons.filter((reason) => reason.length < 10)).toEqual([]);
+});
+
+function countAllowed({ least, beyond }: Task): number {
+  return least + (beyond?.calls ?? 0);
+}
+
+function sum(done: readonly Done[], count: (done: Done) => number): number {
+  return done.reduce((total, one) => total + count(one), 0);
+}
