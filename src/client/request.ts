@@ -1,7 +1,7 @@
 import type { ApiRequest } from "../contract/api-message.ts";
 import { pickLasting, type Condition } from "../contract/condition.ts";
 import { idParameter, pickFields, type Endpoint } from "../contract/endpoint.ts";
-import type { ListInput } from "../contract/filters.ts";
+import { isOwnField, searchName, toPlainFilter, type ListInput } from "../contract/filters.ts";
 import { apiPrefix } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
@@ -32,7 +32,7 @@ export function buildRequest(
   target: Target,
   { condition, text }: RequestOptions = {},
 ): ApiRequest {
-  const query = endpoint.list === undefined ? "" : `?${String(buildQuery(input))}`;
+  const query = endpoint.list === undefined ? "" : `?${String(buildQuery(endpoint, input))}`;
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const body = text ?? json;
   const type = text === undefined ? "application/json" : "text/plain";
@@ -81,13 +81,16 @@ function fillPath({ path }: Endpoint, input: JsonObject): string {
   return path.replace(idParameter, () => id);
 }
 
-function buildQuery({ page, limit, filters = [], sort }: ListInput): URLSearchParams {
+function buildQuery({ list }: Endpoint, input: ListInput): URLSearchParams {
+  const { page, limit, filters = [], sort, search } = input;
   const query = new URLSearchParams();
   if (page !== undefined) query.set("page", String(page));
   if (limit !== undefined) query.set("limit", String(limit));
   if (sort !== undefined) query.set("q[s]", `${sort.field} ${sort.direction}`);
-  for (const { field, condition, value } of filters) {
-    const name = `q[${field}_${condition}]`;
+  if (search !== undefined) query.set(`f[${searchName}]`, search);
+  for (const { field, condition, value } of filters.map(toPlainFilter)) {
+    const letter = isOwnField(list, field) ? "f" : "q";
+    const name = `${letter}[${field}_${condition}]`;
     if (Array.isArray(value)) for (const item of value) query.append(`${name}[]`, String(item));
     else query.append(name, String(value));
   }

@@ -41,7 +41,12 @@ export type Endpoint = {
 
   readonly params?: z.ZodObject;
   /** Present on lists: the named array of the envelope, and the fields that filter and sort. */
-  readonly list?: { readonly name: string; readonly filters: FilterFields };
+  readonly list?: {
+    readonly name: string;
+    readonly filters: FilterFields;
+    /** The fields that only our own service filters by; where there are some, it searches too. */
+    readonly own?: FilterFields;
+  };
   readonly body?: z.ZodObject;
   /** A request may come without any body, and then needs no content type. */
   readonly body_optional?: true;

@@ -9,6 +9,10 @@ const textual = ["cont", "start"] as const;
 export type Condition = (typeof compared)[number] | (typeof textual)[number];
 export const conditions: readonly Condition[] = [...compared, ...textual];
 
+/** What a caller may say beside the API's own conditions. */
+export type AskedCondition = Condition | "empty";
+export const askedConditions: readonly AskedCondition[] = [...conditions, "empty"];
+
 /** A filter with a condition that its field does not take is refused. */
 export function takes(kind: FieldKind, condition: Condition): boolean {
   const isTextual = kind === "text" || kind === "path";
@@ -38,18 +42,37 @@ export type ListQuery = {
   readonly sorts: readonly Sort[];
 };
 
+/** The same as it was asked for. */
+export type AskedList = ListQuery & {
+  /** What of the filters is ours alone, by its names in `f`. */
+  readonly applied: readonly string[];
+  /** A text that is looked for in all that a person would name a link by. */
+  readonly search: string | undefined;
+};
+
 /** One filter as a caller words it, before it becomes a parameter of the query. */
 export type FilterInput = {
   readonly field: string;
-  readonly condition: Condition;
+  readonly condition: AskedCondition;
   readonly value: string | number | boolean | readonly (string | number)[];
 };
+
+/** In the API's own conditions: `empty` is what `present` says, the other way round. */
+export type PlainFilter = FilterInput & { readonly condition: Condition };
+
+export function toPlainFilter({ condition, ...filter }: FilterInput): PlainFilter {
+  if (condition !== "empty") return { ...filter, condition };
+  const { value } = filter;
+  return { ...filter, condition: "present", value: typeof value === "boolean" ? !value : value };
+}
 
 export type ListInput = {
   readonly page?: number | undefined;
   readonly limit?: number | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly sort?: Sort | undefined;
+  /** Only of lists that have fields of ours. */
+  readonly search?: string | undefined;
 };
 
 export const linkFilters = {
@@ -62,6 +85,35 @@ export const linkFilters = {
   ios_app_bundle_id: "text",
   android_app_package_name: "text",
 } as const satisfies FilterFields;
+
+/**
+ * What only Waypost's own service filters by, in `f[…]`: in `q` the specification has such fields
+ * ignored. An app's name is its bundle id or package where it has no other.
+ */
+export const ownLinkFilters = {
+  url: "text",
+  ios_fallback_url: "text",
+  android_fallback_url: "text",
+  referrer: "text",
+  ios_app_name: "text",
+  android_app_name: "text",
+} as const satisfies FilterFields;
+
+/** Whether a field of a list is one that only our own service filters by. */
+export function isOwnField(
+  list: { readonly own?: FilterFields } | undefined,
+  field: string,
+): boolean {
+  return Object.hasOwn(list?.own ?? {}, field);
+}
+
+/** The name in `f` of a text that is searched for; no field is called so. */
+export const searchName = "search";
+
+/** Of these fields there are no other values. */
+export const fieldValues: Readonly<Record<string, readonly string[]>> = {
+  created_via: ["api", "console"],
+};
 
 export const iosAppFilters = {
   name: "text",

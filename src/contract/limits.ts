@@ -1,5 +1,10 @@
 /** The maximum page size is not in the spec; pagy's customary 100 clamps silently. */
-export const paging = { default_limit: 20, max_limit: 100, max_filters: 50 } as const;
+export const paging = {
+  default_limit: 20,
+  max_limit: 100,
+  max_filters: 50,
+  max_search_words: 10,
+} as const;
 
 export const limits = {
   body_bytes: 1024 * 1024,

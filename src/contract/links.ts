@@ -2,7 +2,7 @@ import * as z from "zod";
 import { asCreate, asDestroy, asRead, asRestore, asUpdate } from "./endpoint-defaults.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
 import { byId, flag, meta, storedId, storedText, text } from "./fields.ts";
-import { linkFilters } from "./filters.ts";
+import { linkFilters, ownLinkFilters } from "./filters.ts";
 
 /** Links and short links: api-spec.md, "Link" and "Links". */
 
@@ -89,7 +89,7 @@ export const links = {
     summary: "List the project's links, filtered, sorted and paged.",
     auth: "project",
     scope: "links.index",
-    list: { name: "links", filters: linkFilters },
+    list: { name: "links", filters: linkFilters, own: ownLinkFilters },
     response: z.looseObject({ links: z.array(link), meta }),
   },
   create: {

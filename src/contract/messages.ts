@@ -39,6 +39,8 @@ export const messages = {
   too_many_filters: "Too many filters: at most 50 in one request.",
   filter_unknown: (filter: string, field: string, known: string) =>
     `There is no filter ${filter}: ${field} takes the conditions ${known}.`,
+  own_filter_invalid: (filter: string, fault: string) =>
+    `f[${filter}], which is Waypost's own, ${fault}.`,
   link_not_found: "Link not found",
   ios_app_not_found: "iOS app not found",
   android_app_not_found: "Android app not found",

@@ -1,6 +1,6 @@
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
-import type { ListQuery } from "../contract/filters.ts";
+import type { AskedList } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -31,7 +31,7 @@ type Call<E extends Endpoint> = {
   /** Only a project's endpoints have one. */
   readonly caller: E["auth"] extends "project" ? Caller : null;
   readonly params: Params<E>;
-  readonly list: E["list"] extends object ? ListQuery : null;
+  readonly list: E["list"] extends object ? AskedList : null;
   readonly body: Body<E>;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;

@@ -1,11 +1,12 @@
+import type { Endpoint } from "../contract/endpoint.ts";
 import {
   conditions,
   takes,
+  type AskedList,
   type Condition,
   type FieldKind,
   type FilterFields,
   type Filter,
-  type ListQuery,
   type Sort,
   type TestValue,
 } from "../contract/filters.ts";
@@ -16,9 +17,12 @@ import { badRequest, type Problem } from "../contract/problem.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { isStorable } from "../contract/text.ts";
 import { quote } from "../text/show-hidden.ts";
+import { groupByName } from "./grouped-parameters.ts";
+import { readOwnFilters } from "./own-filters.ts";
+import { readFlag } from "./read-flag.ts";
 
 export type ReadListQuery = {
-  readonly list: ListQuery;
+  readonly list: AskedList;
   /** The names in `q` that say nothing here. */
   readonly ignored: readonly string[];
 };
@@ -28,9 +32,16 @@ export type ReadListQuery = {
  * read them (link-services.md §2). A field that is not listed is ignored, as the spec says. A
  * condition that a listed field does not have is refused: ignored, it would answer with everything.
  */
-export function readListQuery(query: URLSearchParams, fields: FilterFields): ReadListQuery {
-  const { given, strange } = groupByName(query);
-  if (given.size > paging.max_filters) throw badRequest(messages.too_many_filters);
+export function readListQuery(
+  query: URLSearchParams,
+  { filters: fields, own = {} }: NonNullable<Endpoint["list"]>,
+): ReadListQuery {
+  const { given: all, strange } = groupByName(query, "q");
+  const given = dropBlanks(all);
+  const ours = readOwnFilters(query, own);
+  if (given.size + ours.applied.length > paging.max_filters) {
+    throw badRequest(messages.too_many_filters);
+  }
   const named = [...given].filter(([name]) => name !== "s");
   const filters = named.map(([name, values]) => readFilter(name, values, fields));
   const sorts = (given.get("s") ?? []).map((text) => readSort(text, fields));
@@ -38,8 +49,10 @@ export function readListQuery(query: URLSearchParams, fields: FilterFields): Rea
     list: {
       page: readPositive(query, "page", 1),
       limit: Math.min(readPositive(query, "limit", paging.default_limit), paging.max_limit),
-      filters: filters.filter((filter) => filter !== undefined),
+      filters: [...filters.filter((filter) => filter !== undefined), ...ours.filters],
       sorts: sorts.filter((sort) => sort !== undefined),
+      applied: ours.applied,
+      search: ours.search,
     },
     ignored: [
       ...named.flatMap(([name], index) => (filters[index] === undefined ? [name] : [])),
@@ -49,9 +62,6 @@ export function readListQuery(query: URLSearchParams, fields: FilterFields): Rea
   };
 }
 
-const trueWords = new Set(["1", "t", "T", "true", "TRUE"]);
-const falseWords = new Set(["0", "f", "F", "false", "FALSE"]);
-
 function readPositive(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.getAll(name).at(-1);
   if (text === undefined) return otherwise;
@@ -59,28 +69,14 @@ function readPositive(query: URLSearchParams, name: string, otherwise: number): 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-/**
- * The values of each `q[name]`, and of lists as clients write them: `q[name][]`, `q[name][0]`. Of a
- * name that is given twice the last counts. What else begins with `q` is strange.
- */
-function groupByName(query: URLSearchParams) {
-  const given = new Map<string, readonly string[]>();
-  const strange = new Set<string>();
-  for (const [key, value] of query) {
-    const [, name, list] = /^q\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
-    if (name === undefined) {
-      if (/^q(\[|$)/.test(key)) strange.add(key);
-      continue;
-    }
-    const group = list === undefined ? [] : (given.get(name) ?? []);
-    given.set(name, [...group, value.trim()]);
-  }
-  for (const [name, values] of given) {
-    const filled = values.filter((value) => value !== "");
-    if (filled.length === 0) given.delete(name);
-    else given.set(name, filled);
-  }
-  return { given, strange };
+/** A blank value says nothing, and no more does a name with no other. */
+function dropBlanks(
+  given: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly string[]> {
+  const filled = [...given].map(([name, values]) => {
+    return [name, values.filter((value) => value !== "")] as const;
+  });
+  return new Map(filled.filter(([, values]) => values.length > 0));
 }
 
 function readFilter(
@@ -137,10 +133,7 @@ function readValue(
 ): TestValue | undefined {
   if (condition === "in") return values.map((value) => castValue(value, kind, condition));
   const [value = ""] = values;
-  if (condition === "null" || condition === "present") {
-    if (trueWords.has(value)) return true;
-    return falseWords.has(value) ? false : undefined;
-  }
+  if (condition === "null" || condition === "present") return readFlag(value);
   return castValue(value, kind, condition);
 }
 

@@ -52,7 +52,7 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const { endpoint, handler, request, params, services, signal } = asked;
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
-  const listed = endpoint.list && readListQuery(query, endpoint.list.filters);
+  const listed = endpoint.list && readListQuery(query, endpoint.list);
   const { body, ignored } = await readBody(request, endpoint);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";

@@ -14,15 +14,21 @@ export type TextColumn = {
   readonly isNullable: boolean;
   /** A quicker way to find a text inside this column, where there is one for this text. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
+  /** That way is the only quick one: the column has no index of its own. */
+  readonly isUnsorted?: true;
 };
 /** A field of another table: the row names an app, the app has the field. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
   readonly text: TextColumn;
+  /** Taken where the app has no text in that column. */
+  readonly otherwise?: TextColumn;
 };
+/** The paths of a link, which stand in a table of their own. */
+type AddressColumn = { readonly addressesOf: string; readonly key: string };
 type PlainColumn = { readonly column: string };
-type Column = TextColumn | AppColumn | PlainColumn;
+type Column = TextColumn | AppColumn | AddressColumn | PlainColumn;
 export type Columns = Readonly<Record<string, Column>>;
 
 type Expression = RawBuilder<SqlBool>;
@@ -63,14 +69,17 @@ export function sortColumnsToSql(sorts: readonly Sort[], columns: Columns): RawB
 function findSortKeys(sorts: readonly Sort[], columns: Columns) {
   return (sorts.length > 0 ? sorts : [newestFirst]).flatMap(({ field, direction }) => {
     const column = columns[field];
-    return column === undefined ? [] : [{ column, direction }];
+    return column === undefined || "addressesOf" in column ? [] : [{ column, direction }];
   });
 }
 
 const newestFirst: Sort = { field: "created_at", direction: "desc" };
 
 /** As PostgreSQL sorts: nulls last going up, first going down. */
-function sortKey(column: Column, isAscending: boolean): RawBuilder<unknown> {
+function sortKey(
+  column: Exclude<Column, AddressColumn>,
+  isAscending: boolean,
+): RawBuilder<unknown> {
   const direction = isAscending ? sql`asc` : sql`desc`;
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
@@ -83,18 +92,33 @@ function sortKey(column: Column, isAscending: boolean): RawBuilder<unknown> {
 
 /** Whether every row of this filter is found by a quicker way than looking at each of them. */
 export function isFoundInside({ tests }: Filter, columns: Columns): boolean {
-  return tests.every(({ field, condition, value }) => {
-    const column = columns[field];
-    const contains = column !== undefined && "contains" in column ? column.contains : undefined;
-    if (condition !== "cont" || typeof value !== "string") return false;
-    return contains?.(fold(value)) !== undefined;
+  return tests.every((test) => {
+    const column = columns[test.field];
+    if (column === undefined) return false;
+    if ("addressesOf" in column) return true;
+    return "folded" in column && findInside(test, column) !== undefined;
   });
 }
+
+/** The rows that may stand the test, by the column's quicker way; undefined where it has none. */
+function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
+  const isQuick = condition === "cont" || column.isUnsorted === true;
+  if (!isQuick || column.contains === undefined) return undefined;
+  const texts = [value].flat().filter((item) => typeof item === "string");
+  if (!textual.has(condition) || texts.length === 0) return undefined;
+  const found = texts.map((text) => column.contains?.(fold(text)));
+  if (found.includes(undefined)) return undefined;
+  return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
+}
+
+/** Each is about a text that stands in the column. */
+const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
 function testToSql(test: Test, columns: Columns): Expression {
   const column = columns[test.field];
   if (column === undefined) throw new Error(`no column for the field ${test.field}`);
   if ("app" in column) return appTestToSql(test, column);
+  if ("addressesOf" in column) return addressTestToSql(test, column);
   if ("folded" in column) return textTestToSql(test, column);
   return plainTestToSql(test, sql.ref(column.column));
 }
@@ -108,15 +132,37 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
   }
   const found = sql`
     select id from ${sql.table(column.app.table)}
-    where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}
+    where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
   // The identifier is unique, and with one value the index on (app, created_at) gives the order.
-  return test.condition === "eq"
+  return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
 }
 
+function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
+  if (otherwise === undefined) return textTestToSql(test, text);
+  const isSet = textTestToSql({ ...test, condition: "present", value: true }, text);
+  return sql<SqlBool>`
+    case when ${isSet} then ${textTestToSql(test, text)} else ${textTestToSql(test, otherwise)} end
+  `;
+}
+
+function addressTestToSql({ value }: Test, { addressesOf, key }: AddressColumn): Expression {
+  const addresses = [value].flat().filter((item) => typeof item === "string");
+  return sql<SqlBool>`${sql.ref(key)} in (
+    select link_id from addresses
+    where project_id = ${addressesOf} and address in (${sql.join(addresses)})
+  )`;
+}
+
 function textTestToSql(test: Test, column: TextColumn): Expression {
+  const inside = test.condition === "cont" ? undefined : findInside(test, column);
+  const exact = compareText(test, column);
+  return inside === undefined ? exact : sql<SqlBool>`(${inside} and ${exact})`;
+}
+
+function compareText(test: Test, column: TextColumn): Expression {
   const raw = sql.ref(column.column);
   const folded = sql.ref(column.folded);
   const { condition, value } = test;

@@ -1,25 +1,16 @@
-import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
-import { fold } from "../contract/text.ts";
 import { putInBin } from "./bin.ts";
 import type { Counts } from "./filtered-counts.ts";
-import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
+import { describeLinks, foldLink } from "./link-columns.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
 import { toFlag, type LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
-import {
-  indexLink,
-  matchContains,
-  shortestTerm,
-  unindexLink,
-  wholeIndex,
-  type ContainsColumn,
-} from "./trigram-index.ts";
+import { indexedColumns, indexLink, unindexLink, wholeIndex } from "./trigram-index.ts";
 
 /** What a new link is made of. */
 export type NewLink = LinkValues & {
@@ -92,7 +83,8 @@ export async function listLinks(
   query: ListQuery,
 ): Promise<Page<Link>> {
   const tally = await readTally(tenant);
-  const source = describeLinks(tenant, query, tally.indexed_to === wholeIndex);
+  const isIndexed = tally.indexed_to === wholeIndex;
+  const source = { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
   const count =
     query.filters.length === 0
       ? tally.links
@@ -125,9 +117,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const row: LinkTable = {
     project_id: tenant.projectId,
     ...values,
-    name_lc: foldText(link.name),
-    path_lc: fold(link.path),
-    shortened_path_lc: foldText(link.shortened_path),
+    ...foldLink(link),
     enable_forced_redirect: toFlag(link.enable_forced_redirect),
     ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
     former_ios_app_id: null,
@@ -155,16 +145,14 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const { indexed_to } = await tallyWrite(tenant, 0);
-  const isSearched = ["name", "path", "shortened_path"].some((field) => field in changes);
+  const isSearched = indexedColumns.some((field) => field in changes);
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
     // A column whose value is undefined is left as it is.
     .set({
       ...changes,
-      name_lc: foldText(changes.name),
-      path_lc: changes.path === undefined ? undefined : fold(changes.path),
-      shortened_path_lc: foldText(changes.shortened_path),
+      ...foldLink(changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
       // Somebody has chosen since: a deleted app that comes back does not come back on this link.
@@ -229,56 +217,6 @@ async function countFiltered(
   const count = await countRows(db, source, query);
   counts.remember(key, generation, count);
   return count;
-}
-
-function describeLinks(
-  { projectId }: Tenant,
-  { filters }: ListQuery,
-  isIndexed: boolean,
-): ListSource {
-  const text = (column: ContainsColumn, isNullable: boolean): TextColumn => ({
-    column: `links.${column}`,
-    folded: `links.${column}_lc`,
-    isNullable,
-    contains: (folded) =>
-      isIndexed && Array.from(folded).length >= shortestTerm
-        ? matchContains(projectId, column, folded)
-        : undefined,
-  });
-  const columns: Columns = {
-    name: text("name", true),
-    path: text("path", false),
-    shortened_path: text("shortened_path", true),
-    clicks: { column: "links.clicks" },
-    created_at: { column: "links.created_at" },
-    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
-    ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
-    android_app_package_name: appText(projectId, "android_app", "package_name"),
-  };
-  // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
-  // project and looking each link up in what was found.
-  const isFound = filters.some((filter) => isFoundInside(filter, columns));
-  return {
-    table: "links",
-    shown: shownColumns,
-    columns,
-    ownRows: sql`links.project_id = ${projectId}`,
-    ...(isFound && { ownRowsUnindexed: sql<SqlBool>`+links.project_id = ${projectId}` }),
-  };
-}
-
-function appText(projectId: string, app: "ios_app" | "android_app", field: string): AppColumn {
-  return {
-    app: { table: `${app}s`, projectId },
-    key: `links.${app}_id`,
-    text: { column: field, folded: `${field}_lc`, isNullable: false },
-  };
-}
-
-function foldText(text: string | null): string | null;
-function foldText(text: string | null | undefined): string | null | undefined;
-function foldText(text: string | null | undefined): string | null | undefined {
-  return typeof text === "string" ? fold(text) : text;
 }
 
 function toLink(row: LinkRow): Link {

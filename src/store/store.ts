@@ -11,6 +11,7 @@ import { clicks } from "./migrations/003-clicks.ts";
 import { bin } from "./migrations/004-bin.ts";
 import { destinations } from "./migrations/005-destinations.ts";
 import { shortPaths } from "./migrations/006-short-paths.ts";
+import { foundByAnything } from "./migrations/007-found-by-anything.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
@@ -30,7 +31,7 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-const migrations = [init, pageTemplates, clicks, bin, destinations, shortPaths];
+const migrations = [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything];
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;

@@ -70,13 +70,25 @@ type KeyTable = Times & {
 
 type LinkFlag = "enable_forced_redirect" | "ios_deferred_deep_linking_enabled";
 
-type LinkTexts = Pick<LinkValues, "name" | "path"> & { readonly shortened_path: string | null };
+type LinkTexts = Pick<
+  LinkValues,
+  | "name"
+  | "path"
+  | "url"
+  | "ios_fallback_url"
+  | "android_fallback_url"
+  | "referrer"
+  | "social_title"
+> & { readonly shortened_path: string | null };
+
+/** What is looked into where texts are searched, each beside its text. */
+export type FoldedLink = Folded<LinkTexts, keyof LinkTexts>;
 
 export type LinkTable = OfProject &
   Omit<LinkValues, LinkFlag> &
   Readonly<Record<LinkFlag, Flag>> &
   Pick<LinkTexts, "shortened_path"> &
-  Folded<LinkTexts, keyof LinkTexts> &
+  FoldedLink &
   Times & {
     /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
     readonly rowkey?: number;

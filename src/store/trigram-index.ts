@@ -18,12 +18,13 @@ const batchRows = 250;
 /** A trigram index knows nothing of shorter texts. */
 export const shortestTerm = 3;
 
-export type ContainsColumn = "name" | "path" | "shortened_path";
+export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
+export type IndexedColumn = (typeof indexedColumns)[number];
 
 /** The links of a project whose folded column has this text in it. */
 export function matchContains(
   projectId: string,
-  column: ContainsColumn,
+  column: IndexedColumn,
   folded: string,
 ): RawBuilder<SqlBool> {
   const table = sql.table(nameIndex(projectId));
@@ -36,7 +37,7 @@ export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   // Lower-cased text goes in, so the index need not fold; it keeps no copy of the texts.
   await sql`
     create virtual table if not exists ${sql.table(nameIndex(projectId))} using fts5 (
-      name, path, shortened_path,
+      ${sql.join(indexedColumns.map((column) => sql.ref(column)))},
       content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
     )
   `.execute(db);
@@ -101,8 +102,9 @@ export async function dropIndex(db: Db, projectId: string): Promise<void> {
 
 async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>): Promise<void> {
   await sql`
-    insert into ${sql.table(nameIndex(projectId))} (rowid, name, path, shortened_path)
-    select rowkey, name_lc, path_lc, shortened_path_lc from links
+    insert into ${sql.table(nameIndex(projectId))}
+    (rowid, ${sql.join(indexedColumns.map((column) => sql.ref(column)))})
+    select rowkey, ${sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)))} from links
     where project_id = ${projectId} and ${which}
   `.execute(db);
 }

@@ -1,6 +1,6 @@
-import { fold } from "../../src/contract/text.ts";
 import { createCode, createId } from "../../src/service/ids.ts";
 import { openDatabase, type Database, type SqlValue } from "../../src/sql/engine.ts";
+import { foldLink } from "../../src/store/link-columns.ts";
 import type { LinkTable } from "../../src/store/tables.ts";
 import { createNamer, type Namer } from "./names.ts";
 
@@ -101,23 +101,24 @@ function createRowMaker({ links, projectId, apps, androidApps }: Wanted): (index
     const name = namer.nextName(isRare(0) ? rareWord : undefined);
     const path = makePath(namer, index, isRare(1));
     const shortened_path = namer.chance(0.25) ? createCode(8, namer.random) : null;
+    const texts = {
+      name,
+      path,
+      shortened_path,
+      url: `https://www.example.com/${path}`,
+      social_title: namer.chance(0.5) ? name : null,
+      ios_fallback_url: null,
+      android_fallback_url: null,
+      referrer: null,
+    };
     return {
       project_id: projectId,
       id,
-      name,
-      name_lc: fold(name),
-      path,
-      path_lc: fold(path),
-      shortened_path,
-      shortened_path_lc: shortened_path === null ? null : fold(shortened_path),
-      url: `https://www.example.com/${path}`,
-      social_title: namer.chance(0.5) ? name : null,
+      ...texts,
+      ...foldLink(texts),
       social_description: namer.chance(0.3) ? `${name}. ${namer.nextName()}.` : null,
       social_image_url: namer.chance(0.3) ? `https://img.example.com/${id}.png` : null,
-      ios_fallback_url: null,
-      android_fallback_url: null,
       enable_forced_redirect: namer.chance(0.1) ? 1 : 0,
-      referrer: null,
       ios_deferred_deep_linking_enabled: 0,
       provider_token: null,
       campaign_token: null,

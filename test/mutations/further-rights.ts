@@ -97,8 +97,8 @@ export const furtherRights: readonly Mutation[] = [
     id: "N11",
     file: "src/store/filters.ts",
     what: "a filter by app finds another project's app of the same name",
-    find: "where project_id = ${column.app.projectId} and ${textTestToSql(test, column.text)}",
-    replace: "where ${textTestToSql(test, column.text)}",
+    find: "where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}",
+    replace: "where ${appTextToSql(test, column)}",
     tests: ["test/service/isolation.test.ts"],
   },
   {

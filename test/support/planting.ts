@@ -14,6 +14,8 @@ export type Seed = {
   readonly created_via?: "api" | "console";
   readonly ios_app_bundle_id?: string | null | undefined;
   readonly android_app_package_name?: string | null | undefined;
+  /** Fields that the specification's filters do not know. */
+  readonly more?: Readonly<Record<string, string | null>>;
   /** How long after the one before it: a day, unless said otherwise. */
   readonly pause?: number;
 };
@@ -29,6 +31,7 @@ export async function plantLinks(world: World, seeds: readonly Seed[]): Promise<
       body: {
         name: seed.name,
         path: seed.path,
+        ...seed.more,
         options: { shorten: isShortened },
         ...(ios_app_bundle_id !== null && {
           ios_app: { bundle_id: ios_app_bundle_id, team_id: "TEAM000001" },
@@ -45,7 +48,8 @@ export async function plantLinks(world: World, seeds: readonly Seed[]): Promise<
     );
     const created_at = await readCreation(world, "links", id);
     const apps = { ios_app_bundle_id, android_app_package_name };
-    rows.push({ id, name, path, shortened_path, clicks, created_at, created_via, ...apps });
+    const told = { id, name, path, shortened_path, clicks, created_at, created_via };
+    rows.push({ ...told, ...apps, ...seed.more });
   }
   return rows;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { createId } from "../../src/service/ids.ts";
 import { makeProject } from "../../src/service/write-project.ts";
+import { foldLink } from "../../src/store/link-columns.ts";
 import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Db, Tenant } from "../../src/store/tenant.ts";
@@ -86,8 +87,8 @@ export async function addLinks(
   const { rowkey: _, ...first } = await query.executeTakeFirstOrThrow();
   const others = Array.from({ length: count - 1 }, (__, turn) => {
     const [path, name] = [`${paths}-${turn + 1}`, `Link ${turn + 1}`];
-    const folded = { path_lc: path, name_lc: name.toLowerCase() };
-    return { ...first, id: makeId(), path, name, ...folded };
+    const link = { ...first, id: makeId(), path, name };
+    return { ...link, ...foldLink(link) };
   });
   for (let start = 0; start < others.length; start += atOnce) {
     const rows = others.slice(start, start + atOnce);

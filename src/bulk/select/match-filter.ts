@@ -1,4 +1,10 @@
-import type { Condition, FieldKind, FilterFields, FilterInput } from "../../contract/filters.ts";
+import {
+  toPlainFilter,
+  type Condition,
+  type FieldKind,
+  type FilterFields,
+  type FilterInput,
+} from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import { normalizeForSearch } from "../../contract/rules/link-path.ts";
@@ -13,7 +19,7 @@ export type Matcher = (record: JsonObject) => boolean | undefined;
  * and where texts are put in order, which each deployment does by an alphabet of its own.
  */
 export function createMatcher(fields: FilterFields, filter: FilterInput): Matcher {
-  const { field, condition, value } = filter;
+  const { field, condition, value } = toPlainFilter(filter);
   const kind = fields[field];
   if (kind === undefined) return () => undefined;
   const test = createTest(kind, condition, value);

@@ -1,5 +1,10 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import { linkFilters, type Condition, type FilterInput } from "../../contract/filters.ts";
+import {
+  linkFilters,
+  toPlainFilter,
+  type Condition,
+  type FilterInput,
+} from "../../contract/filters.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import type { Asking } from "../owner.ts";
 import { createMatcher } from "./match-filter.ts";
@@ -52,7 +57,8 @@ const opposites: Readonly<Partial<Record<Condition, Condition>>> = {
   gteq: "lt",
 };
 
-function contradict(filter: FilterInput): readonly (readonly FilterInput[])[] {
+function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
+  const filter = toPlainFilter(asked);
   const { field, condition } = filter;
   if (condition === "null") return [[filter, { ...filter, condition: "present" }]];
   if (condition === "present") return [[filter, { ...filter, condition: "null" }]];

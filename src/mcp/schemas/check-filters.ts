@@ -1,6 +1,8 @@
 import * as z from "zod";
 import {
+  fieldValues,
   takes,
+  toPlainFilter,
   type FieldKind,
   type FilterFields,
   type FilterInput,
@@ -22,7 +24,7 @@ export const filterValue = z.union([
   z.array(z.union([z.string(), z.number()])),
 ]);
 
-const booleanConditions: ReadonlySet<string> = new Set(["null", "present"]);
+const booleanConditions: ReadonlySet<string> = new Set(["null", "present", "empty"]);
 
 /** A value that was encoded as JSON once more, where its condition takes no text. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
@@ -39,7 +41,8 @@ export function findFilterFault(
   { field, condition, value }: FilterInput,
 ): string | undefined {
   const kind = fields[field];
-  if (kind === undefined || !takes(kind, condition)) {
+  const plain = toPlainFilter({ field, condition, value });
+  if (kind === undefined || !takes(kind, plain.condition)) {
     return `takes no ${condition}, as it is no text`;
   }
   if (booleanConditions.has(condition)) {
@@ -53,12 +56,25 @@ export function findFilterFault(
   const values = isList ? value : [value];
   if (values.length === 0) return "needs at least one value";
   const faults = values.map((item) => findValueFault(kind, String(item).trim()));
-  return faults.find((fault) => fault !== undefined);
+  return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
+}
+
+/** Of some fields all values are known, and another one is a mistyped one of them. */
+function findChoiceFault(
+  field: string,
+  condition: FilterInput["condition"],
+  values: readonly unknown[],
+): string | undefined {
+  const known = fieldValues[field];
+  if (known === undefined || !["eq", "not_eq", "in"].includes(condition)) return undefined;
+  const isKnown = values.every((value) => known.includes(String(value).trim()));
+  return isKnown ? undefined : `is ${known.join(" or ")}`;
 }
 
 /** The API takes one filter of a field and condition: of two, the last, and of lists, both. */
 export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
-  const names = filters.map(({ field, condition }) => `${field}_${condition}`);
+  const plain = filters.map(toPlainFilter);
+  const names = plain.map(({ field, condition }) => `${field}_${condition}`);
   return [...names.keys()].filter((index) => names.indexOf(names[index] ?? "") < index);
 }
 

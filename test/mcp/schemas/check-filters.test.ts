@@ -237,7 +237,8 @@ test("whatever filters are sent, the API reads every one of them", async () => {
       expect(found.length === 0).toBe(error !== undefined);
       for (const { searchParams } of found) {
         sent += 1;
-        const read = readListQuery(searchParams, endpoint.list?.filters ?? {}).list.filters;
+        const read = readListQuery(searchParams, endpoint.list ?? { name: "", filters: {} }).list
+          .filters;
         expect(read).toHaveLength(filters.length);
         for (const { tests } of read) {
           for (const one of tests) expect([one.value].flat()).not.toContain(null);

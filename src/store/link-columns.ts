@@ -1,0 +1,97 @@
+import { sql, type SqlBool } from "kysely";
+import type { ListQuery } from "../contract/filters.ts";
+import { addressField } from "../contract/rules/read-search.ts";
+import { fold } from "../contract/text.ts";
+import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
+import type { ListSource } from "./list-page.ts";
+import type { AppKind, FoldedLink, LinkTable } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+import {
+  indexedColumns,
+  matchContains,
+  shortestTerm,
+  type IndexedColumn,
+} from "./trigram-index.ts";
+
+/** What links are filtered and searched by, and in which columns that stands. */
+
+/** A list of a project's links. */
+export function describeLinks(
+  { projectId }: Tenant,
+  { filters }: ListQuery,
+  isIndexed: boolean,
+): Omit<ListSource, "shown"> {
+  const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
+    ...describeText(column, isNullable),
+    contains: (folded) =>
+      isIndexed && Array.from(folded).length >= shortestTerm
+        ? matchContains(projectId, column, folded)
+        : undefined,
+  });
+  const columns: Columns = {
+    name: text("name"),
+    path: text("path", false),
+    shortened_path: text("shortened_path"),
+    url: { ...text("url"), isUnsorted: true },
+    social_title: { ...text("social_title"), isUnsorted: true },
+    ios_fallback_url: describeText("ios_fallback_url"),
+    android_fallback_url: describeText("android_fallback_url"),
+    referrer: describeText("referrer"),
+    [addressField]: { addressesOf: projectId, key: "links.id" },
+    clicks: { column: "links.clicks" },
+    created_at: { column: "links.created_at" },
+    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
+    ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
+    android_app_package_name: appText(projectId, "android_app", "package_name"),
+    ios_app_name: appName(projectId, "ios_app", "bundle_id"),
+    android_app_name: appName(projectId, "android_app", "package_name"),
+  };
+  // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
+  // project and looking each link up in what was found.
+  const isFound = filters.some((filter) => isFoundInside(filter, columns));
+  return {
+    table: "links",
+    columns,
+    ownRows: sql`links.project_id = ${projectId}`,
+    ...(isFound && { ownRowsUnindexed: sql<SqlBool>`+links.project_id = ${projectId}` }),
+  };
+}
+
+function describeText(column: SearchedColumn, isNullable = true): TextColumn {
+  return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
+}
+
+function appText(projectId: string, app: AppKind, field: string): AppColumn {
+  return {
+    app: { table: `${app}s`, projectId },
+    key: `links.${app}_id`,
+    text: { column: field, folded: `${field}_lc`, isNullable: false },
+  };
+}
+
+/** An app without a name is called by its identifier. */
+function appName(projectId: string, app: AppKind, identifier: string): AppColumn {
+  const text = { column: "name", folded: "name_lc", isNullable: true };
+  const named = appText(projectId, app, identifier);
+  return { ...named, text, otherwise: named.text };
+}
+
+/** The folded text of each of these that is there; one that is not changed stays away. */
+export function foldLink(link: SearchedTexts): FoldedLink;
+export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink>;
+export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink> {
+  const folded = searchedColumns.map((column) => {
+    const text = link[column];
+    return [`${column}_lc`, typeof text === "string" ? fold(text) : text] as const;
+  });
+  return Object.fromEntries(folded);
+}
+
+const searchedColumns = [
+  ...indexedColumns,
+  "ios_fallback_url",
+  "android_fallback_url",
+  "referrer",
+] as const satisfies readonly (keyof LinkTable)[];
+type SearchedColumn = (typeof searchedColumns)[number];
+type SearchedTexts = Pick<LinkTable, SearchedColumn>;
