@@ -4,7 +4,7 @@ import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
-import { listVisible } from "../mcp/tools/toolbox.ts";
+import { findAbsent, listVisible } from "../mcp/tools/toolbox.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
@@ -35,7 +35,9 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
-    return describeTools(listVisible(toolbox, keyContext), keyContext.known).map((shown) => ({
+    const visible = listVisible(toolbox, keyContext);
+    const isAbsent = findAbsent(toolbox, keyContext);
+    return describeTools(visible, keyContext.known, isAbsent).map((shown) => ({
       tool: shown.name,
       ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
       tokens: countTokens(shown),

@@ -11,6 +11,7 @@ import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
+import { findAbsent } from "../tools/toolbox.ts";
 import { openDialogue } from "./ask-person.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -48,6 +49,7 @@ export async function answerCall(
         report,
         person: dialogue.readPerson(),
         signal,
+        isAbsent: findAbsent(options.toolbox, keyContext),
         showsViews,
         answerWithTask,
         tellProgress,

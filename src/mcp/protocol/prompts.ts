@@ -1,7 +1,10 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { limits } from "../../contract/limits.ts";
 import { quote } from "../../text/show-hidden.ts";
+import { leadsAway } from "../tools/keep-to-tools.ts";
+import { findAbsent } from "../tools/toolbox.ts";
 import { refuseParams } from "./protocol-errors.ts";
+import type { ServerOptions } from "./server-options.ts";
 
 /** Ways of working that a person starts by name. */
 
@@ -105,15 +108,20 @@ const prompts: readonly Prompt[] = [
   },
 ];
 
-export function servePrompts(server: Server): void {
+/** Those whose every tool the key has: half a way of working is none. */
+export function servePrompts(server: Server, { toolbox, keyContext }: ServerOptions): void {
+  const listOffered = () => {
+    const isAbsent = findAbsent(toolbox, keyContext);
+    return prompts.filter((prompt) => !leadsAway(writeSample(prompt), isAbsent));
+  };
   server.setRequestHandler("prompts/list", () => ({
-    prompts: prompts.map(({ name, title, description, arguments: known }) => {
+    prompts: listOffered().map(({ name, title, description, arguments: known }) => {
       return { name, title, description, arguments: [...known] };
     }),
   }));
   server.setRequestHandler("prompts/get", (request) => {
     const { name, arguments: given = {} } = request.params;
-    const prompt = prompts.find((known) => known.name === name);
+    const prompt = listOffered().find((known) => known.name === name);
     if (prompt === undefined) throw refuseParams(`There is no prompt ${quote(name)}.`);
     checkArguments(prompt, given);
     const filled = Object.entries(given).filter(([, value]) => value.trim() !== "");
@@ -123,6 +131,11 @@ export function servePrompts(server: Server): void {
       messages: [{ role: "user", content: { type: "text", text } }],
     };
   });
+}
+
+/** With every argument, which names every tool. */
+function writeSample({ arguments: known, write }: Prompt): string {
+  return write(Object.fromEntries(known.map(({ name }) => [name, "x"]))).join("\n");
 }
 
 function checkArguments({ arguments: known }: Prompt, given: Given): void {

@@ -1,9 +1,15 @@
-import { Server, type JsonSchemaValidatorResult } from "@modelcontextprotocol/server";
+import {
+  Server,
+  type CallToolResult,
+  type JsonSchemaValidatorResult,
+} from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { tasksExtension } from "../results/job-task.ts";
+import { answerFailure } from "../tools/call-tool.ts";
+import { keepToTools, type IsAbsent } from "../tools/keep-to-tools.ts";
 import type { Tool } from "../tools/tool.ts";
-import { listVisible, type Toolbox } from "../tools/toolbox.ts";
+import { findAbsent, listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall } from "./answer-call.ts";
 import { serveCompletions } from "./completions.ts";
 import { servePrompts } from "./prompts.ts";
@@ -26,10 +32,12 @@ export function createServer(options: ServerOptions): Server {
   const { toolbox, keyContext, version } = options;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
   const hasUnfinished = appliesPlans && keyContext.bulk.hasUnfinished(keyContext.key_print);
+  const isAbsent = findAbsent(toolbox, keyContext);
+  const texts = [...instructions, ...(hasUnfinished ? [unfinishedJob] : [])];
   const server = new Server(
     { name: "waypost", title: "Waypost", version },
     {
-      instructions: [...instructions, ...(hasUnfinished ? [unfinishedJob] : [])].join(" "),
+      instructions: keepToTools(texts.join(" "), isAbsent),
       capabilities: {
         ...(appliesPlans && { extensions: { [tasksExtension]: {} } }),
         tools: { listChanged: true },
@@ -47,7 +55,8 @@ export function createServer(options: ServerOptions): Server {
   const listTools = async () => {
     await keyContext.renew();
     await keyContext.exploreForList();
-    const tools = describeTools(listVisible(toolbox, keyContext), keyContext.known);
+    const visible = listVisible(toolbox, keyContext);
+    const tools = describeTools(visible, keyContext.known, findAbsent(toolbox, keyContext));
     keyContext.noteListed();
     // Once the list has left.
     setImmediate(() => void keyContext.confirm());
@@ -61,7 +70,7 @@ export function createServer(options: ServerOptions): Server {
     hideErrors(async (request, context) => {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
-      if (tool === undefined) throw refuseUnknownTool(toolbox, name);
+      if (tool === undefined) return refuseTool(toolbox, name);
       await keyContext.renew();
       const answered = answerCall(server, tool, given, context, options);
       // Beside the first call, never before it.
@@ -71,7 +80,7 @@ export function createServer(options: ServerOptions): Server {
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);
   serveResources(server, options, hideErrors);
-  servePrompts(server);
+  servePrompts(server, options);
   serveCompletions(server, options, hideErrors);
   return server;
 }
@@ -81,7 +90,11 @@ function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> 
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
 
-export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, "facts">) {
+export function describeTools(
+  tools: readonly Tool[],
+  { facts }: Pick<KnownKey, "facts">,
+  isAbsent: IsAbsent,
+) {
   const isEmbedded = facts !== undefined;
   const names = new Set(tools.map(({ name }) => name));
   return tools.map((tool) => {
@@ -92,7 +105,10 @@ export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, 
     return {
       name,
       title,
-      description: isTerse ? `${description} ${like.what} as in ${like.tool}.` : description,
+      description: [
+        keepToTools(description, isAbsent),
+        ...(isTerse ? [`${like.what} as in ${like.tool}.`] : []),
+      ].join(" "),
       annotations,
       // Both are object schemas: they are made from z.strictObject and z.looseObject.
       inputSchema: (shown ?? schema) as { type: "object" },
@@ -102,8 +118,11 @@ export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, 
   });
 }
 
-function refuseUnknownTool({ suggest }: Toolbox, name: string): Error {
+/** Of a tool that is left out here the model is told why, in a result as it knows them. */
+function refuseTool({ suggest, explainLeftOut }: Toolbox, name: string): CallToolResult {
+  const refusal = explainLeftOut(name);
+  if (refusal !== undefined) return answerFailure(refusal.failure);
   const nearest = suggest(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  return refuseParams(`There is no tool ${quote(name)} here${hint}`);
+  throw refuseParams(`There is no tool ${quote(name)} here${hint}`);
 }

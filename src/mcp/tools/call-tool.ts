@@ -16,6 +16,7 @@ import { describeFault, explainEnd, ToolFailure, type Failure } from "../results
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
+import { keepNextToTools, type IsAbsent } from "./keep-to-tools.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
@@ -29,6 +30,7 @@ export type CallContext = {
   /** Where the client takes a task for an answer: called with the task that runs on. */
   readonly answerWithTask?: ((task: Task) => unknown) | undefined;
   readonly tellProgress?: (progress: Progress) => unknown;
+  readonly isAbsent: IsAbsent;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
 };
@@ -62,11 +64,15 @@ export async function callTool(
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
     const result = await runTool(tool, args, { ...context, warned }, extras);
-    return toCallResult(tellWarnings(result, warned), extras);
+    const told = keepNextToTools(tellWarnings(result, warned), context.isAbsent);
+    return toCallResult(told, extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
-    if (error instanceof ToolFailure) return fail(error.failure);
-    return fail(explainInternal(tool, describeFault(context.report(error))));
+    const failure =
+      error instanceof ToolFailure
+        ? error.failure
+        : explainInternal(tool, describeFault(context.report(error)));
+    return answerFailure(keepNextToTools(failure, context.isAbsent));
   }
 }
 
@@ -150,6 +156,6 @@ function explainInternal({ name, annotations }: Tool, message: string): Failure 
   return { code: "internal", message, effect, retry, next };
 }
 
-function fail(error: Failure): CallToolResult {
+export function answerFailure(error: Failure): CallToolResult {
   return { ...toCallResult({ error }), isError: true };
 }

@@ -3,7 +3,9 @@ import { findKind, groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
+import { refuseUnchosen, refuseWriting } from "../access/refuse-denied.ts";
 import type { Mode } from "../approval/mode.ts";
+import type { ToolFailure } from "../results/tool-failure.ts";
 import { takeBuiltSchemas } from "./built-schemas.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
@@ -13,6 +15,7 @@ import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
 import { createListChanges } from "./history/list-changes.ts";
 import { createUndo } from "./history/undo.ts";
+import type { IsAbsent } from "./keep-to-tools.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
@@ -25,6 +28,10 @@ export type Toolbox = {
    * Only what is taken away by name or group is forbidden: a tool that was named may do its work.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
+  /** Those that any configuration has. */
+  readonly names: ReadonlySet<string>;
+  /** The refusal of a tool that the mode or the operator's choice leaves out. */
+  readonly explainLeftOut: (name: string) => ToolFailure | undefined;
   /** The name of a tool that was most likely meant. */
   readonly suggest: (name: string) => string | undefined;
 };
@@ -58,6 +65,12 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   return {
     mode,
     tools,
+    names: new Set(all.map(({ name }) => name)),
+    explainLeftOut: (name) => {
+      const tool = all.find((each) => each.name === name);
+      if (tool === undefined || byName.has(name)) return undefined;
+      return isAllowed(tool, mode) ? refuseUnchosen(name) : refuseWriting(name);
+    },
     find: (name) => byName.get(name),
     isActAllowed: (endpoint) =>
       !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group }),
@@ -72,6 +85,16 @@ export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonl
 
 export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlySet<string> {
   return new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
+}
+
+/** Looked up when a text first names a tool: most texts name none. */
+export function findAbsent(toolbox: Toolbox, keyContext: KeyContext): IsAbsent {
+  let visible: ReadonlySet<string> | undefined;
+  return (name) => {
+    if (!toolbox.names.has(name)) return false;
+    visible ??= nameVisible(toolbox, keyContext);
+    return !visible.has(name);
+  };
 }
 
 /**

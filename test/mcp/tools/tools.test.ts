@@ -253,7 +253,8 @@ describe("the tools", () => {
   test("are described once and not again for each list", () => {
     const { tools: all } = createToolbox({ mode: "guarded", selection: [] });
     const remote = { facts: undefined };
-    const [first, second] = [describeTools(all, remote), describeTools(all, remote)];
+    const describe = () => describeTools(all, remote, () => false);
+    const [first, second] = [describe(), describe()];
     for (const [index, { inputSchema, outputSchema }] of first.entries()) {
       expect(second[index]?.inputSchema).toBe(inputSchema);
       expect(second[index]?.outputSchema).toBe(outputSchema);
@@ -315,6 +316,34 @@ test("a tool that is not there is a broken call, and the nearest name is told", 
     'There is no tool "get_lnk" here; did you mean get_link?',
   );
 });
+
+describe("a tool that the operator leaves out", () => {
+  test.each(["delete_link", "create_link", "plan_links", "undo", "publish_template"])(
+    "by the mode read-only, as %s, says that the mode is read-only",
+    async (name) => {
+      expect(await refuseIn({ mode: "read-only" }, name)).toMatchObject({
+        message: `This server's mode is read-only, and ${name} writes or prepares writing.`,
+        effect: "none",
+        retry: "never",
+        next: expect.stringContaining("WAYPOST_MODE is read-only"),
+      });
+    },
+  );
+
+  test("by its name says that it is left out", async () => {
+    expect(await refuseIn({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
+      message: "The operator's WAYPOST_TOOLS leave out delete_link.",
+      retry: "never",
+    });
+  });
+});
+
+async function refuseIn(options: Partial<Parameters<typeof openStage>[0]>, name: string) {
+  await using other = await openStage({ send: answering(200, {}), probe: "off", ...options });
+  const { structured } = await other.callTool(name, { id: "x" });
+  expect(other.asked).toEqual([]);
+  return structured.error;
+}
 
 function find(name: string): ShownTool {
   const shown = tools.find((tool) => tool.name === name);
