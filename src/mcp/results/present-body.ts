@@ -4,17 +4,27 @@ import { describeDeviation, listUnread } from "../../contract/deviations.ts";
 import { meta, type ReadMeta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
 import type { CallProblem } from "./call-problem.ts";
+import { dropEmpty, dropIn } from "./drop-empty.ts";
+import { describeAddress, presentLink, presentLinkRow, type LinkReading } from "./present-link.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
 
-type LinkHost = string | undefined;
+export type Reading = LinkReading & {
+  /** The fields that a list was asked for by its filters and its order. */
+  readonly asked?: readonly string[];
+};
 
-export function presentBody(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
+const nothingMore: Reading = { linkHost: undefined, apps: new Map() };
+
+export function presentBody(
+  endpoint: Endpoint,
+  body: JsonObject,
+  reading: Reading = nothingMore,
+): JsonObject {
   const problems = listProblems(endpoint, body);
   return {
-    ...presentRead(endpoint, body, linkHost),
+    ...presentRead(endpoint, body, reading),
     ...(problems.length > 0 && { problems }),
   };
 }
@@ -37,20 +47,21 @@ function listProblems(endpoint: Endpoint, body: JsonObject): readonly CallProble
 
 const accepted = "The deployment has done it, but what became of it could not be read";
 
-function presentRead(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
+function presentRead(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
   const kind = findKind(endpoint);
-  if (endpoint.list !== undefined) return presentPage(endpoint, body, linkHost);
+  if (endpoint.list !== undefined) return presentPage(endpoint, body, reading);
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
+  if (endpoint.type !== undefined) return { [name]: body };
   // A write may be done although nobody knows to what.
-  const isNamed = endpoint.type !== undefined || typeof body["id"] === "string";
-  return isNamed ? { [name]: addAddress(kind.name, body, linkHost) } : {};
+  if (typeof body["id"] !== "string") return {};
+  return { [name]: kind.name === "link" ? presentLink(body, reading) : dropEmpty(body) };
 }
 
 /** What a deployment adds to an envelope is not for a result, whose members have meanings. */
 function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
   const known = response instanceof z.ZodObject ? Object.keys(response.shape) : [];
-  return Object.fromEntries(known.map((name) => [name, body[name]]));
+  return Object.fromEntries(known.map((name) => [name, dropIn(body[name])]));
 }
 
 /** The rows of a list's body, which the client has read by the entry's schema. */
@@ -58,22 +69,28 @@ export function readListRows({ list }: Endpoint, body: JsonObject): readonly Jso
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
 
-/** A page without fields that are not set: a model pays for every null. */
-function presentPage(endpoint: Endpoint, body: JsonObject, linkHost: LinkHost): JsonObject {
-  const { name } = findKind(endpoint);
-  const rows = readListRows(endpoint, body).map((row) =>
-    dropNulls(addAddress(name, row, linkHost)),
+function presentPage(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
+  const { linkHost, asked = [] } = reading;
+  const isOfLinks = findKind(endpoint).name === "link";
+  const rows = readListRows(endpoint, body);
+  const shown = rows.map((row) =>
+    isOfLinks ? presentLinkRow(row, asked, reading) : dropEmpty(row),
   );
   // The client answers a `meta` with every list.
   const counted = pickMeta(body["meta"] as ReadMeta);
   const next = describeRest(endpoint.tool, counted);
-  return { [endpoint.list?.name ?? ""]: rows, meta: counted, ...(next !== undefined && { next }) };
+  return {
+    ...(isOfLinks && linkHost !== undefined && { address: describeAddress(linkHost) }),
+    [endpoint.list?.name ?? ""]: shown,
+    meta: counted,
+    ...(next !== undefined && { next }),
+  };
 }
 
 /** api-spec.md, "Pagination envelope": only these members may be relied on. */
 function pickMeta(given: ReadMeta): ReadMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
-  return dropNulls(Object.fromEntries(known));
+  return dropEmpty(Object.fromEntries(known));
 }
 
 function describeRest(tool: string, { page, last, count, next }: ReadMeta): string | undefined {
@@ -85,20 +102,4 @@ function describeRest(tool: string, { page, last, count, next }: ReadMeta): stri
   return typeof page === "number" && typeof last === "number" && page > last
     ? `There are ${last} pages; call ${tool} with page 1.`
     : undefined;
-}
-
-function addAddress(name: string, row: JsonObject, linkHost: LinkHost): JsonObject {
-  if (name !== "link" || linkHost === undefined) return row;
-  const { path, shortened_path } = row;
-  return {
-    ...row,
-    ...(typeof path === "string" && { address: writeAddress(linkHost, path) }),
-    ...(typeof shortened_path === "string" && {
-      short_address: writeAddress(linkHost, shortened_path),
-    }),
-  };
-}
-
-function dropNulls(row: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => (value ?? null) !== null));
 }

@@ -1,12 +1,13 @@
 import { listApprovals } from "../../../contract/approval-rules.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
+import type { ListInput } from "../../../contract/filters.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
-import { presentBody } from "../../results/present-body.ts";
+import { presentBody, readListRows } from "../../results/present-body.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
 import {
@@ -18,6 +19,7 @@ import {
   type Target,
 } from "./prepare-act.ts";
 import { previewAct } from "./preview-act.ts";
+import { readKnownApps } from "./read-known-apps.ts";
 import { refuseInvalid } from "./refuse-invalid.ts";
 
 /** A call of a tool that is an entry of the contract. */
@@ -44,7 +46,7 @@ async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<
   const isOfOne = endpoint.params !== undefined;
   const id = isOfOne && (await findTarget(findKind(endpoint), String(given["id"]), call));
   const input = id === false ? given : { ...given, id };
-  return present(endpoint, await call.ask(endpoint, input), call);
+  return present(endpoint, input, await call.ask(endpoint, input), call);
 }
 
 async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite> {
@@ -91,7 +93,9 @@ async function carryOut(act: Act, call: Call): Promise<JsonObject> {
     condition: describeCondition(act),
     registered,
   });
-  if (endpoint.method !== "DELETE") return { ...present(endpoint, body, call), change };
+  if (endpoint.method !== "DELETE") {
+    return { ...(await present(endpoint, input, body, call)), change };
+  }
   const record = target.state === "known" ? target.record : {};
   return { deleted: { id: input["id"], ...pickNames(kind, record) }, change };
 }
@@ -107,9 +111,25 @@ function readBefore(target: Target): JsonObject | null | undefined {
   return target.state === "absent" ? null : undefined;
 }
 
-/** Every response that is no deletion's is an object, parsed by the entry's schema. */
-function present(endpoint: Endpoint, body: unknown, { keyContext }: Call): JsonObject {
-  return presentBody(endpoint, body as JsonObject, keyContext.known.linkHost);
+async function present(
+  endpoint: Endpoint,
+  input: JsonObject,
+  answered: unknown,
+  call: Call,
+): Promise<JsonObject> {
+  // Every response that is no deletion's is an object, parsed by the entry's schema.
+  const body = answered as JsonObject;
+  const { linkHost } = call.keyContext.known;
+  const isOfLinks = findKind(endpoint).name === "link";
+  const links = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
+  const apps = await readKnownApps(isOfLinks ? links : [], call);
+  return presentBody(endpoint, body, { linkHost, apps, asked: listAsked(input) });
+}
+
+/** What a list was asked for, so that each row tells how it answers that. */
+function listAsked({ filters = [], sort }: ListInput): readonly string[] {
+  const fields = filters.map(({ field }) => field);
+  return sort === undefined ? fields : [...fields, sort.field];
 }
 
 function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {

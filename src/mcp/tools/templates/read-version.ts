@@ -28,7 +28,7 @@ export async function readVersion(id: string, call: Call): Promise<JsonObject> {
 
 /** Whatever it was read from is an object. */
 function present(body: object): JsonObject {
-  return presentBody(version, body as JsonObject, undefined);
+  return presentBody(version, body as JsonObject);
 }
 
 /** The API shows the draft only in the answer to a save, and to save nothing changes nothing. */

@@ -42,7 +42,7 @@ export async function runTemplate(
   if (endpoint.effect !== "read") return write(endpoint, given, call);
   if (endpoint === version) return readVersion(String(given["id"]), call);
   const body: unknown = await call.ask(endpoint, given);
-  const result = presentBody(endpoint, body as JsonObject, undefined);
+  const result = presentBody(endpoint, body as JsonObject);
   if (endpoint === preview) await attachTemplateView(given, result, call);
   return result;
 }
@@ -68,7 +68,7 @@ async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Pr
     condition: describeCondition(state),
   });
   // The entries of this room that write all answer with the template.
-  const written = presentBody(endpoint, body as unknown as JsonObject, undefined);
+  const written = presentBody(endpoint, body as unknown as JsonObject);
   return leaveOutTexts(written, change);
 }
 

@@ -46,7 +46,9 @@ describe("every link whose name contains spring", () => {
     const { job } = await call("apply_plan", { plan_id: plan.id });
     expect(job).toMatchObject({ state: "done", counts: { done: 8, left: 0 } });
     const { links } = await call("list_links", { limit: 50 });
-    const changed = links.filter(({ url }: { url: string }) => url === "https://x.example/new");
+    const changed = links.filter(
+      ({ destination: url }: { destination: string }) => url === "https://x.example/new",
+    );
     expect(changed).toHaveLength(8);
     expect((await call("get_job", { job_id: job.id })).job.receipts).toHaveLength(8);
     expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
@@ -60,7 +62,7 @@ describe("every link whose name contains spring", () => {
     expect(undoing.counts).toMatchObject({ update: 7, conflict: 1 });
     expect(await applyApproved(undoing.id)).toMatchObject({ state: "done", counts: { done: 7 } });
     const { links } = await call("list_links", { limit: 50, filters });
-    const urls = links.map(({ url }: { url: string }) => url).toSorted();
+    const urls = links.map(({ destination }: { destination: string }) => destination).toSorted();
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
@@ -75,7 +77,7 @@ describe("every link whose name contains spring", () => {
     expect(ended).toMatchObject({ state: "done", counts: { done: 8 } });
     const { links } = await call("list_links", { limit: 50, filters });
     expect(links).toHaveLength(8);
-    expect(links[0]).toMatchObject({ url: "https://x.example/old" });
+    expect(links[0]).toMatchObject({ destination: "https://x.example/old" });
   });
 
   test("is listed row by row by the plan's own address", async () => {

@@ -1,0 +1,28 @@
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+
+/**
+ * A record without the members that say nothing: what is not there is empty or false, and a model
+ * pays for every word. The items of a list stay, for each has its place.
+ */
+export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
+  const members = Object.entries(record)
+    .map(([name, value]) => [name, dropIn(value, levels - 1)] as const)
+    .filter(([, value]) => !isEmpty(value));
+  return Object.fromEntries(members);
+}
+
+/** The same within any value. */
+export function dropIn(value: unknown, levels = mostLevels): unknown {
+  if (levels === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => dropIn(item, levels - 1));
+  return isJsonObject(value) ? dropEmpty(value, levels) : value;
+}
+
+/** Deeper than anything that the API answers; what a deployment adds may be deeper. */
+const mostLevels = 8;
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "" || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}

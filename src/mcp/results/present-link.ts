@@ -1,0 +1,110 @@
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
+import { isBlank } from "../../contract/text.ts";
+import { dropEmpty } from "./drop-empty.ts";
+
+/** A link as a person reads it: by its names and addresses, and its apps by theirs. */
+
+/** What is known of the apps on links, by their ids. */
+export type KnownApps = ReadonlyMap<string, JsonObject>;
+
+type LinkHost = string | undefined;
+
+export type LinkReading = {
+  readonly linkHost: LinkHost;
+  readonly apps: KnownApps;
+};
+
+const appFields = ["ios_app", "android_app"] as const;
+type AppField = (typeof appFields)[number];
+
+/** The fields that tell an app from another, the best first. */
+const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
+
+/** Where a visitor of the link arrives; what it is told by in the link's own record. */
+const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
+
+/**
+ * A link among others. `asked` are the fields that the list was asked for by a filter or its order:
+ * without them, whoever asked could not tell what was found.
+ */
+export function presentLinkRow(
+  link: JsonObject,
+  asked: readonly string[],
+  { linkHost, apps }: LinkReading,
+): JsonObject {
+  const { id, name, path, clicks } = link;
+  const destination = destinations.map((field) => link[field]).find((value) => !isBlank(value));
+  const known = { ...link, ...nameIdentifiers(link, apps) };
+  const more = asked
+    .filter((field) => known[field] !== destination)
+    .map((field) => [field, known[field]] as const);
+  return dropEmpty({
+    id,
+    name,
+    path,
+    ...(isSpelled(path, linkHost) ? {} : writeAddresses({ path }, linkHost)),
+    destination,
+    clicks,
+    ...nameApps(link, apps),
+    ...Object.fromEntries(more),
+  });
+}
+
+/** One link, with all that is set on it. */
+export function presentLink(link: JsonObject, { linkHost, apps }: LinkReading): JsonObject {
+  // A deployment that answers the apps themselves has told more than their names.
+  return dropEmpty({ ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
+}
+
+/** How the address of every link of a list is made of its path, told once for all of them. */
+export function describeAddress(linkHost: string): string {
+  return `${linkHost}/{path}`;
+}
+
+/** Whether the address is the host and the path, letter for letter. */
+function isSpelled(path: unknown, linkHost: LinkHost): boolean {
+  return (
+    typeof path === "string" &&
+    linkHost !== undefined &&
+    writeAddress(linkHost, path) === `${linkHost}/${path}`
+  );
+}
+
+function writeAddresses({ path, shortened_path }: JsonObject, linkHost: LinkHost): JsonObject {
+  if (linkHost === undefined) return {};
+  return {
+    ...(typeof path === "string" && { address: writeAddress(linkHost, path) }),
+    ...(typeof shortened_path === "string" && {
+      short_address: writeAddress(linkHost, shortened_path),
+    }),
+  };
+}
+
+/** By its name where that is known; else by the id, which is all that the answer tells. */
+function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
+  const named = appFields.flatMap((field) => {
+    const app = findApp(link, field, apps);
+    const name = [app?.["name"], app?.[appKeys[field]]].find((text) => !isBlank(text));
+    return name === undefined ? [[`${field}_id`, link[`${field}_id`]]] : [[field, name]];
+  });
+  return Object.fromEntries(named);
+}
+
+/** A link is found by its app's identifier, which stands in the app. */
+function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
+  const named = appFields.flatMap((field) => {
+    const key = appKeys[field];
+    const identifier = findApp(link, field, apps)?.[key];
+    return identifier === undefined ? [] : [[`${field}_${key}`, identifier]];
+  });
+  return Object.fromEntries(named);
+}
+
+/** A deployment may answer a link with its apps in it. */
+function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject | undefined {
+  const nested = link[field];
+  if (isJsonObject(nested)) return nested;
+  const id = link[`${field}_id`];
+  return typeof id === "string" ? apps.get(id) : undefined;
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForAll } from "../../support/open-for.ts";
+
+/** Results carry what a person would read, and no more bytes than they may. */
+
+let assistant: AssistantWorld;
+const links = 45;
+
+const measure = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+const call = async (tool: string, args: Record<string, unknown> = {}) => {
+  const { structured, text } = await assistant.callTool(tool, args);
+  return { ...structured, bytes: Buffer.byteLength(text) };
+};
+
+openForAll(createAssistantWorld, async (opened) => {
+  assistant = opened;
+  await opened.plant("ios_app", {
+    name: "Acme Shop",
+    bundle_id: "com.acme.shop",
+    team_id: "TEAM000001",
+  });
+  await opened.plant("android_app", {
+    name: "Acme Shop",
+    package_name: "com.acme.shop",
+    fingerprints: ["AA:BB"],
+  });
+  for (let number = 10; number < 10 + links; number += 1) {
+    await opened.plant("link", {
+      // About 20, 15 and 45 characters.
+      name: `Spring sale, week ${number}`,
+      path: `spring/week-2${number}`,
+      url: `https://shop.example.com/collections/spring/${number}`,
+      social_title: "Everything for the spring",
+      ios_app: { bundle_id: "com.acme.shop" },
+      ...(number % 2 === 0 && { android_app: { package_name: "com.acme.shop" } }),
+    });
+  }
+});
+
+const newest = { sort: { field: "path", direction: "asc" } };
+
+describe("a list of 20 links", () => {
+  test("takes at most 4.4 KB of text", async () => {
+    const { links: rows, bytes } = await call("list_links", newest);
+    expect(rows).toHaveLength(20);
+    expect(bytes).toBeLessThanOrEqual(4400);
+  });
+
+  test("tells of each what a person would read, and of its apps the names", async () => {
+    const { links: rows, address } = await call("list_links", newest);
+    expect(rows[0]).toEqual({
+      id: expect.any(String),
+      name: "Spring sale, week 10",
+      path: "spring/week-210",
+      destination: "https://shop.example.com/collections/spring/10",
+      clicks: 0,
+      ios_app: "Acme Shop",
+      android_app: "Acme Shop",
+    });
+    expect(address).toBe("http://default.localhost:8787/{path}");
+    expect(rows[1]).not.toHaveProperty("android_app");
+  });
+
+  test("tells the identifier of an app that a filter asked about", async () => {
+    const filters = [{ field: "ios_app_bundle_id", condition: "cont", value: "acme" }];
+    const { links: rows } = await call("list_links", { filters, limit: 1 });
+    expect(rows[0]).toMatchObject({ ios_app: "Acme Shop", ios_app_bundle_id: "com.acme.shop" });
+  });
+});
+
+test("a fallback is the destination where a link has no url", async () => {
+  const url = "https://example.com/ios";
+  await assistant.plant("link", { path: "only-ios", ios_fallback_url: url });
+  const filters = [{ field: "path", condition: "eq", value: "only-ios" }];
+  expect((await call("list_links", { filters })).links).toMatchObject([{ destination: url }]);
+});
+
+test("one link has its apps by name and id, and all else that is set", async () => {
+  const { link } = await call("get_link", { id: "spring/week-210" });
+  expect(link).toMatchObject({
+    social_title: "Everything for the spring",
+    ios_app: "Acme Shop",
+    ios_app_id: expect.any(String),
+    address: "http://default.localhost:8787/spring/week-210",
+  });
+  expect(link).not.toHaveProperty("social_description");
+  expect(measure(link)).toBeLessThan(700);
+});
