@@ -1,4 +1,5 @@
-import { createAssistantWorld, type AssistantWorld, type Era } from "../support/assistant-world.ts";
+import { expect } from "vitest";
+import { createAssistantWorld, type Era } from "../support/assistant-world.ts";
 import { approve } from "../support/mcp-clients.ts";
 import { day } from "../support/planting.ts";
 import type { World } from "../support/world.ts";
@@ -8,14 +9,9 @@ import type { Place, Setting } from "./task.ts";
 
 /** A client before the embedded service, on a new project. */
 
-export type EmbeddedSeat = Seat & {
-  readonly assistant: AssistantWorld;
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
-};
-
 const second = 1000;
 
-export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise<EmbeddedSeat> {
+export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise<Seat> {
   const { mode = "guarded", person = "form", scopes, isMaster = false, isSlow = false } = setting;
   const asked: string[] = [];
   const elicit = (message: string) => {
@@ -33,7 +29,6 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
   const own = { era, ...(person === "form" && { elicit }) };
   const client = key === undefined ? assistant : await assistant.connect({ ...own, key });
   return {
-    assistant,
     client: isSlow ? slowDown(assistant, second) : client,
     asked,
     place: openPlace(world),
@@ -42,7 +37,12 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
       asked.push((await assistant.visit(url)).html);
       await assistant.press(url, "approve");
     },
-    [Symbol.asyncDispose]: () => assistant[Symbol.asyncDispose](),
+    // What the assistant remembers of plans and jobs is in no other task's way, an act is.
+    isUntouched: () => assistant.writes.length === 0,
+    [Symbol.asyncDispose]: async () => {
+      expect(assistant.reported).toEqual([]);
+      await assistant[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -54,7 +54,8 @@ function openPlace(world: World): Place {
   };
   const plant: Place["plant"] = async ({ clicks, age = 0, ...body }) => {
     const reply = await api("POST", "/links", body);
-    if (reply.status !== 201) throw new Error(`${JSON.stringify(body)}: ${reply.text}`);
+    if (reply.status !== 201)
+      throw new Error(`${JSON.stringify(body)}: ${JSON.stringify(reply.body)}`);
     const { id } = reply.body;
     const created_at = world.now() - age * day;
     await world.store.write((db) =>

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { AssistantClient } from "../support/assistant-world.ts";
+import type { ToolResult } from "../support/mcp-clients.ts";
 import { createProvenance } from "./provenance.ts";
 import type { Assistant, End, Place, Task } from "./task.ts";
 
@@ -14,7 +15,10 @@ export type Spent = {
   readonly read: number;
 };
 
-type Client = Pick<AssistantClient, "callTool" | "listTools" | "readResource" | "readInstructions">;
+type Client = Pick<AssistantClient, "readResource" | "readInstructions"> & {
+  readonly callTool: (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
+  readonly listTools: () => Promise<readonly { readonly name: string }[]>;
+};
 
 /** A client before a deployment, and the person beside it. */
 export type Seat = {
@@ -26,6 +30,9 @@ export type Seat = {
   readonly asked: readonly string[];
   /** The person opens a page and says yes. */
   readonly approve: (url: string) => Promise<void>;
+  /** Whether the project is known to be as it was at the start. */
+  readonly isUntouched: () => boolean;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 /** What the task is to find there is there. */

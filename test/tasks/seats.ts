@@ -1,19 +1,21 @@
-import { expect } from "vitest";
-import type { Era } from "../support/assistant-world.ts";
-import { openEmbeddedSeat, type EmbeddedSeat } from "./embedded-seat.ts";
-import { runTask, type Spent } from "./run-task.ts";
-import type { Task } from "./task.ts";
+import type { Ground } from "../support/mcp-ground.ts";
+import { openEmbeddedSeat } from "./embedded-seat.ts";
+import { openRemoteSeat } from "./remote-seat.ts";
+import { runTask, type Seat, type Spent } from "./run-task.ts";
+import type { Line, Task } from "./task.ts";
 
 /** Runs each task before a new project, or before one that a task has only looked at. */
-export function createSeats(era: Era) {
-  const untouched = new Map<string, EmbeddedSeat>();
+export function createSeats(line: Line, readGround: () => Ground) {
+  const untouched = new Map<string, Seat>();
 
-  async function take(task: Task, kind: string): Promise<EmbeddedSeat> {
+  async function take({ start, setting = {} }: Task, kind: string): Promise<Seat> {
     const kept = untouched.get(kind);
     untouched.delete(kind);
     if (kept !== undefined) return kept;
-    const seat = await openEmbeddedSeat(era, task.setting);
-    await task.start?.(seat.place);
+    const seat = setting.isRemote
+      ? await openRemoteSeat(readGround(), line, setting)
+      : await openEmbeddedSeat(line, setting);
+    await start?.(seat.place);
     return seat;
   }
 
@@ -22,11 +24,7 @@ export function createSeats(era: Era) {
       const kind = JSON.stringify([task.start?.name, task.setting]);
       const seat = await take(task, kind);
       const spent = await runTask(task, seat);
-      const { assistant } = seat;
-      expect(assistant.reported).toEqual([]);
-      const isUntouched = assistant.writes.length === 0 && !untouched.has(kind);
-      // What the assistant remembers of plans and jobs is in no other task's way, an act is.
-      if (isUntouched) untouched.set(kind, seat);
+      if (seat.isUntouched()) untouched.set(kind, seat);
       else await seat[Symbol.asyncDispose]();
       return spent;
     },

@@ -2,6 +2,10 @@ import type { Mode } from "../../src/mcp/approval/mode.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import type { Reply } from "../support/world.ts";
 
+/** The official clients, each with the newest revision that it speaks. */
+export const lines = ["modern", "v1"] as const;
+export type Line = (typeof lines)[number];
+
 /** One plain sentence of a person, what it finds, who answers it, and how its end is told. */
 export type Task = {
   /** What the person says. */
@@ -24,8 +28,10 @@ export type Task = {
   readonly setting?: Setting;
 };
 
-/** An owner's key and a form in the client, unless a task says otherwise. */
+/** The embedded service, an owner's key and a form in the client, unless a task says otherwise. */
 export type Setting = {
+  /** The deployment is another process, which knows of none of our own conditions. */
+  readonly isRemote?: boolean;
   readonly mode?: Mode;
   /** What the key may do; left out, everything. */
   readonly scopes?: readonly Scope[];
@@ -54,9 +60,11 @@ export type Assistant = {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Result = any;
 
+type Answer = Pick<Reply, "status" | "body">;
+
 /** The deployment of a task, through its API, and what no API can set. */
 export type Place = {
-  readonly api: (method: string, path: string, body?: object) => Promise<Reply>;
+  readonly api: (method: string, path: string, body?: object) => Promise<Answer>;
   /** Makes a link as it would be after some time. */
   readonly plant: (link: PlantedLink) => Promise<string>;
   readonly now: () => number;

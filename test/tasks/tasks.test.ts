@@ -1,8 +1,11 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { openGround, type Ground } from "../support/mcp-ground.ts";
+import { openForAll } from "../support/open-for.ts";
 import { access } from "./access.ts";
 import { apps } from "./apps.ts";
 import { changing } from "./changing.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
+import { elsewhere } from "./elsewhere.ts";
 import { finding } from "./finding.ts";
 import { history } from "./history.ts";
 import { making } from "./making.ts";
@@ -10,18 +13,26 @@ import { many } from "./many.ts";
 import { pages } from "./pages.ts";
 import { createSeats } from "./seats.ts";
 import { shorten, writeTable, type Done } from "./table.ts";
-import type { Task } from "./task.ts";
+import { lines, type Task } from "./task.ts";
 
 /**
  * What people say, and the calls that it takes. Each task runs with both official clients; which
  * arguments a script may use is the harness's to say (provenance.ts).
  */
 
-const tasks = [finding, making, changing, many, apps, pages, history, access].flat();
+const tasks = [finding, making, changing, many, apps, pages, history, access, elsewhere].flat();
 
-describe.each(["modern", "v1"] as const)("a %s client", (era) => {
+/** A deployment elsewhere. */
+let ground: Ground;
+
+openForAll(
+  () => openGround(),
+  (opened) => (ground = opened),
+);
+
+describe.each(lines)("a %s client", (line) => {
   const done: Done[] = [];
-  const seats = createSeats(era);
+  const seats = createSeats(line, () => ground);
   afterAll(seats.close);
 
   test.each(tasks.map((task) => [shorten(task.sentence), task] as const))("%s", async (_, task) => {
@@ -40,8 +51,8 @@ describe.each(["modern", "v1"] as const)("a %s client", (era) => {
 
   test("meets every tool", async () => {
     const called = new Set(done.flatMap(({ spent }) => spent.tools));
-    await using own = await openEmbeddedSeat(era);
-    await using master = await openEmbeddedSeat(era, { isMaster: true });
+    await using own = await openEmbeddedSeat(line);
+    await using master = await openEmbeddedSeat(line, { isMaster: true });
     const lists = await Promise.all([own.client.listTools(), master.client.listTools()]);
     const names = lists.flat().map(({ name }) => name);
     expect(names.filter((name) => !called.has(name))).toEqual([]);
