@@ -54,8 +54,7 @@ function openPlace(world: World): Place {
   };
   const plant: Place["plant"] = async ({ clicks, age = 0, ...body }) => {
     const reply = await api("POST", "/links", body);
-    if (reply.status !== 201)
-      throw new Error(`${JSON.stringify(body)}: ${JSON.stringify(reply.body)}`);
+    expect(reply.status, JSON.stringify([body, reply.body])).toBe(201);
     const { id } = reply.body;
     const created_at = world.now() - age * day;
     await world.store.write((db) =>

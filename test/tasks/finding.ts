@@ -98,6 +98,17 @@ export const finding: readonly Task[] = [
     least: 1,
     because: "one question answers it",
   },
+  {
+    sentence: "Why does http://default.localhost:8787/promo not open the app?",
+    start: openShop,
+    script: async ({ call }) => {
+      const id = "http://default.localhost:8787/promo";
+      return (await call("explain_link", { id })).visits;
+    },
+    check: ({ told }) => expect(told.ios.with_app.why).toContain("No iOS app is on the link"),
+    least: 1,
+    because: "the address is a name of the link, and its visits say why",
+  },
 ];
 
 function listPaths({ links }: Result): readonly string[] {

@@ -23,7 +23,7 @@ export const history: readonly Task[] = [
     because: oneAct,
   },
   {
-    sentence: `Import this sheet: ${sheet}\nNo, undo the import`,
+    sentence: `Import the sheet below. No, undo the import\n${sheet}`,
     start: openShop,
     earlier: importSheet,
     script: async ({ call }) => {

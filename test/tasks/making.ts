@@ -141,4 +141,22 @@ export const making: readonly Task[] = [
     least: 1,
     because: "the path is taken, which the person is told before anything is replaced",
   },
+  {
+    sentence: "Make a link kids to https://www.acme.example/kids for com.acme.shopp on iPhones",
+    start: openShop,
+    script: async ({ call }) => {
+      const link = { path: "kids", url: "https://www.acme.example/kids" };
+      const ios_app = { bundle_id: "com.acme.shopp" };
+      const { error } = await call("create_link", { ...link, ios_app });
+      // Asked which app is meant, the person says yes to the one that is named.
+      expect(error.problems[0].fix).toContain('did you mean "Acme Shop" (com.acme.shop)?');
+      return call("create_link", { ...link, ios_app: { bundle_id: "com.acme.shop" } });
+    },
+    check: async ({ find, api }) => {
+      expect((await find("kids")).ios_app_id).toEqual(expect.any(String));
+      expect((await api("GET", "/ios_apps")).body.ios_apps).toHaveLength(2);
+    },
+    least: 2,
+    because: "no app has the name that was said, so that the person is asked",
+  },
 ];

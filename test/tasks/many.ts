@@ -104,7 +104,7 @@ export const many: readonly Task[] = [
     because: "the file is made, and read",
   },
   {
-    sentence: `Import this sheet: ${sheet}\nHow far is it?`,
+    sentence: `Import the sheet below. How far is it?\n${sheet}`,
     setting: { isSlow: true },
     earlier: importSheet,
     script: async ({ call }) => (await call("list_jobs")).jobs[0],
@@ -113,7 +113,7 @@ export const many: readonly Task[] = [
     because: "one list answers it",
   },
   {
-    sentence: `Import this sheet: ${sheet}\nWhich rows are done?`,
+    sentence: `Import the sheet below. Which rows are done?\n${sheet}`,
     setting: { isSlow: true },
     earlier: importSheet,
     script: async ({ call }, job) => {
@@ -124,7 +124,7 @@ export const many: readonly Task[] = [
     because: "the job was named when it began",
   },
   {
-    sentence: `Import this sheet: ${sheet}\nStop, that is the wrong one`,
+    sentence: `Import the sheet below. Stop, that is the wrong one\n${sheet}`,
     setting: { isSlow: true },
     earlier: importSheet,
     script: async ({ call }, job) => {
@@ -133,6 +133,17 @@ export const many: readonly Task[] = [
     check: ({ told }) => expect(told.state).toBe("cancelled"),
     least: 1,
     because: "the job was named when it began",
+  },
+  {
+    sentence: `Import the sheet below. Delete walk. What did you do before that?\n${sheet}`,
+    earlier: async (assistant) => {
+      await importSheet(assistant);
+      await planAndApply(assistant, { operation: "delete", filters: byName("walk") });
+    },
+    script: async ({ call }) => (await call("list_jobs")).jobs[1].what,
+    check: ({ told }) => expect(told).toContain("4 links"),
+    least: 1,
+    because: "one list answers it",
   },
 ];
 

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Place, Task } from "./task.ts";
 
@@ -93,5 +94,37 @@ export const pages: readonly Task[] = [
     least: 1,
     because: "a link is named as people name it",
     beyond: { calls: 1, why: "the preview takes a UUID alone" },
+  },
+  {
+    sentence: "Give our page a #0a7d33 background and show it to everybody",
+    start: openShop,
+    script: ({ call }) =>
+      call("publish_template", { css: compose("main { background: #0a7d33 }") }),
+    check: async ({ api, asked }) => {
+      const { body } = await api("PATCH", "/page_template", {});
+      expect(body.live_version.css).toContain("#0a7d33");
+      expect(asked.join()).toContain("#0a7d33");
+    },
+    least: 1,
+    because: "the sentence has all of it, and the body is the starter's",
+  },
+  {
+    sentence: "Our colour is #0a7d33. Is the page that people see now right for our brand?",
+    start: publishTwo,
+    script: async ({ call }) => (await call("get_template_version", { id: "live" })).version,
+    check: ({ told }) => {
+      expect(told).toMatchObject({ live: true, body: two });
+      expect(told.css ?? "").not.toContain("#0a7d33");
+    },
+    least: 1,
+    because: "what is live has a name",
+  },
+  {
+    sentence: "What does the page look like that we start from?",
+    start: openShop,
+    script: async ({ call }) => (await call("get_template_version", { id: "starter" })).version,
+    check: ({ told }) => expect(told.body).toContain("store_buttons"),
+    least: 1,
+    because: "what there is at the start has a name",
   },
 ];
