@@ -27,6 +27,8 @@ export type KnownKey = {
   readonly projectId?: string;
   /** Where the links of the key's project live: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
+  /** Other hosts that serve them too: the subdomain beside a domain of its own, a second host. */
+  readonly otherLinkHosts?: readonly string[];
   /** Whether the Open button of a link's page leads by a second host name. */
   readonly hasSecondHost: boolean;
   /** For so many days what is deleted can be brought back; left out where nothing can. */

@@ -25,6 +25,8 @@ export type ResourceKind = {
   readonly index: Endpoint;
   /** A field that, beside the UUID, tells exactly one. */
   readonly key?: string;
+  /** How a person may name one, beside the UUID. */
+  readonly by?: string;
 };
 
 const { links, iosApps, androidApps, projects, pageTemplate } = contract;
@@ -46,6 +48,7 @@ const link: ResourceKind = {
   show: links.show,
   index: links.index,
   key: "path",
+  by: "path or address",
 };
 
 const kinds: Readonly<Record<string, ResourceKind>> = {
@@ -59,6 +62,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     show: iosApps.show,
     index: iosApps.index,
     key: "bundle_id",
+    by: "name or bundle_id",
   },
   android_apps: {
     name: "android_app",
@@ -68,6 +72,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     show: androidApps.show,
     index: androidApps.index,
     key: "package_name",
+    by: "name or package_name",
   },
   projects: {
     name: "project",
@@ -76,6 +81,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     names: ["name", "subdomain"],
     show: projects.show,
     index: projects.index,
+    by: "name or subdomain",
   },
   // A project has one, and no endpoint reads it alone; the ids are those of its versions.
   page_template: {

@@ -7,7 +7,7 @@ import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { methodNotAllowed, notFound, overloaded, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
-import { fillLinkOrigin } from "../contract/rules/link-address.ts";
+import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { createAddressCounter } from "./count-addresses.ts";
@@ -113,6 +113,11 @@ export function createService(options: ServiceOptions): Service {
       keyId: holder.key_id,
       ...(project !== null && { projectId: project.id }),
       linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
+      ...(project !== null && {
+        otherLinkHosts: [linkOrigin, services.secondOrigin].flatMap((origin) =>
+          origin === undefined ? [] : [fillSubdomain(origin, project)],
+        ),
+      }),
       hasSecondHost: services.secondOrigin !== undefined,
       binDays: limits.bin_days,
       linkInReferrer: project?.link_in_referrer === true,

@@ -42,7 +42,7 @@ export function fillLinkOrigin(
 }
 
 /** Whether an address is on the host where a project's links live, as far as that is known. */
-export function isOwnAddress(address: string, linkHost: string | undefined): boolean {
+function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 

@@ -88,7 +88,7 @@ function adviseNotFound(context: Context): string {
     return `Tell the user that this deployment may not offer ${tool}.`;
   }
   if (endpoint === contract.pageTemplate.preview) {
-    return "Give the UUID of a link as link_id, or no link_id at all for a sample.";
+    return "Give a link's UUID, path or address as link_id, or none at all for a sample.";
   }
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet: a draft has to be saved first.";

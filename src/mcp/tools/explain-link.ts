@@ -4,8 +4,8 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { addQuery, readQuery } from "../../contract/rules/address-query.ts";
-import { isOwnAddress, writeAddress } from "../../contract/rules/link-address.ts";
-import { normalizePath } from "../../contract/rules/link-path.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
+import { normalizeForSearch, normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
 import { explainVisits, explanation } from "../../visit/explain-visits.ts";
@@ -15,7 +15,7 @@ import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
-import { findTarget } from "./endpoints/find-target.ts";
+import { describeIds, findTarget } from "./endpoints/find-target.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
 const { links, iosApps, androidApps } = contract;
@@ -55,7 +55,7 @@ export function createExplainLink(): Tool {
 }
 
 function listOwnFields(): Fields {
-  const options = { idText: "UUID or path", takesApproval: false };
+  const options = { idText: describeIds(findKind(links.show)), takesApproval: false };
   const { id } = listFields(links.show, options);
   return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
 }
@@ -87,8 +87,9 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const link = await call.ask(links.show, { id: target });
   const { ios_app_id, android_app_id } = link;
   const apps = await readApps({ id: ios_app_id }, { id: android_app_id }, call);
-  const { linkHost } = call.keyContext.known;
-  return { link, apps, query: isOwnAddress(id, linkHost) ? readQuery(id) : "" };
+  // What is behind the question mark may be the path's own.
+  const isPath = normalizeForSearch(id) === normalizeForSearch(link.path ?? "");
+  return { link, apps, query: isPath ? "" : readQuery(id) };
 }
 
 /** Apps that are registered already; the draft's own fields say which apps it would create. */

@@ -23,8 +23,9 @@ import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
-import { findTarget } from "./find-target.ts";
+import { describeIds, findTarget } from "./find-target.ts";
 import { runGetLink } from "./get-link.ts";
+import { nameLinkOf } from "./name-link.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 
 /** The tools that are the contract's entries, one each. */
@@ -36,7 +37,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const { tool: name, title, effect, needed = [], needed_here } = endpoint;
   const kind = findKind(endpoint);
   const fieldOptions = {
-    idText: describeIds(endpoint, kind),
+    idText: writeIdText(endpoint, kind),
     takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
     takesQr: endpoint === contract.links.show,
   };
@@ -63,15 +64,14 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
         const readId = () => findTarget(kind, String(args["id"]), call);
         await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
       }
-      return run(endpoint, args, call);
+      return run(endpoint, await nameLinkOf(endpoint, args, call), call);
     },
     view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
   };
 }
 
-function describeIds(endpoint: Endpoint, { key }: ResourceKind): string {
-  if (endpoint === contract.pageTemplate.version) return versionWords;
-  return key === undefined ? "UUID" : `UUID or ${key}`;
+function writeIdText(endpoint: Endpoint, kind: ResourceKind): string {
+  return endpoint === contract.pageTemplate.version ? versionWords : describeIds(kind);
 }
 
 function chooseRun(endpoint: Endpoint): typeof runEndpoint {

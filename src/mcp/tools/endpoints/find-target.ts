@@ -1,70 +1,63 @@
+import { contract } from "../../../contract/index.ts";
 import { uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { ResourceKind } from "../../../contract/resource-kind.ts";
-import { isOwnAddress } from "../../../contract/rules/link-address.ts";
-import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
-import { fold } from "../../../contract/text.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
-import { readListRows } from "../../results/present-body.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { findByName, listNearLinks } from "./find-by-name.ts";
+import { findLink } from "./find-link.ts";
 import { readRecord } from "./find-record.ts";
+import { readText, type Found } from "./found-rows.ts";
+
+type Asking = Pick<Call, "ask" | "keyContext">;
 
 /** So many are offered where none fits exactly. */
 const mostCandidates = 5;
+const nothing: Found = { rows: [], near: undefined };
+const linkKind = findKind(contract.links.show);
 
 /**
- * The id that an `id` argument means: itself, or that of the one link or app with this path, bundle
- * id or package name. Where more than one fits, none is taken.
+ * The id that an `id` argument means: itself, or that of the one link, app or project that the text
+ * names. Where more than one fits, none is taken.
  */
-export async function findTarget(
-  kind: ResourceKind,
-  given: string,
-  call: Pick<Call, "ask" | "keyContext">,
-): Promise<string> {
+export async function findTarget(kind: ResourceKind, given: string, call: Asking): Promise<string> {
   if (uuidPattern.test(given)) return given.toLowerCase();
-  const { ask, keyContext } = call;
-  const { key } = kind;
-  const read =
-    kind.name === "link"
-      ? (text: string) => readPath(text, keyContext.known.linkHost)
-      : (text: string) => text.trim();
-  const value = read(given);
-  // A blank filter would be ignored, and everything found.
-  if (value.trim() === "") throw notFound(kind, given, []);
-  if (key === undefined) {
-    // What has no digit is a name, and such a kind is not known by its name.
-    if (/\d/.test(given) && (await hasId(kind, given, call))) return given;
-    throw notFound(kind, given, []);
-  }
-  const search = { kind, key, value, ask };
-  // A deployment that ignores filters answers with all, so that the rows are compared here too.
-  const found = await list(search, "eq");
-  const exact = found.filter((row) => read(readText(row, key)) === value);
-  const [only] = exact;
-  const id = exact.length === 1 ? readText(only ?? {}, "id") : "";
+  const found = given.trim() === "" ? nothing : await findNamed(kind, given, call);
+  const { rows } = found;
+  const [only] = rows;
+  const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
   // Where ids are UUIDs, no other text is one.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
-    throw notFound(kind, given, exact);
+    throw refuseSeveral(kind, given, rows);
   }
   if (id !== "") return id;
   // A text that was copied from a result has its hidden characters written as numbers.
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, call);
-  throw notFound(kind, given, exact.length > 0 ? exact : await listNear(search));
+  if (rows.length > 0) throw refuseSeveral(kind, given, rows);
+  throw await refuseUnknown(kind, given, found, call);
+}
+
+function findNamed(kind: ResourceKind, given: string, call: Asking): Promise<Found> {
+  // What has no other name is only known by its id.
+  if (kind.by === undefined) return Promise.resolve(nothing);
+  return kind.name === linkKind.name ? findLink(given, call) : findByName(kind, given, call);
 }
 
 /** Other deployments may count their resources, or name them in another way than by UUIDs. */
 async function hasId(
   kind: ResourceKind,
   given: string,
-  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+  { ask, keyContext }: Asking,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !/^[\w:.-]+$/.test(given)) return false;
+  // What has no digit is a name, and what has no other name is not known by one.
+  if (kind.by === undefined && !/\d/.test(given)) return false;
   const found = await readRecord(kind, given, { ask }).catch((error: unknown) => {
     // What is answered to something that is no id tells nothing of it.
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
@@ -73,59 +66,49 @@ async function hasId(
   return found?.["id"] === given;
 }
 
-/** A path, or the whole address of one of the project's links. */
-function readPath(given: string, linkHost: string | undefined): string {
-  const isOurs = isOwnAddress(given, linkHost);
-  return normalizeForSearch(isOurs ? new URL(given).pathname : given);
+function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
+  return refuse(kind, `More than one ${kind.label} is meant by ${quote(given)}.`, rows);
 }
 
-async function listNear(search: Search): Promise<readonly JsonObject[]> {
-  const wanted = fold(search.value);
-  const found = await list(search, "cont");
-  return found.filter((row) => fold(readText(row, search.key)).includes(wanted));
-}
-
-type Search = {
-  readonly kind: ResourceKind;
-  readonly key: string;
-  readonly value: string;
-  readonly ask: Call["ask"];
-};
-
-async function list(
-  { kind, key, value, ask }: Search,
-  condition: "eq" | "cont",
-): Promise<readonly JsonObject[]> {
-  const { index, label } = kind;
-  try {
-    const filters = [{ field: key, condition, value }];
-    const page: unknown = await ask(index, { filters, limit: mostCandidates });
-    // Every list's body is an object with its rows under the list's name; the client parsed it.
-    return readListRows(index, page as JsonObject);
-  } catch (error) {
-    if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
-    const next = `This key may not look for a ${label} by its ${key}: call again with the UUID.`;
-    throw new ToolFailure({ ...error.failure, next });
-  }
-}
-
-function notFound(
+async function refuseUnknown(
   kind: ResourceKind,
   given: string,
+  { near, foreign }: Found,
+  call: Asking,
+): Promise<ToolFailure> {
+  const { label } = kind;
+  const message = `No ${label} has the ${describeIds(kind)} ${quote(given)}`;
+  if (foreign !== undefined) {
+    return refuse(kind, `${message}: ${foreign.message}.`, foreign.there);
+  }
+  const rows =
+    typeof near === "string" ? await listNearLinks(kind, near, mostCandidates, call) : near;
+  return refuse(kind, `${message}.`, rows ?? []);
+}
+
+/** `UUID, path or address`. */
+export function describeIds({ by }: ResourceKind): string {
+  if (by === undefined) return "UUID";
+  return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;
+}
+
+function refuse(
+  kind: ResourceKind,
+  message: string,
   candidates: readonly JsonObject[],
 ): ToolFailure {
-  const { label, show, key } = kind;
-  const by = key === undefined ? "UUID" : `UUID or ${key}`;
-  const isNear = candidates.length > 0;
+  const { show } = kind;
+  const some = candidates.slice(0, mostCandidates);
   return new ToolFailure({
     code: "not_found",
-    message: `No ${label} has the ${by} ${quote(given)}.`,
-    ...(isNear && { problems: candidates.map((row) => describeCandidate(kind, row)) }),
+    message,
+    ...(some.length > 0 && { problems: some.map((row) => describeCandidate(kind, row)) }),
     effect: "none",
     retry: "never",
-    next: isNear
-      ? "Ask the user which of the candidates is meant, and call again with its id."
-      : advise("not_found", { tool: show.tool, endpoint: show }),
+    next:
+      some.length > 0
+        ? "Ask the user which of the candidates is meant, and call again with its id."
+        : advise("not_found", { tool: show.tool, endpoint: show }),
   });
 }
 
@@ -134,10 +117,4 @@ function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProble
   const texts = filled.map((name) => `${name} ${quote(readText(row, name))}`);
   const fix = `Use id ${quote(readText(row, "id"))}.`;
   return { field: "id", message: `near: ${texts.join(", ")}`, fix };
-}
-
-/** A text of a row, or an empty one for what is not set. */
-function readText(row: JsonObject, field: string): string {
-  const value = row[field];
-  return typeof value === "string" ? value : "";
 }

@@ -1,18 +1,22 @@
 import { androidApps, findRegistration, iosApps } from "../../../contract/apps.ts";
+import { uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { findRecord, readRecord, type Reading } from "./find-record.ts";
+import { findTarget } from "./find-target.ts";
 import type { NewApp } from "./preview-app.ts";
 import { refuseUnregistered } from "./refuse-unregistered.ts";
+
+type Asking = Pick<Call, "ask" | "keyContext">;
 
 /**
  * Which apps a link's fields mean. An app that is registered is sent by its id: else, if it were
  * deleted meanwhile, the same call would register it anew, and nobody would have been asked.
  */
-export async function settleApps(input: JsonObject, call: Pick<Call, "ask">): Promise<SettledApps> {
+export async function settleApps(input: JsonObject, call: Asking): Promise<SettledApps> {
   const registered: NewApp[] = [];
   const chosen: JsonObject[] = [];
   const settled: Record<string, unknown> = { ...input };
@@ -20,7 +24,8 @@ export async function settleApps(input: JsonObject, call: Pick<Call, "ask">): Pr
     const choice = input[kind.name];
     if (typeof choice !== "object" || choice === null) continue;
     // The arguments were checked by the entry's schema, in which this is an object.
-    const fields = choice as JsonObject;
+    const fields = await settleId(kind, choice as JsonObject, call);
+    settled[kind.name] = fields;
     const name = fields[kind.key ?? ""];
     const isNamed = isBlank(fields["id"]) && typeof name === "string" && !isBlank(name);
     const app = isNamed
@@ -45,6 +50,13 @@ export type SettledApps = {
 };
 
 const kinds = [findKind(iosApps.show), findKind(androidApps.show)];
+
+/** An app that is chosen by its id may be named in every other way as well. */
+async function settleId(kind: ResourceKind, fields: JsonObject, call: Asking): Promise<JsonObject> {
+  const { id } = fields;
+  const isNamed = typeof id === "string" && !isBlank(id) && !uuidPattern.test(id);
+  return isNamed ? { ...fields, id: await findTarget(kind, id, call) } : fields;
+}
 
 /** Whether all is given that a registration needs; whether it is right is the API's to say. */
 function canRegister({ name }: ResourceKind, fields: JsonObject): boolean {

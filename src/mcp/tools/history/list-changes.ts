@@ -1,14 +1,18 @@
 import * as z from "zod";
 import { presentJob } from "../../../bulk/present.ts";
-import { listEndpoints } from "../../../contract/index.ts";
-import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
-import { readUrl } from "../../../contract/rules/web-address.ts";
+import { contract, listEndpoints } from "../../../contract/index.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
+import { readNamedLink } from "../../../contract/rules/named-link.ts";
 import { isStorable } from "../../../contract/text.ts";
+import type { History } from "../../../state/history.ts";
 import type { Change } from "../../../state/history.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
-import type { Tool } from "../tool.ts";
+import { isRefused } from "../../results/tool-failure.ts";
+import { listHosts } from "../endpoints/find-link.ts";
+import { findTarget } from "../endpoints/find-target.ts";
+import type { Call, Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 
 /** What was changed through Waypost, so that a person can look it up, and have it undone. */
@@ -24,15 +28,16 @@ export function createListChanges(): Tool {
     effect: "read",
     readAccess: readAnyWrite,
     fields: () => ({
-      target: z.string().optional().describe("UUID, path, bundle id or package name"),
+      target: z.string().optional().describe("UUID, path, address, app's name or bundle id"),
       page: z.int().min(1).optional(),
     }),
     result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.int() }) },
-    run: async (args, { keyContext }) => {
+    run: async (args, call) => {
+      const { keyContext } = call;
       const { readers, openHistory } = keyContext;
       const { target: given, page = 1 } = args as { target?: string; page?: number };
-      const target = given === undefined ? undefined : readTarget(given);
       const history = await openHistory();
+      const target = given === undefined ? undefined : await readTarget(given, history, call);
       const found = await history.list(readers, {
         target,
         from: (page - 1) * perPage,
@@ -57,11 +62,31 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
   return job === undefined ? change : { ...change, name: presentJob(job).what };
 }
 
-/** A link is also named by its whole address. What no database can hold names nothing. */
-function readTarget(given: string): string {
-  const text = given.trim();
-  const named = normalizeForSearch(readUrl(text)?.pathname ?? text);
-  return isStorable(named) ? named : "";
+/**
+ * What a target is or was called, also if it is gone by now: the history itself is asked first. A
+ * short address says nothing there, so that the link is looked for.
+ */
+async function readTarget(given: string, history: History, call: Call): Promise<string> {
+  const { readers } = call.keyContext;
+  const { exact, loose, address } = readNamedLink(given.trim(), listHosts(call));
+  const told = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
+  // What no database can hold names nothing.
+  const names = told.filter((name) => isStorable(name));
+  for (const name of names) if ((await history.count(readers, name)) > 0) return name;
+  for (const kind of targetKinds) {
+    if (!call.keyContext.mayAsk(kind.index)) continue;
+    const id = await findTarget(kind, given, call).catch(ignoreRefusal);
+    if (id !== undefined) return id;
+  }
+  return names[0] ?? "";
+}
+
+const { links, iosApps, androidApps } = contract;
+const targetKinds = [links.show, iosApps.show, androidApps.show].map(findKind);
+
+/** What is not there by now has no changes by that name. */
+function ignoreRefusal(error: unknown): undefined {
+  if (!isRefused(error)) throw error;
 }
 
 /** Who may write nothing has changed nothing, and has nothing to undo. */

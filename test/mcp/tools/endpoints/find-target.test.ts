@@ -100,7 +100,7 @@ describe("not exactly one match is none", () => {
     const { structured } = await stage.callTool("get_link", { id: "prin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
-      message: 'No link has the UUID or path "prin".',
+      message: 'No link has the UUID, path or address "prin".',
       effect: "none",
       retry: "never",
       next: "Ask the user which of the candidates is meant, and call again with its id.",
@@ -114,15 +114,15 @@ describe("not exactly one match is none", () => {
   });
 
   test.each([
-    ["get_link", "winter", 'No link has the UUID or path "winter".', "list_links"],
-    ["get_link", "", 'No link has the UUID or path "".', "list_links"],
-    ["get_link", " ", 'No link has the UUID or path " ".', "list_links"],
-    ["get_link", "/", 'No link has the UUID or path "/".', "list_links"],
-    ["get_link", "https://elsewhere.example/spring", "No link has", "list_links"],
-    ["get_link", "%", 'No link has the UUID or path "%".', "list_links"],
+    ["get_link", "winter", 'No link has the UUID, path or address "winter".', "list_links"],
+    ["get_link", "", 'No link has the UUID, path or address "".', "list_links"],
+    ["get_link", " ", 'No link has the UUID, path or address " ".', "list_links"],
+    ["get_link", "/", 'No link has the UUID, path or address "/".', "list_links"],
+    ["get_link", "https://elsewhere.example/winter", "No link has", "list_links"],
+    ["get_link", "%", 'No link has the UUID, path or address "%".', "list_links"],
     ["get_link", "a\u0000b\ud800", "No link has", "list_links"],
-    ["get_link", "null", 'No link has the UUID or path "null".', "list_links"],
-    ["get_ios_app", "org.example", "No iOS app has the UUID or bundle_id", "list_ios_apps"],
+    ["get_link", "null", 'No link has the UUID, path or address "null".', "list_links"],
+    ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id", "list_ios_apps"],
     ["get_android_app", "COM.other", "No Android app has the", "list_android_apps"],
     ["delete_link", "winter", "No link has", "list_links"],
     ["update_ios_app", "org.example", "No iOS app has", "list_ios_apps"],
@@ -146,20 +146,23 @@ describe("not exactly one match is none", () => {
     }
   });
 
-  test("a project has no other name than its UUID", async () => {
+  test("nor does a project by a part of its name", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
       key: world.master,
       known: { facts },
     });
-    const { structured } = await masters.callTool("delete_project", { id: "default" });
+    const { structured } = await masters.callTool("delete_project", { id: "defaul" });
     expect(structured.error).toMatchObject({
       code: "not_found",
-      message: 'No project has the UUID "default".',
-      next: expect.stringContaining("list_projects"),
+      message: 'No project has the UUID, name or subdomain "defaul".',
+      problems: [{ message: 'near: name "Default", subdomain "default"' }],
     });
-    expect(masters.asked).toEqual([]);
+    for (const id of ["default", "Default", "DEFAULT", world.project.id]) {
+      const { project } = (await masters.callTool("get_project", { id })).structured;
+      expect(project.id).toBe(world.project.id);
+    }
   });
 });
 

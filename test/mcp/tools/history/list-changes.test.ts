@@ -84,15 +84,18 @@ test("an undo takes the right to its own calls, not to those that it undoes", as
 test("changes are found by whatever their target is or was called", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
-  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
   await call("register_ios_app", app);
-  const targets = [link.id, "spring", "/summer", link.address];
+  const { host } = new URL(link.address);
+  const targets = [link.id, "spring", "/summer", link.address, `${host}/summer/?utm=1`];
   for (const target of targets) {
     const tools = (await list(assistant, { target })).map(({ tool }) => tool);
     expect(tools, target).toEqual(["update_link", "create_link"]);
   }
-  const [found] = await list(assistant, { target: app.bundle_id });
-  expect(found).toMatchObject({ tool: "register_ios_app" });
+  for (const target of [app.bundle_id, app.name]) {
+    const [found] = await list(assistant, { target });
+    expect(found).toMatchObject({ tool: "register_ios_app" });
+  }
 });
 
 test("there are twenty on a page, and long texts are cut", async () => {

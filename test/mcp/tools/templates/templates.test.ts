@@ -60,12 +60,14 @@ describe("a draft", () => {
     });
   });
 
-  test("is previewed for a link by its UUID alone, and a path is told so", async () => {
+  test("is previewed for a link that is named in any way, and for no other", async () => {
     await call("save_template", { body: first });
-    const { error } = await call("preview_template", { link_id: "spring" });
-    expect(error).toMatchObject({ code: "not_found", message: "Link not found" });
-    expect(error.next).toBe(
-      "Give the UUID of a link as link_id, or no link_id at all for a sample.",
+    expect((await call("preview_template", { link_id: "spring" })).error).toBeUndefined();
+    const { error } = await call("preview_template", { link_id: "winter" });
+    expect(error).toMatchObject({ code: "not_found" });
+    const link_id = "0190a000-0000-7000-8000-000000000000";
+    expect((await call("preview_template", { link_id })).error.next).toBe(
+      "Give a link's UUID, path or address as link_id, or none at all for a sample.",
     );
   });
 
