@@ -2,7 +2,7 @@ import * as z from "zod";
 import { androidApps, iosApps } from "../contract/apps.ts";
 import { links } from "../contract/links.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
-import { isStoreToken } from "../contract/rules/link-rules.ts";
+import { addressFields, isStoreToken } from "../contract/rules/link-rules.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 import {
@@ -21,7 +21,26 @@ export const linkProblem = z.looseObject({
   message: z.string(),
   fix: z.string().optional(),
 });
-type LinkProblem = z.output<typeof linkProblem>;
+
+/** What kind of fault it is, for whoever counts them; to read one, its message is enough. */
+export type LinkFault =
+  | "invalid_field"
+  | "app_invalid"
+  | "app_unknown"
+  | "app_fields_ignored"
+  | "app_without_store_id"
+  | "no_destination"
+  | "no_open_button"
+  | "deferred_linking_without_app"
+  | "deferred_linking_without_page"
+  | "short_fingerprints"
+  | "campaign_token_unfit"
+  | "store_tokens_unused"
+  | "referrer_unused"
+  | "http_address"
+  | "loop";
+
+type LinkProblem = z.output<typeof linkProblem> & { readonly code: LinkFault };
 
 const appEndpoints = { ios: iosApps, android: androidApps } as const;
 
@@ -54,7 +73,8 @@ function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
   const fix = fixOnLink(explained, "both provider_token and campaign_token, or clear both");
   return explained.faults.map(({ field, message }) => {
-    return describe(field, message, ...(isStoreToken(field) && isOneMissing ? [fix] : []));
+    const fixes = isStoreToken(field) && isOneMissing ? [fix] : [];
+    return describe("invalid_field", field, message, ...fixes);
   });
 }
 
@@ -63,9 +83,10 @@ function findAppFaults(explained: ExplainedLink, platform: Mobile): readonly Lin
   const ios = ios_app && checkIosApp(ios_app);
   const android = android_app && checkAndroidApp(android_app);
   const checked = platform === "ios" ? ios : android;
-  return (checked?.problems ?? []).map(({ field, message }) =>
-    describe(`${platform}_app.${field}`, message, fixOnApp(explained, platform, field)),
-  );
+  return (checked?.problems ?? []).map(({ field, message }) => {
+    const fix = fixOnApp(explained, platform, field);
+    return describe("app_invalid", `${platform}_app.${field}`, message, fix);
+  });
 }
 
 function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly LinkProblem[] {
@@ -73,7 +94,8 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   if (explained.appSources[platform] !== "unknown" || isFaulty(explained, field)) return [];
   const app = `${systemNames[platform]} app`;
   const message = `The ${app}'s record is not at hand, so its store page and faults are left out.`;
-  return [describe(field, message, `look for it with ${appEndpoints[platform].index.tool}`)];
+  const fix = `look for it with ${appEndpoints[platform].index.tool}`;
+  return [describe("app_unknown", field, message, fix)];
 }
 
 /** api-spec.md, "Link": beside its name, an app's fields are given only to create it. */
@@ -83,7 +105,8 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
   const message = `The app is registered already, so ${names} would be ignored.`;
-  return [describe(`${platform}_app`, message, `${callUpdate(platform)} with ${names}`)];
+  const fix = `${callUpdate(platform)} with ${names}`;
+  return [describe("app_fields_ignored", `${platform}_app`, message, fix)];
 }
 
 function listIosChanges({ link, apps }: ExplainedLink): readonly string[] {
@@ -114,22 +137,26 @@ function findMissingDestination(
   const storeFixes = isStoreMissing ? [fixOnApp(explained, platform, "app_store_id")] : [];
   if (destination?.reason === "url" && isStoreMissing) {
     const message = `The app has no App Store id: ${visitors} who lack it go to url instead.`;
-    return [describe("ios_app.app_store_id", message, ...storeFixes, fixOnLink(explained, field))];
+    const either = [...storeFixes, fixOnLink(explained, field)];
+    return [describe("app_without_store_id", "ios_app.app_store_id", message, ...either)];
   }
   if (destination !== undefined) return [];
   const fixes = [fixOnLink(explained, `${field} or url`), ...storeFixes];
-  if (source === "none") return [describe(field, `${visitors} have nowhere to go.`, ...fixes)];
+  if (source === "none") {
+    return [describe("no_destination", field, `${visitors} have nowhere to go.`, ...fixes)];
+  }
   if (explained.link.enable_forced_redirect === true) {
     const message = `enable_forced_redirect has nowhere to send ${visitors} who lack the app.`;
-    return [describe("enable_forced_redirect", message, ...fixes)];
+    return [describe("no_destination", "enable_forced_redirect", message, ...fixes)];
   }
-  return [describe(field, `${visitors} who lack the app have nowhere to go.`, ...fixes)];
+  const message = `${visitors} who lack the app have nowhere to go.`;
+  return [describe("no_destination", field, message, ...fixes)];
 }
 
 function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   if (isFaulty(explained, "url") || findDestination(explained, "desktop") !== undefined) return [];
   const message = "Desktop visitors have no url to go to and meet the project's default page.";
-  return [describe("url", message, fixOnLink(explained, "url"))];
+  return [describe("no_destination", "url", message, fixOnLink(explained, "url"))];
 }
 
 /** Why a universal link on its own domain is no button: see `OpenButton`. */
@@ -139,13 +166,8 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   if (isMissing !== true) return [];
   const message =
     "The preview page cannot open the app: on the link's own domain iOS stays in the browser.";
-  return [
-    describe(
-      "ios_app.custom_scheme",
-      message,
-      `ask the user for custom_scheme and ${callUpdate("ios")}`,
-    ),
-  ];
+  const fix = `ask the user for custom_scheme and ${callUpdate("ios")}`;
+  return [describe("no_open_button", "ios_app.custom_scheme", message, fix)];
 }
 
 function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkProblem[] {
@@ -154,12 +176,14 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
   if (link[field] !== true) return [];
   if (appSources.ios === "none") {
     const message = "It does nothing: no iOS app is on the link.";
-    return [describe(field, message, fixOnLink(explained, "ios_app"))];
+    const fix = fixOnLink(explained, "ios_app");
+    return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
   // What a visitor's device looks like is collected by the page (link-services.md §1).
   const message = "It needs the preview page, which enable_forced_redirect skips.";
-  return [describe(field, message, fixOnLink(explained, "only one of the two as true"))];
+  const fix = fixOnLink(explained, "only one of the two as true");
+  return [describe("deferred_linking_without_page", field, message, fix)];
 }
 
 function findFingerprintProblems(explained: ExplainedLink): readonly LinkProblem[] {
@@ -174,7 +198,7 @@ function findFingerprintProblems(explained: ExplainedLink): readonly LinkProblem
       ? "No fingerprint is SHA-256 (32 pairs), so Android will not open the app by itself."
       : `${share} are not SHA-256 (32 pairs), and Android ignores them.`;
   const fix = fixOnApp(explained, "android", "all fingerprints as SHA-256");
-  return [describe("android_app.fingerprints", message, fix)];
+  return [describe("short_fingerprints", "android_app.fingerprints", message, fix)];
 }
 
 function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] {
@@ -185,14 +209,14 @@ function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] 
     const rule = `at most ${campaignTokenCharacters} characters and no space at either end`;
     const message = `Apple takes a campaign token of ${rule}.`;
     const fix = fixOnLink(explained, "such a campaign_token");
-    problems.push(describe("campaign_token", message, fix));
+    problems.push(describe("campaign_token_unfit", "campaign_token", message, fix));
   }
   const isSet = !isBlank(token) && !isBlank(link.provider_token);
   const reason = findDestination(explained, "ios")?.reason;
   if (isSet && appSources.ios !== "unknown" && reason !== "app_store") {
     const cause = reason === "ios_fallback_url" ? reason : "no App Store page";
     const message = `The store tokens are not used: iOS visitors meet ${cause}.`;
-    problems.push(describe("provider_token", message));
+    problems.push(describe("store_tokens_unused", "provider_token", message));
   }
   return problems;
 }
@@ -203,20 +227,14 @@ function findReferrerProblems(explained: ExplainedLink): readonly LinkProblem[] 
   if (options.link_in_referrer === true) {
     const message = "referrer is ignored: the project's Link in Referrer setting is on.";
     const fix = "put the parameters into the query of the link's address";
-    return [describe("referrer", message, fix)];
+    return [describe("referrer_unused", "referrer", message, fix)];
   }
   const reason = findDestination(explained, "android")?.reason;
   if (appSources.android === "unknown" || reason === "play_store") return [];
   const cause = reason === "android_fallback_url" ? reason : "no Google Play page";
-  return [describe("referrer", `referrer is not used: Android visitors meet ${cause}.`)];
+  const message = `referrer is not used: Android visitors meet ${cause}.`;
+  return [describe("referrer_unused", "referrer", message)];
 }
-
-const addressFields = [
-  "url",
-  "ios_fallback_url",
-  "android_fallback_url",
-  "social_image_url",
-] as const;
 
 function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
   const problems: LinkProblem[] = [];
@@ -225,11 +243,11 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
     if (isFaulty(explained, field)) continue;
     if (/^http:/i.test(address ?? "")) {
       const fix = fixOnLink(explained, `an https ${field}`);
-      problems.push(describe(field, `${field} is http, not https.`, fix));
+      problems.push(describe("http_address", field, `${field} is http, not https.`, fix));
     }
     if (field !== "social_image_url" && isSamePage(address, explained.options.address)) {
       const message = `${field} is the link's own address: visitors would go in circles.`;
-      problems.push(describe(field, message, fixOnLink(explained, `another ${field}`)));
+      problems.push(describe("loop", field, message, fixOnLink(explained, `another ${field}`)));
     }
   }
   return problems;
@@ -271,8 +289,13 @@ function callUpdate(platform: Mobile): string {
 }
 
 /** A problem with the ways to mend it, if there are any, in one sentence. */
-function describe(field: string, message: string, ...fixes: readonly string[]): LinkProblem {
+function describe(
+  code: LinkFault,
+  field: string,
+  message: string,
+  ...fixes: readonly string[]
+): LinkProblem {
   const text = fixes.join(", or ");
   const fix = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-  return text === "" ? { field, message } : { field, message, fix };
+  return text === "" ? { code, field, message } : { code, field, message, fix };
 }
