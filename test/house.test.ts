@@ -17,6 +17,7 @@ const rooms: Readonly<Record<string, string>> = {
   network: "",
   "contract/rules": "contract",
   visit: "contract contract/rules",
+  audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
   template: "text",
   state: "sql contract",
@@ -47,12 +48,14 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/bulk": `
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
+  "mcp/tools/audit": `
+    contract audit bulk/owner bulk/plan bulk/select mcp/schemas mcp/tools/tool mcp/tools/bulk`,
   "mcp/tools/history": `
     text contract contract/rules state bulk mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
-    mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/history`,
+    mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
   "mcp/protocol": `
     text contract state mcp/results mcp/approval mcp/access mcp/tools/tool mcp/tools/templates
     mcp/tools/bulk mcp/tools`,
@@ -81,6 +84,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   network: ["node:net"],
   "contract/rules": ["zod"],
   visit: ["zod"],
+  audit: ["node:url"],
   config: ["zod"],
   main: ["node:events", "node:util"],
 };

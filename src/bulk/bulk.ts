@@ -1,5 +1,6 @@
 import type { Meta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
+import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
 import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
@@ -18,6 +19,7 @@ import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
 import { summarizePlan, type PlanSummary } from "./plan/summarize-plan.ts";
+import { readWithin, type ReadWithin } from "./select/read-within.ts";
 import { selectParts } from "./select/select-links.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
@@ -43,6 +45,13 @@ export type Bulk = Runner & {
     owner: Owner,
     signal?: AbortSignal,
   ) => Promise<SavedExport>;
+  /** Hands over the links that the filters name, for as long as one call may take. */
+  readonly readLinks: (
+    filters: readonly FilterInput[],
+    take: (links: readonly ReadLink[]) => void,
+    owner: Owner,
+    signal?: AbortSignal,
+  ) => Promise<ReadWithin>;
   readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
 };
 
@@ -103,6 +112,10 @@ export function createBulk(options: RunnerOptions): Bulk {
       return line.run(owner.key_print, signal, async () =>
         saveExport(openState, wanted, owner, signal),
       );
+    },
+    readLinks: (filters, take, { key_print, call }, given) => {
+      const signal = limit(given);
+      return line.run(key_print, signal, () => readWithin({ call, signal, clock }, filters, take));
     },
     findExport: async (id, page, { key_print }) =>
       (await openState()).exports.findPage(key_print, id, page),

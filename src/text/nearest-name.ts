@@ -40,7 +40,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 2));
   for (const candidate of known) {
-    const distance = measure(normalize(name), normalize(candidate), least);
+    const distance = countEdits(normalize(name), normalize(candidate), least);
     if (distance < least) [nearest, least] = [candidate, distance];
   }
   return nearest;
@@ -61,7 +61,7 @@ function normalize(name: string): string {
  * How many letters were added, left out, replaced or swapped with their neighbour; or at least
  * `most` when that is no smaller.
  */
-function measure(first: string, second: string, most: number): number {
+export function countEdits(first: string, second: string, most: number): number {
   const one = Array.from(first);
   const other = Array.from(second);
   if (Math.abs(one.length - other.length) >= most) return most;

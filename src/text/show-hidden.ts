@@ -25,11 +25,22 @@ const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
 const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
+  return replaceHidden(text, (character) => {
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** The text without what nobody sees of it. */
+export function dropHidden(text: string): string {
+  return replaceHidden(text, () => "");
+}
+
+function replaceHidden(text: string, replace: (character: string) => string): string {
   if (isShown(text)) return text;
   const allowed = new Set([...text.matchAll(emojiJoint)].map((match) => match.index));
   return text.replace(hidden, (character, index: number) => {
     const isAllowed = character === "\n" || character === "\t" || allowed.has(index);
-    return isAllowed ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+    return isAllowed ? character : replace(character);
   });
 }
 

@@ -95,6 +95,12 @@ export function decideVisit(
   return next === undefined ? { action: "default_page" } : { action: "redirect", ...next };
 }
 
+/** Where visitors without the app go, by themselves or on from the preview page. */
+export function readDestination(visit: Visit): Destination | undefined {
+  if (visit.action === "redirect") return visit;
+  return visit.action === "preview_page" ? visit.next : undefined;
+}
+
 /** Whether iOS may open the app: the association file needs both halves of the app's name. */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);

@@ -41,7 +41,7 @@ export function explainVisits(
       android: describeMobile(explained, "android"),
       desktop: describeVisit(explained, "desktop"),
     },
-    problems: findLinkProblems(explained).map(({ code: _, ...problem }) => problem),
+    problems: findLinkProblems(explained).map(({ code: _code, ...problem }) => problem),
   };
 }
 

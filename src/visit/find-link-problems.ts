@@ -7,6 +7,7 @@ import { readUrl } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 import {
   decideVisit,
+  readDestination,
   selectAppLinkFingerprints,
   type Destination,
   type Mobile,
@@ -29,7 +30,7 @@ export type LinkFault =
   | "app_unknown"
   | "app_fields_ignored"
   | "app_without_store_id"
-  | "no_destination"
+  | `no_${Platform}_destination`
   | "no_open_button"
   | "deferred_linking_without_app"
   | "deferred_linking_without_page"
@@ -105,8 +106,8 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
   const message = `The app is registered already, so ${names} would be ignored.`;
-  const fix = `${callUpdate(platform)} with ${names}`;
-  return [describe("app_fields_ignored", `${platform}_app`, message, fix)];
+  const way = `${callUpdate(platform)} with ${names}`;
+  return [describe("app_fields_ignored", `${platform}_app`, message, way)];
 }
 
 function listIosChanges({ link, apps }: ExplainedLink): readonly string[] {
@@ -128,6 +129,7 @@ function findMissingDestination(
   platform: Mobile,
 ): readonly LinkProblem[] {
   const field = `${platform}_fallback_url` as const;
+  const code = `no_${platform}_destination` as const;
   const source = explained.appSources[platform];
   // An address that is refused is mended first, and an unknown app may have a store page.
   if (source === "unknown" || isFaulty(explained, field) || isFaulty(explained, "url")) return [];
@@ -143,20 +145,20 @@ function findMissingDestination(
   if (destination !== undefined) return [];
   const fixes = [fixOnLink(explained, `${field} or url`), ...storeFixes];
   if (source === "none") {
-    return [describe("no_destination", field, `${visitors} have nowhere to go.`, ...fixes)];
+    return [describe(code, field, `${visitors} have nowhere to go.`, ...fixes)];
   }
   if (explained.link.enable_forced_redirect === true) {
     const message = `enable_forced_redirect has nowhere to send ${visitors} who lack the app.`;
-    return [describe("no_destination", "enable_forced_redirect", message, ...fixes)];
+    return [describe(code, "enable_forced_redirect", message, ...fixes)];
   }
   const message = `${visitors} who lack the app have nowhere to go.`;
-  return [describe("no_destination", field, message, ...fixes)];
+  return [describe(code, field, message, ...fixes)];
 }
 
 function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   if (isFaulty(explained, "url") || findDestination(explained, "desktop") !== undefined) return [];
   const message = "Desktop visitors have no url to go to and meet the project's default page.";
-  return [describe("no_destination", "url", message, fixOnLink(explained, "url"))];
+  return [describe("no_desktop_destination", "url", message, fixOnLink(explained, "url"))];
 }
 
 /** Why a universal link on its own domain is no button: see `OpenButton`. */
@@ -166,8 +168,8 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   if (isMissing !== true) return [];
   const message =
     "The preview page cannot open the app: on the link's own domain iOS stays in the browser.";
-  const fix = `ask the user for custom_scheme and ${callUpdate("ios")}`;
-  return [describe("no_open_button", "ios_app.custom_scheme", message, fix)];
+  const way = `ask the user for custom_scheme and ${callUpdate("ios")}`;
+  return [describe("no_open_button", "ios_app.custom_scheme", message, way)];
 }
 
 function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkProblem[] {
@@ -259,14 +261,11 @@ function isSamePage(one: string | null | undefined, other: string | undefined): 
   return first !== undefined && first.host === second?.host && first.pathname === second.pathname;
 }
 
-/** Where visitors without the app go, by themselves or on from the preview page. */
 function findDestination(
   { link, apps, options }: ExplainedLink,
   platform: Platform,
 ): Destination | undefined {
-  const visit = decideVisit(link, apps, { platform }, options);
-  if (visit.action === "redirect") return visit;
-  return visit.action === "preview_page" ? visit.next : undefined;
+  return readDestination(decideVisit(link, apps, { platform }, options));
 }
 
 function isFaulty({ faults }: ExplainedLink, name: string): boolean {

@@ -25,7 +25,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
   expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
-  expect(stderr).toMatch(/^35 tools, about \d+ tokens/);
+  expect(stderr).toMatch(/^36 tools, about \d+ tokens/);
 });
 
 test("a selection shows its groups and names, and takes away what has a minus", async () => {
@@ -39,6 +39,7 @@ test("a selection shows its groups and names, and takes away what has a minus", 
     "get_link",
     "update_link",
     "get_ios_app",
+    "audit_links",
     "explain_link",
     "explain_access",
   ]);
@@ -98,6 +99,7 @@ test("the key of a remote deployment is found out without a change to it", async
     "export_links",
     "list_changes",
     "undo",
+    "audit_links",
     "explain_link",
     "explain_access",
   ]);

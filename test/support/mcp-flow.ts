@@ -80,6 +80,7 @@ async function lists({ listNames }: Seat): Promise<void> {
     "create_link",
     "delete_link",
     "explain_access",
+    "audit_links",
     "explain_link",
     "export_links",
     "get_job",

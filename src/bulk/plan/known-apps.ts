@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { listUnreadRows } from "../../contract/deviations.ts";
 import { androidApps, iosApps, makerFacts } from "../../contract/apps.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
@@ -11,7 +10,8 @@ import {
   type NamedApp,
 } from "../../text/unregistered-app.ts";
 import type { Asking, Owner } from "../owner.ts";
-import { readWholeList } from "../select/read-whole-list.ts";
+import { readAndroidApps, readIosApps } from "../select/read-apps.ts";
+import type { WholeList } from "../select/read-whole-list.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
@@ -36,8 +36,8 @@ export function createAppReader(asking: Asking): (fields: LinkFields) => Promise
   let ios: Promise<KnownKind> | undefined;
   let android: Promise<KnownKind> | undefined;
   return async ({ ios_app, android_app }) => {
-    if (ios_app) ios ??= readIosApps(asking);
-    if (android_app) android ??= readAndroidApps(asking);
+    if (ios_app) ios ??= readIos(asking);
+    if (android_app) android ??= readAndroid(asking);
     // Together: a failure of one while the other is waited for would go unhandled.
     const [knownIos, knownAndroid] = await Promise.all([ios, android]);
     return { ios: knownIos, android: knownAndroid };
@@ -149,31 +149,29 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
   };
 }
 
-function readIosApps({ call, signal }: Asking): Promise<KnownKind> {
-  return readKind(async (asked) => {
-    const page = await call(iosApps.index, asked, signal);
-    const rows = page.ios_apps.map(({ id, name, bundle_id }) => {
-      return { id, name, identifier: bundle_id };
-    });
-    return { rows, unread: listUnreadRows(page), meta: page.meta };
-  }, "bundle_id");
+function readIos(asking: Asking): Promise<KnownKind> {
+  return readKind(async () => {
+    const { rows, unread } = await readIosApps(asking);
+    const named = rows.map(({ id, name, bundle_id }) => ({ id, name, identifier: bundle_id }));
+    return { rows: named, unread };
+  });
 }
 
-function readAndroidApps({ call, signal }: Asking): Promise<KnownKind> {
-  return readKind(async (asked) => {
-    const page = await call(androidApps.index, asked, signal);
-    const rows = page.android_apps.map(({ id, name, package_name }) => {
+function readAndroid(asking: Asking): Promise<KnownKind> {
+  return readKind(async () => {
+    const { rows, unread } = await readAndroidApps(asking);
+    const named = rows.map(({ id, name, package_name }) => {
       return { id, name, identifier: package_name };
     });
-    return { rows, unread: listUnreadRows(page), meta: page.meta };
-  }, "package_name");
+    return { rows: named, unread };
+  });
 }
 
-type ReadApps = Parameters<typeof readWholeList<NamedApp & { readonly id: string }>>[0];
+type ReadApps = () => Promise<WholeList<NamedApp & { readonly id: string }>>;
 
-function readKind(read: ReadApps, unique: string): Promise<KnownKind> {
+function readKind(read: ReadApps): Promise<KnownKind> {
   return readIfAllowed(async () => {
-    const { rows = [], unread = 0 } = (await readWholeList(read, unique)) ?? {};
+    const { rows, unread } = await read();
     const named = rows.flatMap(({ id, identifier }) =>
       typeof identifier === "string" ? [[identifier, id] as const] : [],
     );

@@ -28,23 +28,32 @@ export async function selectLinks(asking: Asking, filters: Filters): Promise<Sel
 
 export type SelectedLinks = WholeList<ReadLink>;
 
+type SelectedPart = SelectedLinks & {
+  /** Its links were made before this moment, and all others since; undefined in the last part. */
+  readonly before: string | undefined;
+};
+
 /** The same in parts, the oldest links first. */
 export async function* selectParts(
   asking: Asking,
   filters: Filters,
   most = mostTogether,
-): AsyncGenerator<SelectedLinks> {
+): AsyncGenerator<SelectedPart> {
   const checkFilters = createFilterCheck(asking);
   const waiting = [filters];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     const found = await readPart(asking, part, checkFilters, most);
     if (found !== undefined) {
-      yield found;
+      yield { ...found, before: readEnd(part) };
       continue;
     }
     const halves = await findHalves(asking, part);
-    if (halves === undefined) yield (await readPart(asking, part, checkFilters)) ?? noLinks;
-    else waiting.push(...halves);
+    if (halves !== undefined) {
+      waiting.push(...halves);
+      continue;
+    }
+    const whole = (await readPart(asking, part, checkFilters)) ?? noLinks;
+    yield { ...whole, before: readEnd(part) };
   }
 }
 
@@ -88,6 +97,11 @@ async function findHalves(asking: Asking, whole: Filters): Promise<readonly Filt
     return [...(counts[0] > 0 ? [younger] : []), ...(counts[1] > 0 ? [older] : [])];
   }
   return undefined;
+}
+
+function readEnd(part: Filters): string | undefined {
+  const end = part.find((filter) => isBound(filter, "lt"))?.value;
+  return end === undefined ? undefined : String(end);
 }
 
 function readBound(filters: Filters, condition: "gteq" | "lt"): number | undefined {

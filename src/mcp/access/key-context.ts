@@ -32,6 +32,7 @@ export type KeyContext = DestinationLimits &
     readonly takesAnyId: boolean;
     /** Whether deleted links and apps rest in a bin of the deployment. */
     readonly keepsBin: boolean;
+    readonly clock: Pick<Clock, "now">;
     /** What was written, by this key and by others. */
     readonly openHistory: () => Promise<History>;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
@@ -113,6 +114,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get keepsBin() {
       return known.binDays !== undefined;
     },
+    clock: options.clock,
     openHistory,
     access,
     key_print,

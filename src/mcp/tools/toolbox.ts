@@ -6,6 +6,7 @@ import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import { refuseUnchosen, refuseWriting } from "../access/refuse-denied.ts";
 import type { Mode } from "../approval/mode.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
+import { createAuditLinks } from "./audit/audit-links.ts";
 import { takeBuiltSchemas } from "./built-schemas.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
@@ -55,6 +56,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createExportLinks(),
     createListChanges(),
     createUndo(mode),
+    createAuditLinks(),
     createExplainLink(),
     createExplainAccess(() => tools, mode),
   ];

@@ -114,8 +114,8 @@ describe("the first list of tools", () => {
     await stage.client.listPrompts();
     expect(shown).toBeUndefined();
     clock.advance(1);
-    expect(await listing).toHaveLength(40);
-    expect(await stage.listNames()).toHaveLength(40);
+    expect(await listing).toHaveLength(41);
+    expect(await stage.listNames()).toHaveLength(41);
     gate.open();
     await stage.settle();
     expect(stage.countChanges()).toBe(1);
@@ -201,7 +201,7 @@ describe("the next process", () => {
 
   test("knows nothing of another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
-    expect(await stage.listNames()).toHaveLength(40);
+    expect(await stage.listNames()).toHaveLength(41);
   });
 
   test("finds no key in what is remembered", async () => {

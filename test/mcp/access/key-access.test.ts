@@ -105,6 +105,7 @@ describe("the tools that are there", () => {
       "get_link",
       "resolve_short_link",
       "export_links",
+      "audit_links",
       "explain_link",
       "explain_access",
     ]);
@@ -142,11 +143,11 @@ describe("the tools that are there", () => {
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
     const count = async () => (await client.listTools()).length;
-    expect(await count()).toBe(35);
+    expect(await count()).toBe(36);
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );
-    expect(await count()).toBe(27);
+    expect(await count()).toBe(28);
     await world.store.write((db) =>
       db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
     );
@@ -185,6 +186,7 @@ describe("scopes that the operator declares", () => {
       "get_link",
       "resolve_short_link",
       "export_links",
+      "audit_links",
       "explain_link",
       "explain_access",
     ]);

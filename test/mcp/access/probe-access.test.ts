@@ -54,7 +54,7 @@ describe("nothing is asked", () => {
   test.each(eras)("where that is not wanted, whatever a client does (%s)", async (era) => {
     const key = await world.addKey({ scopes: ["links.show"] });
     await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
-    expect(await stage.listNames()).toHaveLength(40);
+    expect(await stage.listNames()).toHaveLength(41);
     await stage.client.listPrompts();
     await stage.client.listResources();
     await stage.client.listResourceTemplates();
@@ -159,7 +159,11 @@ describe("what is asked", () => {
   });
 
   test.each<readonly [Scope[], Role, string[]]>([
-    [["links.index", "links.show"], "owner", ["list_links", "get_link", "export_links"]],
+    [
+      ["links.index", "links.show"],
+      "owner",
+      ["audit_links", "list_links", "get_link", "export_links"],
+    ],
     [["links.destroy"], "owner", []],
     [["ios_apps.create"], "viewer", []],
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
@@ -222,7 +226,7 @@ describe("what is asked", () => {
       const { tools } = await explainAccess(stage);
       const since: unknown = expect.any(String);
       expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
-      expect(await stage.listNames()).toHaveLength(40);
+      expect(await stage.listNames()).toHaveLength(41);
       expect(stage.asked).toHaveLength(2);
     }
   });

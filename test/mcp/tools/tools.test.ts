@@ -97,6 +97,7 @@ const design: readonly Line[] = [
   ["export_links", ["filters", "format"], [], ["export"], read],
   ["list_changes", ["target", "page"], [], ["changes", "meta"], read],
   ["undo", ["change_id"], [], ["change", "plan"], publish],
+  ["audit_links", ["filters", "page"], [], ["audit", "meta"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["explain_access", [], [], ["access"], read],
 ];
@@ -133,6 +134,7 @@ const handwritten = [
   "export_links",
   "list_changes",
   "undo",
+  "audit_links",
   "explain_link",
   "explain_access",
 ];
@@ -276,11 +278,11 @@ describe("a selection", () => {
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
     ["short_links", ["shorten_link", "resolve_short_link", "explain_access"]],
     ["projects", [...all.filter((name) => /_project/.test(name)), "explain_access"]],
-    ["links", [...all.slice(0, 6), "explain_link", "explain_access"]],
+    ["links", [...all.slice(0, 6), "audit_links", "explain_link", "explain_access"]],
     ["get_link", ["get_link", "explain_access"]],
     ["get_link,short_links", ["get_link", ...all.slice(6, 8), "explain_access"]],
     ["-delete_link", all.filter((name) => name !== "delete_link")],
-    ["links,-delete_link", [...all.slice(0, 5), "explain_link", "explain_access"]],
+    ["links,-delete_link", [...all.slice(0, 5), "audit_links", "explain_link", "explain_access"]],
     ["templates", [...templates, "explain_access"]],
     ["templates,-publish_template", [...templates.toSpliced(1, 1), "explain_access"]],
     ["-links,-apps,-projects,-templates,-history", [...all.slice(6, 8), ...bulk, "explain_access"]],
@@ -293,7 +295,7 @@ describe("a selection", () => {
     ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), "explain_access"]],
     ["-bulk,export_links", ["export_links", "explain_access"]],
     ["-links,get_link", ["get_link", "explain_access"]],
-    ["links,-explain_access", [...all.slice(0, 6), "explain_link"]],
+    ["links,-explain_access", [...all.slice(0, 6), "audit_links", "explain_link"]],
   ])("%s shows just that", (selection, names) => {
     expect(choose(selection)).toEqual(names);
   });

@@ -39,6 +39,7 @@ describe.concurrent("each key", () => {
     expect(await owning.listNames()).toContain("delete_link");
     expect((await looking.listNames()).toSorted()).toEqual([
       "explain_access",
+      "audit_links",
       "explain_link",
       "export_links",
       "get_link",

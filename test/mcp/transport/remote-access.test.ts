@@ -16,6 +16,7 @@ openForAll(openGround, (opened) => (ground = opened));
 /** What the key can use, and what needs no right. */
 const usable = [
   "explain_access",
+  "audit_links",
   "explain_link",
   "export_links",
   "get_link",

@@ -22,6 +22,7 @@ describe.concurrent("a key that may look at links", () => {
     await using client = await connect({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual([
       "explain_access",
+      "audit_links",
       "explain_link",
       "export_links",
       "get_link",

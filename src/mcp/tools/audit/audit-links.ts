@@ -1,0 +1,150 @@
+import * as z from "zod";
+import { createAudit, type AuditEnd } from "../../../audit/audit-links.ts";
+import { describeGroups, type Group } from "../../../audit/describe-groups.ts";
+import type { Window } from "../../../audit/findings.ts";
+import type { ReadWithin } from "../../../bulk/select/read-within.ts";
+import type { FilterInput } from "../../../contract/filters.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { listFields, type Fields } from "../../schemas/input-schema.ts";
+import { makeBulkTool } from "../bulk/bulk-tool.ts";
+import type { Call, Tool } from "../tool.ts";
+import { findNeverClicked } from "./find-never-clicked.ts";
+import { readAuditedApps } from "./read-audited-apps.ts";
+
+/** One look at a whole project: what is wrong with it, the worst first, and what mends it. */
+
+const { links } = contract;
+const name = "audit_links";
+const idsPerPage = 10;
+
+export function createAuditLinks(): Tool {
+  return makeBulkTool({
+    name,
+    title: "Audit links",
+    description:
+      "Find what is wrong with links and apps, the worst first, and the calls that mend it.",
+    group: "links",
+    effect: "read",
+    like: { what: "Filters", tool: links.index.tool },
+    readAccess: (access) => access.read(links.index),
+    fields: () => listOwnFields(false),
+    shown: listOwnFields,
+    result: { audit, meta: z.looseObject({ page: z.int() }).optional() },
+    run: async (args, call) => {
+      // The arguments were checked by the schema that names these types.
+      const { filters = [], page = 1 } = args as AuditArguments;
+      return runAudit(filters, page, call);
+    },
+  });
+}
+
+type AuditArguments = { readonly filters?: readonly FilterInput[]; readonly page?: number };
+
+const toolCall = z.looseObject({ tool: z.string(), arguments: z.looseObject({}) });
+
+const audit = z.looseObject({
+  checked: z.int(),
+  /** Left out where all links were read; then `next` goes on. */
+  complete: z.boolean(),
+  groups: z.array(
+    z.looseObject({
+      code: z.string(),
+      field: z.string().optional(),
+      count: z.int(),
+      message: z.string(),
+      filters: z.array(z.looseObject({})).optional(),
+      ids: z.array(z.string()),
+      fix: toolCall.optional(),
+    }),
+  ),
+  not_checked: z.array(z.string()).optional(),
+  next: toolCall.optional(),
+});
+
+function listOwnFields(isTerse: boolean): Fields {
+  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  return {
+    ...(filters && { filters: isTerse ? briefFilters : filters }),
+    page: z.int().min(1).optional(),
+  };
+}
+
+/** The tool that is said to have the same ones tells what is in them. */
+const briefFilters = z.array(z.record(z.string(), z.unknown())).optional();
+
+async function runAudit(
+  filters: readonly FilterInput[],
+  page: number,
+  call: Call,
+): Promise<JsonObject> {
+  const { keyContext, signal } = call;
+  const { bulk, known } = keyContext;
+  const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
+  const { apps, notChecked } = await readAuditedApps(call);
+  const started = createAudit({
+    apps,
+    linkHost: known.linkHost,
+    visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
+    window,
+  });
+  const reading = await bulk.readLinks(filters, started.addLinks, keyContext, signal);
+  const end = started.finish();
+  const groups = [
+    ...describeGroups(end.findings),
+    ...(await findNeverClicked(filters, { page, limit: idsPerPage }, call)),
+  ];
+  const last = Math.max(1, ...groups.map(({ count }) => Math.ceil(count / idsPerPage)));
+  return {
+    audit: {
+      checked: end.checked,
+      complete: reading.isWhole,
+      groups: showGroups(groups, window, call),
+      ...tellUnchecked([...notChecked, ...listUnjudged(reading, end, known.linkHost)]),
+      ...(!reading.isWhole && { next: goOn(filters, reading) }),
+    },
+    meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
+  };
+}
+
+/** On a later page are the groups that have more ids. A key that may not plan gets no plans. */
+function showGroups(
+  groups: readonly Group[],
+  { from }: Window,
+  { keyContext }: Call,
+): readonly Group[] {
+  const shown = from === 0 ? groups : groups.filter(({ count }) => count > from);
+  return shown.map(({ fix, ...group }) => {
+    const mayPlan = fix !== undefined && keyContext.mayAsk(links.update);
+    return mayPlan ? { ...group, fix } : group;
+  });
+}
+
+function listUnjudged(
+  { unread, isWhole }: ReadWithin,
+  { checked, unjudged }: AuditEnd,
+  linkHost: string | undefined,
+): readonly string[] {
+  const lost = unread + unjudged;
+  return [
+    ...(isWhole ? [] : [`What comes after these ${checked} links: the time was up; call next.`]),
+    ...(lost === 0 ? [] : [`${lost} links, which could not be read.`]),
+    ...(linkHost === undefined ? ["Loops: it is not known at which address links are."] : []),
+  ];
+}
+
+function tellUnchecked(notChecked: readonly string[]): JsonObject {
+  return notChecked.length === 0 ? {} : { not_checked: notChecked };
+}
+
+/** The links that were made since; groups that look at many links together start anew there. */
+function goOn(filters: readonly FilterInput[], { reached }: ReadWithin) {
+  const others = filters.filter((filter) => reached === undefined || !isStart(filter));
+  const since = { field: "created_at", condition: "gteq", value: reached } as const;
+  const wanted = reached === undefined ? others : [...others, since];
+  return { tool: name, arguments: { filters: wanted } };
+}
+
+function isStart({ field, condition }: FilterInput): boolean {
+  return field === "created_at" && condition === "gteq";
+}

@@ -1,0 +1,36 @@
+import type { Group } from "../../../audit/describe-groups.ts";
+import type { FilterInput } from "../../../contract/filters.ts";
+import { contract } from "../../../contract/index.ts";
+import type { Call } from "../tool.ts";
+
+/** Links that nobody has ever visited, counted by the deployment itself. */
+
+const { links } = contract;
+const days = 90;
+const day_ms = 24 * 60 * 60_000;
+
+export async function findNeverClicked(
+  given: readonly FilterInput[],
+  paging: { readonly page: number; readonly limit: number },
+  { ask, keyContext }: Call,
+): Promise<readonly Group[]> {
+  const value = new Date(keyContext.clock.now() - days * day_ms).toISOString();
+  const own: readonly FilterInput[] = [
+    { field: "clicks", condition: "eq", value: 0 },
+    { field: "created_at", condition: "lt", value },
+  ];
+  const isOwn = (filter: FilterInput) =>
+    own.some(({ field, condition }) => filter.field === field && filter.condition === condition);
+  // The API takes one filter of each field and condition: the caller's own would be lost.
+  if (given.some(isOwn)) return [];
+  const filters = [...given, ...own];
+  const sort = { field: "created_at", direction: "asc" } as const;
+  const { links: rows, meta } = await ask(links.index, { filters, sort, ...paging });
+  const count = meta.count ?? rows.length;
+  // A deployment that ignores filters answers with links that were visited.
+  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return [];
+  const message =
+    `Made more than ${days} days ago, and never visited. If nobody needs them any more, ` +
+    "plan_links deletes them by these filters.";
+  return [{ code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) }];
+}

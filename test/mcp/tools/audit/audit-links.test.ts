@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { linkOrigin } from "../../../support/world.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** One look at a whole project, through an official client before a real service. */
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full" }),
+  (opened) => (assistant = opened),
+);
+
+const own = linkOrigin.replace("{subdomain}", "default");
+const away = "https://shop.example";
+const print = Array.from({ length: 32 }, () => "AB").join(":");
+
+type Args = Readonly<Record<string, unknown>>;
+type Group = {
+  readonly code: string;
+  readonly field?: string;
+  readonly count: number;
+  readonly message: string;
+  readonly ids: readonly string[];
+  readonly filters?: readonly object[];
+  readonly fix?: { readonly tool: string; readonly arguments: Args };
+};
+
+async function call(tool: string, args: Args = {}) {
+  const { structured, isError, text } = await assistant.callTool(tool, args);
+  expect(isError, text).toBe(false);
+  return structured;
+}
+
+async function audit(args: Args = {}): Promise<readonly Group[]> {
+  return (await call("audit_links", args)).audit.groups;
+}
+
+async function find(code: string, args: Args = {}): Promise<Group | undefined> {
+  return (await audit(args)).find((group) => group.code === code);
+}
+
+async function plant(fields: Args): Promise<string> {
+  return (await assistant.plant("link", fields)).id;
+}
+
+/** Carries out what a group says that mends it. */
+async function mend({ fix }: Group): Promise<void> {
+  const { plan } = await call(fix?.tool ?? "", fix?.arguments);
+  expect(plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
+  const { job } = await call("apply_plan", { plan_id: plan.id });
+  expect(job.state).toBe("done");
+}
+
+async function expectMended(code: string): Promise<void> {
+  const before = await find(code);
+  if (before === undefined) throw new Error(`nothing is found as ${code}`);
+  await mend(before);
+  expect((await find(code))?.count ?? 0).toBeLessThan(before.count);
+}
+
+test("a project without faults has no groups, and says how many links were looked at", async () => {
+  for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
+  expect(await call("audit_links")).toEqual({
+    audit: { checked: 3, complete: true, groups: [] },
+    meta: { page: 1, limit: 10, last: 1 },
+  });
+});
+
+describe("visitors who arrive nowhere", () => {
+  test("are told of once where there is no destination at all, else by platform", async () => {
+    const none = await plant({ path: "none" });
+    const ios = await plant({ path: "ios", ios_fallback_url: away });
+    const found = await audit();
+    expect(found.map(({ code, ids }) => [code, ids])).toEqual([
+      ["no_destination", [none]],
+      ["no_android_destination", [ios]],
+      ["no_desktop_destination", [ios]],
+    ]);
+  });
+
+  test("go in circles over several links, short paths and slashes", async () => {
+    const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
+    const { link } = await call("get_link", { id: short.id });
+    const [a, b] = [
+      await plant({ path: "a", url: `${own}/b/?utm=1#top` }),
+      await plant({ path: "b", url: `${own}/${link.shortened_path}` }),
+    ];
+    await call("update_link", { id: short.id, url: `${own}/a` });
+    const self = await plant({ path: "self", ios_fallback_url: `${own}/self`, url: away });
+    const into = await plant({ path: "into", url: `${own}/self`, android_fallback_url: away });
+    await plant({ path: "out", url: `${own}/fine` });
+    await plant({ path: "fine", url: away });
+    const found = await find("loop");
+    expect(found?.ids.toSorted()).toEqual([short.id, a, b, self, into].toSorted());
+    expect((await audit())[0]?.code).toBe("loop");
+  });
+});
+
+describe("apps", () => {
+  const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+
+  test("are found that cannot open what they should, told once for all their links", async () => {
+    const ios = await assistant.plant("ios_app", ios_app);
+    const android = await assistant.plant("android_app", {
+      package_name: "com.example.app",
+      fingerprints: ["AA:BB", print],
+    });
+    for (const path of ["a", "b"]) {
+      await plant({
+        path,
+        name: path,
+        url: away,
+        ios_app: { id: ios.id },
+        android_app: { id: android.id },
+      });
+    }
+    expect((await audit()).map(({ code, count, ids }) => [code, count, ids])).toEqual([
+      ["short_fingerprints", 1, [android.id]],
+      ["app_without_store_id", 1, [ios.id]],
+      ["no_open_button", 1, [ios.id]],
+    ]);
+  });
+
+  test("that are gone are taken off by the fix", async () => {
+    await plant({ path: "a", url: away, ios_app });
+    await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
+    await expectMended("deleted_app");
+  });
+
+  test("that the key may not read are said not to be looked at", async () => {
+    const key = await assistant.world.addKey({ scopes: ["links.index"] });
+    const client = await assistant.connect({ key });
+    await plant({ path: "a", url: away, ios_app });
+    const { structured } = await client.callTool("audit_links");
+    expect(structured.audit).toEqual({
+      checked: 1,
+      complete: true,
+      groups: [],
+      not_checked: [
+        "iOS apps: this key may not read them.",
+        "Android apps: this key may not read them.",
+      ],
+    });
+  });
+});
+
+describe("a fix that is carried out leaves less to mend", () => {
+  test.each<[string, Args]>([
+    ["hidden_characters", { name: "Spring\u200b sale\u202e" }],
+    ["deferred_linking_without_app", { ios_deferred_deep_linking_enabled: true }],
+  ])("%s", async (code, fields) => {
+    for (let index = 0; index < 12; index += 1) {
+      await plant({ path: `p${index}`, url: `${away}/${index}`, ...fields });
+    }
+    await expectMended(code);
+    await expectMended(code);
+    expect(await find(code)).toBeUndefined();
+  });
+
+  test("and names keep all that can be seen of them", async () => {
+    await plant({ path: "a", url: away, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
+    await expectMended("hidden_characters");
+    expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
+  });
+
+  test("a key that may not write gets none", async () => {
+    const key = await assistant.world.addKey({ scopes: ["links.index"] });
+    await plant({ path: "a", url: away, name: "a\u200b" });
+    const { structured } = await (await assistant.connect({ key })).callTool("audit_links");
+    expect(structured.audit.groups[0].code).toBe("hidden_characters");
+    expect(structured.audit.groups[0].fix).toBeUndefined();
+  });
+});
+
+describe("what only a look at all links finds", () => {
+  test("is a host that is almost another one", async () => {
+    for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
+    await plant({ path: "slip", url: "https://shpo.example/" });
+    await plant({ path: "look", ios_fallback_url: "https://sh0p.example/", url: away });
+    await plant({ path: "other", url: "https://blog.example/" });
+    const found = (await audit()).filter(({ code }) => code === "similar_host");
+    expect(found.map(({ field, message }) => [field, message])).toEqual([
+      ["url", expect.stringContaining('"shpo.example", which looks like "shop.example"')],
+      ["ios_fallback_url", expect.stringContaining('"sh0p.example"')],
+    ]);
+  });
+
+  test("are links that are the same under several paths", async () => {
+    const same = { url: away, name: "Spring" };
+    const ids = [await plant({ path: "a", ...same }), await plant({ path: "b", ...same })];
+    await plant({ path: "c", ...same, name: "Mail" });
+    const found = await find("duplicate");
+    expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
+  });
+});
+
+test("links that were never visited in 90 days are told of, with filters for them", async () => {
+  const { world } = assistant;
+  const old = await plant({ path: "old", url: `${away}/old` });
+  const visited = await plant({ path: "visited", url: `${away}/visited` });
+  await world.store.write((db) =>
+    db.updateTable("links").set({ clicks: 1 }).where("id", "=", visited).execute(),
+  );
+  assistant.setClock(world.now() + 91 * 24 * 60 * 60_000);
+  const found = await find("never_clicked");
+  expect(found).toMatchObject({
+    count: 1,
+    ids: [old],
+    message: expect.stringContaining("90 days"),
+  });
+  expect((await call("list_links", { filters: found?.filters })).links).toMatchObject([
+    { id: old },
+  ]);
+});
+
+test("filters name what is looked at, and pages show further ids of what is found", async () => {
+  const ids: string[] = [];
+  for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
+  await plant({ path: "q" });
+  const filters = [{ field: "path", condition: "start", value: "p" }];
+  const first = await call("audit_links", { filters });
+  expect(first.audit).toMatchObject({ checked: 12, groups: [{ count: 12 }] });
+  expect(first.meta).toEqual({ page: 1, limit: 10, last: 2, next: 2 });
+  const second = await call("audit_links", { filters, page: 2 });
+  const shown: readonly string[] = [first, second].flatMap(({ audit }) => audit.groups[0].ids);
+  expect(shown.toSorted()).toEqual(ids.toSorted());
+});
+
+test("nothing is changed, and what is told of a few faults is short", async () => {
+  for (let index = 0; index < 40; index += 1) {
+    const path = `p${index}`;
+    await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${away}/${index}` });
+  }
+  await plant({ path: "hidden", url: away, name: "a\u200b" });
+  await plant({ path: "none" });
+  await plant({ path: "self", url: `${own}/self` });
+  const { text } = await assistant.callTool("audit_links");
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(3000);
+  expect(assistant.writes).toEqual([]);
+});
