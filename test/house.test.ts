@@ -41,7 +41,9 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/approval": "text contract visit state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
-  "mcp/tools/templates": "text contract template mcp/results mcp/approval mcp/tools/tool",
+  "mcp/previews": "state mcp/approval",
+  "mcp/tools/templates": `
+    text contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
   "mcp/tools/endpoints": `
     text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates`,
@@ -64,14 +66,14 @@ const rooms: Readonly<Record<string, string>> = {
   config: "contract contract/rules network mcp/approval mcp/access",
   compose: `
     text sql contract contract/rules network client state store service host bulk mcp/schemas
-    mcp/approval mcp/access mcp/tools mcp/protocol config`,
+    mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
   "commands/terminal": "contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
     text sql contract contract/rules network client state store service host bulk/files
-    bulk/select bulk mcp/approval mcp/tools mcp/protocol mcp/transport config compose
+    bulk/select bulk mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport config compose
     commands/terminal commands/bulk`,
   entry: "",
   main: "text sql contract config commands/terminal commands",

@@ -20,6 +20,7 @@ import { withDeployment } from "../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
+import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
@@ -97,7 +98,10 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   setRequestHandlers(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
-    pages: { [approvalPath]: approvals.fetch },
+    pages: {
+      [approvalPath]: approvals.fetch,
+      [previewPath]: assistant.openPreviewPages(hostnames).fetch,
+    },
     links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),

@@ -12,6 +12,7 @@ import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
+import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
@@ -33,6 +34,8 @@ export type Assistant = {
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
+  /** What `preview_template` shows a person; to be had at `previewPath`. */
+  readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -62,6 +65,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { own } = deployment;
   const { mode, scopes, destinations, secrets } = config;
   const openState = state.open;
+  const openPreviews = async () => (await openState()).previews;
   const readPin = once(() => openPinIn(secrets.approval_pin_file));
   const requireApproval = createRequireApproval({ mode, readPin, openState, openPage, clock });
   const approveOverwrite = createApproveOverwrite({ mode, openState });
@@ -80,6 +84,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         origin: deployment.origin,
         checksConditions: own !== undefined,
         openHistory: async () => (await openState()).history,
+        openPreviews,
         key,
         scopes,
         destinations,
@@ -103,6 +108,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
+    openPreviewPages: (hostnames) => createPreviewPages({ openPreviews, hostnames, report }),
     loadUnfinished: async () => {
       // A client that cannot be told of old jobs can be served all the same.
       if (state.exists()) await bulk.loadUnfinished().catch(report);

@@ -13,14 +13,26 @@ export type LazyState = {
   readonly close: () => Promise<void>;
 };
 
+/** What is kept for a while goes soon after its end, and at the latest with the next start. */
+const removeEvery_ms = 60_000;
+
 /** A mere look makes no file, and changes none of an earlier version. */
 export function createLazyState({ data }: Pick<Config, "data">, isLook = false): LazyState {
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
+  let removing: NodeJS.Timeout | undefined;
 
   async function open(): Promise<State> {
     if (!isLook) prepareDataFolder(data);
-    return openState(file, { clock, random }, isLook);
+    const state = await openState(file, { clock, random }, isLook);
+    if (isLook) return state;
+    const remove = () => {
+      // What cannot be removed now, because the disk is full, say, is removed later.
+      removeEnded(state).catch(() => undefined);
+    };
+    remove();
+    removing = setInterval(remove, removeEvery_ms).unref();
+    return state;
   }
 
   return {
@@ -34,7 +46,13 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
       return opening;
     },
     close: async () => {
+      clearInterval(removing);
       await (await opening?.catch(() => undefined))?.close();
     },
   };
+}
+
+async function removeEnded({ exports, previews }: State): Promise<void> {
+  await exports.removeEnded();
+  await previews.removeEnded();
 }

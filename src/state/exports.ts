@@ -12,6 +12,7 @@ export type Exports = {
     pages: AsyncIterable<string>,
   ) => Promise<Exported>;
   readonly findPage: (keyPrint: string, id: string, page: number) => Promise<Page | undefined>;
+  readonly removeEnded: () => Promise<void>;
 };
 
 export type Exported = { readonly id: string; readonly pages: number };
@@ -52,6 +53,11 @@ export function createExports(
         .where("key_print", "=", key_print)
         .where("expires_at", ">", clock.now())
         .executeTakeFirst(),
+
+    removeEnded: () =>
+      write(async (inner) => {
+        await inner.deleteFrom("exports").where("expires_at", "<=", clock.now()).execute();
+      }),
   };
 }
 

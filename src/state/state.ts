@@ -15,10 +15,12 @@ import { pinTries } from "./migrations/003-pin-tries.ts";
 import { overwrites } from "./migrations/004-overwrites.ts";
 import { history } from "./migrations/005-history.ts";
 import { knownAccess } from "./migrations/006-known-access.ts";
+import { previews } from "./migrations/007-previews.ts";
 import { planRequests } from "./migrations/009-plan-requests.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
+import { createPreviews, type Previews } from "./previews.ts";
 import type { StateTables } from "./tables.ts";
 
 /** What Waypost itself remembers, in embedded and remote mode alike. */
@@ -33,6 +35,7 @@ export type State = {
   readonly exports: Exports;
   readonly history: History;
   readonly knownAccess: KnownAccess;
+  readonly previews: Previews;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly close: () => Promise<void>;
@@ -40,7 +43,7 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 const applicationId = 0x57415953;
-const migrations = [init, bulk, pinTries, overwrites, history, knownAccess, planRequests];
+const migrations = [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
@@ -68,6 +71,7 @@ export async function openState(
     exports: createExports(sql, given),
     history: createHistory(sql, given),
     knownAccess: createKnownAccess(sql, clock),
+    previews: createPreviews(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
     close: sql.close,
   };

@@ -122,6 +122,7 @@ export type StateTables = {
     at: number;
     until: number;
   };
+  previews: { token_hash: string; key_print: string; html: string; expires_at: number };
   successors: { realm: string; id: string; successor_id: string; at: number };
   secrets: { name: string; value: string };
 };

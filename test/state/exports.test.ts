@@ -49,6 +49,14 @@ test("a file is there for an hour, and after that it is dropped with the next on
   expect(await isKept("one", id)).toBe(false);
 });
 
+test("what is over is removed though no other file follows", async () => {
+  const id = await save("one");
+  at.now += 60 * minute;
+  await state.exports.removeEnded();
+  at.now -= 60 * minute;
+  expect(await isKept("one", id)).toBe(false);
+});
+
 test("of a key's files the ten newest are there, and other keys have their own", async () => {
   const other = await save("another");
   const ids: string[] = [];

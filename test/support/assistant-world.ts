@@ -18,13 +18,14 @@ import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite
 import { createKeyContext } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
-import { approvalPath, createApprovalPages } from "../../src/mcp/approval/page.ts";
+import { approvalPath } from "../../src/mcp/approval/page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
 import { openState, type State } from "../../src/state/state.ts";
+import { createPages } from "./create-pages.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
 import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
@@ -56,9 +57,9 @@ export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "int
   readonly callRaw: (call: RawCall) => Promise<RawResult>;
   /** Makes what the assistant will act on, straight through the API. */
   readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
-  /** The approval page, as a browser asks for it. */
+  /** An approval's page or a preview, as a browser asks for it. */
   readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
-  /** The server of the approval pages. */
+  /** The server of these pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
@@ -140,6 +141,8 @@ export type AssistantOptions = Connecting & {
   readonly openPage?: (id: string) => Promise<string>;
   /** Between two writes of a job, by the test's clock; none, unless it has to be in between. */
   readonly spacing_ms?: number;
+  /** Whether pages for a person can be opened at an address; left out, they can. */
+  readonly listens?: boolean;
   /** Paths below /api/v1 that the deployment does not know, as another one than ours may not. */
   readonly lacks?: readonly string[];
   /** The hosts that the operator lets links lead to. */
@@ -163,6 +166,7 @@ export async function createAssistantWorld(
     beside,
     selection = [],
     spacing_ms = 0,
+    listens = true,
     destinations,
     remote,
     isRemote = remote !== undefined,
@@ -183,7 +187,6 @@ export async function createAssistantWorld(
   const service = createService({ store, setAlarm, clock, random, readLinkOrigin, report });
   const carry = remote?.send ?? sendEmbedded(service.answer);
   const { send, reach, ...watched } = watchCarrier(carry, lacks);
-
   const hash =
     typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin && "not looked at";
   const toolbox = createToolbox({ mode, selection });
@@ -202,11 +205,9 @@ export async function createAssistantWorld(
   const clients = createClientMemory(clock);
   const approveOverwrite = createApproveOverwrite({ mode, openState: openTheState });
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
-  const pages = createApprovalPages({
+  const fetchPage = createPages({
     openState: openTheState,
-    hostnames: ["127.0.0.1", "localhost"],
     checkPin: typeof pin === "function" ? pin : checkPin,
-    onDecided: () => {},
     onRefused: (reason) => refused.push(reason),
     clock,
     report,
@@ -240,13 +241,14 @@ export async function createAssistantWorld(
       origin,
       checksConditions: !isRemote,
       openHistory: () => Promise.resolve(state.history),
+      openPreviews: () => Promise.resolve(state.previews),
       key,
       scopes: undefined,
       destinations,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,
-      readListening,
+      readListening: listens ? readListening : () => Promise.resolve(undefined),
       lookUp,
       probe: "on",
       clock,
@@ -276,7 +278,6 @@ export async function createAssistantWorld(
     return (await raw)(call);
   };
 
-  const fetchPage = (request: Request) => pages.fetch(request);
   const visit: AssistantWorld["visit"] = async (url, form, headers = {}) => {
     const response = await fetchPage(
       new Request(url, {

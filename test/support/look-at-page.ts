@@ -47,7 +47,8 @@ function describeFound({ violations }: Found): readonly string[] {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-async function saveShot(page: Page, name: string): Promise<void> {
+/** With SCREENSHOTS=FOLDER alone. */
+export async function saveShot(page: Page, name: string): Promise<void> {
   if (shots === undefined) return;
   await mkdir(shots, { recursive: true });
   const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);

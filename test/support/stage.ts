@@ -152,6 +152,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     origin,
     checksConditions: false,
     openHistory: async () => (await openTheState()).history,
+    openPreviews: async () => (await openTheState()).previews,
     key,
     scopes,
     known,

@@ -8,6 +8,7 @@ import { Problem } from "../../contract/problem.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { KnownAccess } from "../../state/known-access.ts";
+import type { Previews } from "../../state/previews.ts";
 import { createExploration, type Exploration } from "./explore-access.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
@@ -35,6 +36,8 @@ export type KeyContext = DestinationLimits &
     readonly clock: Pick<Clock, "now">;
     /** What was written, by this key and by others. */
     readonly openHistory: () => Promise<History>;
+    /** The pages that a person looks at in a browser, where `pageOrigin` is. */
+    readonly openPreviews: () => Promise<Previews>;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
     readonly realm: string;
     /** Whose changes the key is shown: its own, or all of the project's. */
@@ -57,7 +60,7 @@ export type KeyContext = DestinationLimits &
 
 export type KeyContextOptions = Pick<
   KeyContext,
-  "bulk" | "origin" | "checksConditions" | "openHistory" | "known" | "isActAllowed"
+  "bulk" | "origin" | "checksConditions" | "openHistory" | "openPreviews" | "known" | "isActAllowed"
 > & {
   readonly client: Client;
   readonly key: string | undefined;
@@ -91,7 +94,7 @@ export type VisibleListeners = {
 const usuallyHolds_ms = 24 * 60 * 60_000;
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, bulk, origin, checksConditions, openHistory, key } = options;
+  const { client, bulk, origin, checksConditions, openHistory, openPreviews, key } = options;
   const { isOffered, isActAllowed, lookUp, scopes } = options;
   let { known } = options;
   const key_print = printKey(key);
@@ -116,6 +119,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     },
     clock: options.clock,
     openHistory,
+    openPreviews,
     access,
     key_print,
     get realm() {

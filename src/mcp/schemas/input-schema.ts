@@ -14,8 +14,8 @@ export type InputOptions = {
   readonly idText: string;
   /** Whether the call takes an approval token (two-step mode). */
   readonly takesApproval: boolean;
-  /** Whether the call can ask for a picture of the address. */
-  readonly takesQr?: boolean;
+  /** What the tool takes that the endpoint does not, or not so. */
+  readonly own?: Fields;
 };
 
 export type Fields = Readonly<Record<string, z.ZodType>>;
@@ -32,10 +32,7 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
     fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
   if (options.takesApproval) fields["approval"] = describeApproval();
-  if (options.takesQr === true) {
-    fields["qr"] = z.boolean().optional().describe("Also the address as a QR picture");
-  }
-  return fields;
+  return { ...fields, ...options.own };
 }
 
 export function describeApproval(): z.ZodType {

@@ -44,7 +44,8 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   publish_template: "Show the draft on all links' pages. body and css, if given, are saved first.",
   unpublish_template: "Give all links their default page back. Draft and versions stay.",
   list_template_versions: "List the published versions of the links' page, newest first.",
-  get_template_version: "Read body and css of a published version, of the draft or the starter.",
+  get_template_version: "Read a version's body and css.",
   restore_template_version: "Replace the draft with a published version. Publishes nothing.",
-  preview_template: "Show a link's page as HTML, from body and css or the draft. Saves nothing.",
+  preview_template:
+    "Make a link's page of body and css, or the draft; the user sees it at preview_url.",
 };

@@ -10,6 +10,7 @@ import {
   buildInput,
   declareNeeded,
   listFields,
+  type Fields,
 } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import {
@@ -18,15 +19,18 @@ import {
   buildWrittenSchema,
   loosen,
 } from "../../schemas/output-schema.ts";
+import { previewFields, previewResult } from "../templates/preview-template.ts";
 import { versionWords } from "../templates/read-version.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
 import { describeIds, findTarget } from "./find-target.ts";
-import { runGetLink } from "./get-link.ts";
+import { linkFields, runGetLink } from "./get-link.ts";
 import { nameLinkOf } from "./name-link.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
+
+const { preview } = contract.pageTemplate;
 
 /** The tools that are the contract's entries, one each. */
 export function deriveTools(mode: Mode): readonly Tool[] {
@@ -36,15 +40,17 @@ export function deriveTools(mode: Mode): readonly Tool[] {
 function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const { tool: name, title, effect, needed = [], needed_here } = endpoint;
   const kind = findKind(endpoint);
+  const own = listOwnFields(endpoint);
   const fieldOptions = {
     idText: writeIdText(endpoint, kind),
     takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
-    takesQr: endpoint === contract.links.show,
+    own,
   };
   const fields = once(() => listFields(endpoint, fieldOptions));
   const schema = once(() => buildInput(fields()));
   const run = chooseRun(endpoint);
-  const ownFields = Object.keys(endpoint.body?.shape ?? {});
+  const known = Object.keys(endpoint.body?.shape ?? {});
+  const silent = known.filter((field) => !Object.hasOwn(own, field));
   return {
     name,
     title,
@@ -54,11 +60,11 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     effect,
     annotations: annotate(endpoint),
     like: findDescribedFields(endpoint),
-    inputSchema: buildBothSchemas(fields, ownFields, { needed }),
+    inputSchema: buildBothSchemas(fields, silent, { needed }),
     demandMore: needed_here && ((schema) => declareNeeded(schema, needed_here)),
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
-    check: (given) => checkArguments(name, schema(), given, ownFields),
+    check: (given) => checkArguments(name, schema(), given, known),
     run: async (args, call) => {
       if (effect !== "read") {
         const readId = () => findTarget(kind, String(args["id"]), call);
@@ -66,12 +72,18 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
       }
       return run(endpoint, await nameLinkOf(endpoint, args, call), call);
     },
-    view: endpoint === contract.pageTemplate.preview ? templateView.uri : undefined,
+    view: endpoint === preview ? templateView.uri : undefined,
   };
 }
 
 function writeIdText(endpoint: Endpoint, kind: ResourceKind): string {
   return endpoint === contract.pageTemplate.version ? versionWords : describeIds(kind);
+}
+
+/** What the tool takes that its endpoint does not, or not so. */
+function listOwnFields(endpoint: Endpoint): Fields {
+  if (endpoint === preview) return previewFields;
+  return endpoint === contract.links.show ? linkFields : {};
 }
 
 function chooseRun(endpoint: Endpoint): typeof runEndpoint {
@@ -82,9 +94,15 @@ function chooseRun(endpoint: Endpoint): typeof runEndpoint {
 /** Fields are explained once, by the first tool that takes them. */
 function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
   const first = listToolEndpoints().find(
-    (endpoint) => body !== undefined && endpoint.body === body,
+    (endpoint) =>
+      body !== undefined && endpoint.body !== undefined && extendsBody(body, endpoint.body),
   );
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
+}
+
+/** Whether a body has all fields of another one, and these are the very same. */
+function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
+  return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
 
 function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
@@ -92,8 +110,8 @@ function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   if (method === "DELETE") return buildOutputSchema({ deleted });
   if (response === null) return buildOutputSchema({});
   const name = nameResult(endpoint, kind);
-  // The text of a page.
-  if (!(response instanceof z.ZodObject)) return buildOutputSchema({ [name ?? ""]: response });
+  // The text of a page, for a person to look at.
+  if (!(response instanceof z.ZodObject)) return buildOutputSchema(previewResult);
   if (name === undefined || list !== undefined) {
     // The response is the envelope itself: its rows and, where there are pages, `meta`.
     return buildAnswerSchema({ ...loosenList(response), ...(list !== undefined && { next }) });

@@ -1,9 +1,15 @@
+import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { drawPng } from "../../../qr/draw-qr.ts";
 import { refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
+
+/** What it takes beside the id. */
+export const linkFields = {
+  qr: z.boolean().optional().describe("Also the address as a QR picture"),
+} as const;
 
 /** As every endpoint's tool; with `qr` there is also a picture of the link's address. */
 export async function runGetLink(

@@ -5,7 +5,7 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { describeChanges } from "./preview-publication.ts";
 import { pickText, readState } from "./template-state.ts";
-import { userAgents } from "./user-agents.ts";
+import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
 /** What a client that shows views is given beside the page of `preview_template`. */
 
@@ -15,18 +15,24 @@ const { preview } = contract.pageTemplate;
 const viewTimeout_ms = 5000;
 
 export async function attachTemplateView(
-  given: JsonObject,
-  { html }: JsonObject,
+  asked: JsonObject,
+  { device, html }: Shown,
   call: Call,
 ): Promise<void> {
   if (!call.showsViews) return;
-  const [android, desktop, changes] = await Promise.all([
-    readInTime(call.ask(preview, { ...given, user_agent: userAgents.android })),
-    readInTime(call.ask(preview, { ...given, user_agent: userAgents.desktop })),
-    readInTime(compareWithLive(given, call)),
+  const others = platforms.filter((platform) => platform !== device);
+  const [changes, ...drawn] = await Promise.all([
+    readInTime(compareWithLive(asked, call)),
+    ...others.map((platform) =>
+      readInTime(call.ask(preview, { ...asked, user_agent: userAgents[platform] })),
+    ),
   ]);
-  call.attachView({ pages: { ios: html, android, desktop }, changes });
+  const besides = others.map((platform, index) => [platform, drawn[index]]);
+  call.attachView({ device, pages: { ...Object.fromEntries(besides), [device]: html }, changes });
 }
+
+/** The page of the result, and whom it is for. */
+type Shown = { readonly device: Platform; readonly html: string };
 
 type ShownChange = { readonly name: string; readonly text: string };
 

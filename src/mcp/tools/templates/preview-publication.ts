@@ -155,10 +155,10 @@ async function drawFrames(
   try {
     const pages = await Promise.all(
       drawn.map(async ({ name, text }) => {
-        const seen = { ...text, user_agent: userAgents.desktop };
+        const draw = (user_agent: string) => ask(pageTemplate.preview, { ...text, user_agent });
         const [phone, desktop] = await Promise.all([
-          ask(pageTemplate.preview, text),
-          ask(pageTemplate.preview, seen),
+          draw(userAgents.ios),
+          draw(userAgents.desktop),
         ]);
         return { name, phone, desktop };
       }),

@@ -12,7 +12,6 @@ import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwr
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { attachTemplateView } from "./attach-view.ts";
 import {
   previewPublication,
   previewRestoration,
@@ -20,6 +19,7 @@ import {
   previewUnpublication,
 } from "./preview-publication.ts";
 import { leaveOutTexts } from "./leave-out-texts.ts";
+import { previewTemplate } from "./preview-template.ts";
 import { readVersion } from "./read-version.ts";
 import {
   describeTemplate,
@@ -41,10 +41,9 @@ export async function runTemplate(
   const { approval: _, ...given } = args;
   if (endpoint.effect !== "read") return write(endpoint, given, call);
   if (endpoint === version) return readVersion(String(given["id"]), call);
+  if (endpoint === preview) return previewTemplate(given, call);
   const body: unknown = await call.ask(endpoint, given);
-  const result = presentBody(endpoint, body as JsonObject);
-  if (endpoint === preview) await attachTemplateView(given, result, call);
-  return result;
+  return presentBody(endpoint, body as JsonObject);
 }
 
 /** Publishes, takes down, replaces or saves what was shown; where it changed, all begins anew. */

@@ -15,8 +15,9 @@ button[aria-pressed="true"] { background: #2457d6; border-color: #2457d6; color:
 .stage { display: flex; justify-content: center; }
 .device { box-sizing: border-box; background: #111; border: 1px solid #8888; border-radius: 36px;
   padding: 14px; width: 320px; height: 600px; }
+@media (prefers-color-scheme: dark) { .device { background: #2b2d31; } }
 .device.desktop { width: 100%; border-radius: 8px; padding: 6px; height: 480px; }
-iframe { width: 100%; height: 100%; border: 0; border-radius: 24px; background: #fff; }
+iframe { width: 100%; height: 100%; border: 0; border-radius: 24px; background: Canvas; }
 .desktop iframe { border-radius: 4px; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 2px 12px 2px 0; }
@@ -82,17 +83,17 @@ function place(problem) {
 function receive({ structuredContent = {}, _meta = {} }) {
   const { html, error } = structuredContent;
   const data = _meta["${viewData}"] ?? {};
-  pages = data.pages ?? { ios: html };
+  pages = data.pages ?? (html === undefined ? {} : { ios: html });
   const problems = error?.problems ?? [];
   fill("problems", problems.map((problem) => [place(problem), problem.message]));
   fill("changes", (data.changes ?? []).map(({ name, text }) => [name, text]));
-  find("shown").hidden = error !== undefined || html === undefined;
+  find("shown").hidden = Object.keys(pages).length === 0;
   find("state").textContent = error?.message ?? "";
   find("state").hidden = error === undefined || problems.length > 0;
   for (const button of document.querySelectorAll("button")) {
     button.hidden = pages[button.dataset.device] === undefined;
   }
-  device = "ios";
+  device = data.device ?? "ios";
   show();
   announceSize();
 }

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from "zod";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../../support/browser.ts";
+import { saveShot } from "../../../support/look-at-page.ts";
 
 /** The view of `preview_template` (MCP Apps), in a real Chromium before a client's own page. */
 
@@ -50,9 +51,8 @@ describe("the tool", () => {
 
   test("gives the view a page for each device, and nobody else more than the page", async () => {
     const { structured, meta } = await assistant.callTool("preview_template", { body });
-    expect(Object.keys(structured)).toEqual(["html"]);
+    expect(Object.keys(structured)).toEqual(["preview_url"]);
     const { pages } = viewData.parse(meta?.["waypost/view"]);
-    expect(pages["ios"]).toBe(structured.html);
     for (const device of ["ios", "android", "desktop"]) {
       expect(pages[device]).toMatch(new RegExp(`on ${device}</h1>`));
     }
@@ -65,7 +65,7 @@ describe("the tool", () => {
 test("nothing but the page is asked for where nothing may be written", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
-  const { structured, meta } = await reader.callTool("preview_template", {});
+  const { structured, meta } = await reader.callTool("preview_template", { html: true });
   expect(structured.html).toContain("<h1>");
   expect(new Set(reader.writes)).toEqual(new Set(["POST /api/v1/page_template/preview"]));
   const { changes } = viewData.parse(meta?.["waypost/view"]);
@@ -78,7 +78,7 @@ test("a page is shown though the budget leaves nothing for what comes beside it"
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
-  const { structured, meta } = await assistant.callTool("preview_template", { body });
+  const { structured, meta } = await assistant.callTool("preview_template", { body, html: true });
   expect(structured.html).toContain("<h1>");
   const { pages } = viewData.parse(meta?.["waypost/view"]);
   expect(Object.keys(pages)).toContain("ios");
@@ -101,6 +101,33 @@ describe("the view", () => {
     }
     expect(await view.locator("#changes").textContent()).toContain('+ "{% store_buttons %}"');
     expect(await view.locator("#problems").isVisible()).toBe(false);
+  });
+
+  test("begins with the device that was asked for", async () => {
+    const { view, tab } = await open();
+    await send(tab, await preview(body, { platform: "android" }));
+    await view
+      .frameLocator("#page")
+      .locator("h1", { hasText: /on android$/ })
+      .waitFor();
+    expect(await view.locator("[aria-pressed=true]").textContent()).toBe("Android");
+    await view.getByRole("button", { name: "iOS" }).click();
+    await view
+      .frameLocator("#page")
+      .locator("h1", { hasText: /on ios$/ })
+      .waitFor();
+  });
+
+  test.each(["light", "dark"] as const)("has a phone that is seen, %s", async (colorScheme) => {
+    const { view, tab } = await open();
+    await tab.emulateMedia({ colorScheme });
+    await send(tab, await preview(body));
+    await view.frameLocator("#page").locator("h1").waitFor();
+    await saveShot(tab, `view of a template ${colorScheme}`);
+    // In the dark its colour is hardly another than the ground's.
+    const style = "getComputedStyle(document.querySelector('.device')).border";
+    const edge = await view.locator("body").evaluate(style);
+    expect(edge).toMatch(/^1px solid rgba\(136, 136, 136/);
   });
 
   test("tells the problems of a broken template by their lines", async () => {
@@ -155,8 +182,9 @@ function isPreview({ name }: Listed): boolean {
   return name === "preview_template";
 }
 
-async function preview(text: string): Promise<object> {
-  const { structured, meta } = await assistant.callTool("preview_template", { body: text });
+async function preview(text: string, more: object = {}): Promise<object> {
+  const args = { body: text, ...more };
+  const { structured, meta } = await assistant.callTool("preview_template", args);
   return { structuredContent: structured, _meta: meta };
 }
 

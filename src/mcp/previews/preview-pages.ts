@@ -1,0 +1,92 @@
+import { hostHeaderValidationResponse } from "@modelcontextprotocol/server";
+import type { Previews } from "../../state/previews.ts";
+import { pageHeaders, renderNotice } from "../approval/page-html.ts";
+
+/**
+ * A link's page as it would be, for a person to look at in a browser. Its HTML is a stranger's: it
+ * has no origin, reaches no server by itself, is in no frame, and none of its links leads anywhere.
+ */
+
+export type PreviewPages = { readonly fetch: (request: Request) => Promise<Response> };
+
+type Options = {
+  readonly openPreviews: () => Promise<Pick<Previews, "find">>;
+  readonly hostnames: readonly string[];
+  readonly report: (error: unknown) => string;
+};
+
+export const previewPath = "/preview/";
+
+const methods: readonly string[] = ["GET", "HEAD"];
+
+const headers: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": [
+    // Without an origin, popups, forms and the whole window.
+    "sandbox allow-scripts",
+    "default-src 'none'",
+    // A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview").
+    "script-src 'unsafe-inline' https: http:",
+    "style-src 'unsafe-inline' https: http:",
+    "img-src data: https: http:",
+    "font-src data: https: http:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "x-robots-tag": "noindex",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+};
+
+export function createPreviewPages(options: Options): PreviewPages {
+  return {
+    fetch: async (request) => {
+      // Another site's page can make any name of its own point here.
+      if (hostHeaderValidationResponse(request, [...options.hostnames]) !== undefined) {
+        return tell(403, elsewhere);
+      }
+      if (!methods.includes(request.method)) {
+        return tell(405, wrongMethod, { allow: methods.join(", ") });
+      }
+      try {
+        return await answer(request, options);
+      } catch (error) {
+        const reference = options.report(error);
+        const fault = `Open the address again. Reference ${reference}.`;
+        return tell(500, renderNotice("Something went wrong", fault));
+      }
+    },
+  };
+}
+
+async function answer(request: Request, { openPreviews }: Options): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  const previews = await openPreviews();
+  const html = await previews.find(pathname.slice(previewPath.length));
+  return html === undefined ? tell(404, over) : new Response(disarmLinks(html), { headers });
+}
+
+const doctype = /^\s*<!doctype[^>]*>/i;
+
+/** Each link opens a window of its own then, and to open one is not allowed. */
+function disarmLinks(html: string): string {
+  const [start = ""] = doctype.exec(html) ?? [];
+  return `${start}<base target="_blank">${html.slice(start.length)}`;
+}
+
+const elsewhere = renderNotice(
+  "Not from here",
+  "Open the address exactly as your assistant gave it to you.",
+);
+const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");
+const over = renderNotice(
+  "This preview is over",
+  "It was there for ten minutes, or it never was. Ask your assistant for another one.",
+);
+
+function tell(status: number, html: string, more: Record<string, string> = {}): Response {
+  return new Response(html, { status, headers: { ...pageHeaders, ...more } });
+}

@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { mostPreviewBytes } from "../../../state/previews.ts";
+import { previewPath } from "../../previews/preview-pages.ts";
+import { problemSchema, type CallProblem } from "../../results/call-problem.ts";
+import { presentBody } from "../../results/present-body.ts";
+import type { Call } from "../tool.ts";
+import { attachTemplateView } from "./attach-view.ts";
+import { platforms, userAgents, type Platform } from "./user-agents.ts";
+
+/** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
+
+const { preview } = contract.pageTemplate;
+const [usual] = platforms;
+
+/** What it takes beside the template's text. */
+export const previewFields = {
+  link_id: z.string().optional().describe("Id, path or address"),
+  platform: z.enum(platforms).meta({ default: usual }).optional(),
+  html: z.boolean().optional(),
+} as const;
+
+export const previewResult = {
+  preview_url: z.string().optional(),
+  html: z.string().optional(),
+  problems: z.array(problemSchema).optional(),
+} as const;
+
+export async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
+  const { html: isWanted, platform = usual, ...asked } = given;
+  // The argument was checked by the schema above.
+  const device = platform as Platform;
+  const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
+  // So the body of this endpoint is presented.
+  const { html, problems } = presentBody(preview, body as JsonObject) as Page;
+  await attachTemplateView(asked, { device, html }, call);
+  const preview_url = await openInBrowser(html, call);
+  return {
+    ...(preview_url !== undefined && { preview_url }),
+    ...((isWanted === true || preview_url === undefined) && { html }),
+    ...(problems !== undefined && { problems }),
+  };
+}
+
+type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
+
+/** Undefined where nothing listens, and for a page that is too long to be kept. */
+async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {
+  const origin = await keyContext.pageOrigin();
+  if (origin === undefined || Buffer.byteLength(html) > mostPreviewBytes) return undefined;
+  const previews = await keyContext.openPreviews();
+  return origin + previewPath + (await previews.save(keyContext.key_print, html));
+}

@@ -1,0 +1,147 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { launchBrowser, openTab } from "../../support/browser.ts";
+import { saveShot, sizes } from "../../support/look-at-page.ts";
+
+/** The page at `preview_url`, in a real Chromium: to be looked at, and nothing else. */
+
+let browser: Browser;
+let server: Server;
+let assistant: AssistantWorld;
+let origin: string;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  const listen = getRequestListener((request) => assistant.fetchPage(request));
+  server = createServer((request, response) => void listen(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  await browser.close();
+  server.close();
+});
+
+beforeEach(async () => {
+  assistant = await createAssistantWorld();
+});
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+  expect(assistant.reported).toEqual([]);
+  await assistant[Symbol.asyncDispose]();
+});
+
+/** The path of a preview of ours. */
+async function preview(args: Record<string, unknown> = {}): Promise<string> {
+  const { preview_url } = (await assistant.callTool("preview_template", args)).structured;
+  return new URL(preview_url).pathname;
+}
+
+/** The path of a page that a deployment elsewhere could have made. */
+async function keep(html: string): Promise<string> {
+  return `/preview/${await assistant.state.previews.save("a key", html)}`;
+}
+
+test("is there again and again for ten minutes, and then it is told to be over", async () => {
+  const path = await preview();
+  for (let visits = 0; visits < 3; visits += 1) {
+    const response = await fetch(origin + path);
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringMatching(/^<!doctype html>/),
+    ]);
+  }
+  assistant.advance(10 * 60_000);
+  const late = await fetch(origin + path);
+  expect([late.status, await late.text()]).toEqual([
+    404,
+    expect.stringContaining("This preview is over"),
+  ]);
+  expect((await fetch(`${origin}/preview/`)).status).toBe(404);
+});
+
+test("has the headers of a page that is nobody's, and that no cache keeps", async () => {
+  const { headers } = await fetch(origin + (await preview()));
+  expect(headers.get("content-security-policy")).toMatch(/^sandbox allow-scripts; default-src/);
+  expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("set-cookie")).toBeNull();
+});
+
+test("takes nothing, and is shown under no other name", async () => {
+  const path = await preview();
+  for (const method of ["POST", "PUT", "DELETE"]) {
+    const refused = await fetch(origin + path, { method });
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  }
+  const { status } = await assistant.visit(`http://evil.example${path}`);
+  expect(status).toBe(403);
+});
+
+describe("in a browser", () => {
+  test.each(["light", "dark"] as const)("is the whole page, %s", async (colorScheme) => {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      const tab = await openTab(browser, { viewport, colorScheme });
+      const faults: string[] = [];
+      tab.on("console", (message) => faults.push(message.text()));
+      await tab.goto(origin + (await preview({ platform: size === "phone" ? "ios" : "desktop" })));
+      expect(await tab.locator("h1").textContent()).toContain("Spring sale");
+      const style = "getComputedStyle(document.querySelector('.card')).textAlign";
+      expect(await tab.evaluate(style)).toBe("center");
+      await saveShot(tab, `preview ${size} ${colorScheme}`);
+      expect(faults).toEqual([]);
+    }
+  });
+
+  test("has links that lead nowhere when they are pressed", async () => {
+    const body =
+      '<a id="plain" href="https://elsewhere.example/">a</a>' +
+      '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
+    const tab = await openTab(browser);
+    const asked: string[] = [];
+    const address = origin + (await preview({ body }));
+    await tab.goto(address);
+    tab.on("request", (request) => asked.push(request.url()));
+    tab.context().on("page", (page) => asked.push(`opened ${page.url()}`));
+    const links = tab.locator("a");
+    expect(await links.count()).toBeGreaterThan(3);
+    for (const link of await links.all()) await link.click();
+    // What a press sets off comes before the answer to what is asked after it.
+    expect(await tab.evaluate("document.title")).toContain("Spring sale");
+    expect([tab.url(), asked]).toEqual([address, []]);
+  });
+
+  test("lets what a stranger's page runs reach nothing of ours, and send nothing", async () => {
+    const html = `<!doctype html><title>page</title><form method="post" action="/approve/x">
+<button>Go</button></form><iframe src="/approve/x"></iframe><script>
+const told = [];
+const tell = (name, work) => { try { told.push(name + " " + work()); } catch { told.push(name); } };
+tell("origin", () => origin);
+tell("cookie", () => document.cookie);
+tell("storage", () => localStorage.length);
+tell("window", () => open("/approve/x") === null);
+fetch("/approve/x").then(() => told.push("fetched"), () => told.push("unfetched"))
+  .then(() => { document.title = told.join(", "); });
+document.querySelector("button").click();
+</script>`;
+    const tab = await openTab(browser);
+    const asked: string[] = [];
+    tab.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
+    const address = origin + (await keep(html));
+    await tab.goto(address);
+    await tab.waitForFunction("document.title.includes('fetched')");
+    expect(await tab.title()).toBe("origin null, cookie, storage, window true, unfetched");
+    expect([tab.url(), asked]).toEqual([address, [`GET ${address}`]]);
+  });
+});
