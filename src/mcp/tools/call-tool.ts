@@ -17,6 +17,7 @@ import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
 import { keepNextToTools, type IsAbsent } from "./keep-to-tools.ts";
+import { nameChangedApps } from "./name-changed-apps.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
@@ -76,7 +77,7 @@ export async function callTool(
   }
 }
 
-function runTool(
+async function runTool(
   tool: Tool,
   args: JsonObject,
   context: Running,
@@ -96,7 +97,7 @@ function runTool(
     ask(tool.name, endpoint, input, context, condition);
   const { realm, key_print } = keyContext;
   const writer = { realm, key_print, client: person.client ?? null };
-  return tool.run(args, {
+  const call: Call = {
     keyContext,
     signal,
     ask: asking,
@@ -120,7 +121,8 @@ function runTool(
     tellProgress: (progress) => context.tellProgress?.(progress),
     takesTasks: context.answerWithTask !== undefined,
     answerWithTask: (task) => context.answerWithTask?.(task),
-  });
+  };
+  return nameChangedApps(await tool.run(args, call), call);
 }
 
 /** Where the links of a key live, as far as that is known, or else the deployment. */
