@@ -28,8 +28,8 @@ const templateFields = z.object({
   body: z
     .string()
     .optional()
-    .describe("Liquid and HTML, with {% store_buttons %} at the top level; at most 65,536 bytes"),
-  css: z.string().optional().describe("At most 32,768 bytes"),
+    .describe("Liquid, HTML, a top-level {% store_buttons %}; up to 65,536 bytes."),
+  css: z.string().optional().describe("Up to 32,768 bytes."),
 });
 export type TemplateFields = z.output<typeof templateFields>;
 

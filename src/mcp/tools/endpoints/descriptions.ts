@@ -46,6 +46,5 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_template_versions: "List the published versions of the links' page, newest first.",
   get_template_version: "Read a version's body and css.",
   restore_template_version: "Replace the draft with a published version. Publishes nothing.",
-  preview_template:
-    "Make a link's page of body and css, or the draft; the user sees it at preview_url.",
+  preview_template: "Show the user a link's page of body and css, or the draft, at preview_url.",
 };
