@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
+import { batchRows, draft, dropOld, dropPlan, type Write } from "./drop-plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** What bulk changes would do, until they are applied or too old. */
@@ -20,10 +20,16 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
   return writeActions.reduce((sum, action) => sum + counts[action], 0);
 }
 
-/** Whether something is wrong with the plan, so that none of it can be applied. */
-export function isFaulty({ counts, problems }: Pick<Plan, "counts" | "problems">): boolean {
-  return counts.invalid + problems.length > 0;
+/**
+ * Whether something is wrong with the plan, so that none of it can be applied. Faulty rows may be
+ * left out where that was asked for; what is wrong with the whole source may not.
+ */
+export function isFaulty({ counts, problems, request }: Judged): boolean {
+  if (request?.skips_invalid !== true) return counts.invalid + problems.length > 0;
+  return problems.some(({ skipped }) => skipped !== true);
 }
+
+type Judged = Pick<Plan, "counts" | "problems" | "request">;
 
 /** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
 export type PlanRow = {
@@ -62,13 +68,29 @@ export type Plan = {
 export type PlanRequest = {
   /** What is said of it before and after the number of its links: "set url on", "17 links". */
   readonly words?: { readonly before: string; readonly after?: string };
+  readonly rules?: readonly PlanRule[];
+  /** Whether faulty rows are left out, and do not keep the others from being done. */
+  readonly skips_invalid?: true;
+};
+
+/** What is done to a field of every link, and to each in its own way. */
+export type PlanRule = {
+  readonly field: string;
+  readonly kind: "host" | "text" | "query" | "prefix";
+  /** What is replaced; of a query the parameter, and of a prefix nothing. */
+  readonly from: string;
+  readonly to: string;
 };
 
 export type PlanProblem = {
-  /** Left out where the whole source is meant. */
+  /** Left out where the whole source is meant, and of links that filters name. */
   readonly row?: number;
+  /** The link by its path, or its id, where no row of the source names it. */
+  readonly link?: string;
   readonly field?: string;
   readonly message: string;
+  /** Of a row that is left out, and keeps no other from being done. */
+  readonly skipped?: true;
 };
 
 type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems"> &
@@ -94,14 +116,6 @@ export type RowPage = {
 const lasts_ms = 60 * 60_000;
 /** Longer than the slowest deployment takes to be read; only a killed process leaves a draft. */
 const draftLasts_ms = 24 * lasts_ms;
-/** In place of the counts, until they are known. */
-const draft = "";
-/** For so long a job can be continued, or undone. */
-const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** Plans of one key that were not applied. */
-const mostIdle = 20;
-/** Many enough that a row costs little, and few enough that other writers need not wait long. */
-const batchRows = 500;
 
 export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
   const { db, write } = sql;
@@ -145,8 +159,6 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
     },
   };
 }
-
-type Write = Sql<StateTables>["write"];
 
 /** Answers how many rows of each action there are. */
 async function insertRows(
@@ -204,52 +216,6 @@ async function finishPlan(
     .set({ ...found, created_at, expires_at })
     .where("id", "=", id)
     .execute();
-}
-
-/** Before a new plan is saved, those that are over go, and the jobs too old to be undone. */
-async function dropOld(
-  { db, write }: Sql<StateTables>,
-  key_print: string,
-  now: number,
-): Promise<void> {
-  const jobs = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
-  for (const { id } of await jobs.select("id").where("runs_until", "<=", now).execute()) {
-    await dropRows(write, "job_rows", "job_id", id);
-    await write((inner) => inner.deleteFrom("jobs").where("id", "=", id).execute());
-  }
-  const idle = db
-    .selectFrom("plans")
-    .select("id")
-    .where("id", "not in", db.selectFrom("jobs").select("plan_id"));
-  const ended = await idle.where("expires_at", "<=", now).execute();
-  const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
-  // A key that plans again and again must not fill the disk.
-  const kept = mostIdle - 1;
-  const surplus = own.orderBy("created_at", "desc").limit(-1).offset(kept);
-  for (const { id } of [...ended, ...(await surplus.execute())]) await dropPlan(write, id);
-}
-
-async function dropPlan(write: Write, id: string): Promise<void> {
-  await dropRows(write, "plan_rows", "plan_id", id);
-  await write((db) => db.deleteFrom("plans").where("id", "=", id).execute());
-}
-
-/** A few at a time, so that other writers need not wait long. */
-async function dropRows<Table extends "plan_rows" | "job_rows">(
-  write: Write,
-  table: Table,
-  column: Table extends "plan_rows" ? "plan_id" : "job_id",
-  id: string,
-): Promise<void> {
-  for (let count = batchRows; count === batchRows;) {
-    const { numAffectedRows = 0n } = await write((db) =>
-      raw`delete from ${raw.table(table)} where ${raw.ref(column)} = ${id} and position in
-        (select position from ${raw.table(table)} where ${raw.ref(column)} = ${id}
-          limit ${batchRows})`.execute(db),
-    );
-    count = Number(numAffectedRows);
-    await nextTurn();
-  }
 }
 
 export function readPlan(stored: StateTables["plans"]): Plan {

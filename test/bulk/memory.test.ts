@@ -43,8 +43,11 @@ test("a table of a hundred thousand rows is planned as it is read", async () => 
   });
 });
 
-test("a hundred thousand links that a filter names are planned part by part", async () => {
-  expect(await plan(ground.visited.keys[0], ["--source", "filters"])).toEqual({
+test.each([
+  ["get the same", "filters"],
+  ["change by rule", "rules"],
+])("a hundred thousand links that %s are planned part by part", async (_, source) => {
+  expect(await plan(ground.visited.keys[0], ["--source", source])).toEqual({
     counts: { ...none, update: visitedLinks },
     problems: 0,
   });

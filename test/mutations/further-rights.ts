@@ -103,7 +103,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N12",
-    file: "src/state/plans.ts",
+    file: "src/state/drop-plans.ts",
     what: "who plans often throws out other keys' plans",
     find: `const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);`,
     replace: `const own = idle.where("counts", "!=", draft);`,

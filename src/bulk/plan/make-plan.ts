@@ -1,25 +1,18 @@
 import type { Random } from "../../contract/clock.ts";
-import type { FilterInput } from "../../contract/filters.ts";
-import type { LinkFields } from "../../contract/links.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
-import {
-  planFilters,
-  planRows,
-  refuseChanges,
-  type Planning,
-  type UnnumberedRow,
-} from "./plan-rows.ts";
+import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
+import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
-import { wordChanges, wordFile } from "./word-request.ts";
+import { tellRules, wordChanges, wordFile } from "./word-request.ts";
 
 /** Plans what is wanted, whatever it comes from, and saves the plan. */
 
-export type PlanWanted =
+export type PlanWanted = (
   | {
       readonly operation: PlanOperation;
       readonly source: RowSource;
@@ -27,11 +20,11 @@ export type PlanWanted =
       readonly file?: string;
     }
   | { readonly undo: Job }
-  | {
-      readonly operation: "update" | "delete";
-      readonly filters: readonly FilterInput[];
-      readonly changes: LinkFields;
-    };
+  | FilterWanted
+) & {
+  /** Whether faulty rows are left out of the plan; otherwise none of it can be applied. */
+  readonly skipsInvalid?: boolean;
+};
 
 export type MadePlan = Pick<Findings, "unmapped" | "format"> & { readonly plan: Plan };
 
@@ -43,6 +36,8 @@ type Planner = {
 
 const pathBytes = 6;
 const mostProblems = 1000;
+/** Parameters may be many, and are told of in the links that they change. */
+const mostRules = 100;
 const allowAll: CheckDestinations = () => [];
 
 export async function makePlan(
@@ -62,19 +57,25 @@ export async function makePlan(
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
   const judged = refuseForeign(rows, wanted, checkDestinations);
-  const numbered = numberRows(judged, problems, () => listFindings().problems, signal);
+  const { skipsInvalid = false } = wanted;
+  const note = { problems, skipsInvalid, listFound: () => listFindings().problems };
+  const numbered = numberRows(judged, note, signal);
   const saved = { key_print, origin, operation, undoes, problems, request: describe(wanted) };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, format } = listFindings();
   return { plan, unmapped, format };
 }
 
-function describe(wanted: PlanWanted): PlanRequest | null {
-  if ("filters" in wanted) {
-    return wanted.operation === "delete" ? null : { words: wordChanges(wanted.changes) };
+function describe(wanted: PlanWanted): PlanRequest {
+  const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
+  if ("filters" in wanted && wanted.operation === "update") {
+    const rules = tellRules(wanted.rules ?? {}).slice(0, mostRules);
+    const words = wordChanges(wanted.changes, rules);
+    return { words, ...(rules.length > 0 && { rules }), ...skips };
   }
-  if (!("source" in wanted) || wanted.file === undefined) return null;
-  return { words: wordFile(wanted.operation, wanted.file) };
+  const file = "source" in wanted ? wanted.file : undefined;
+  if (!("source" in wanted) || file === undefined) return { ...skips };
+  return { words: wordFile(wanted.operation, file), ...skips };
 }
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
@@ -82,17 +83,15 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
     const { rows, listFindings } = readRows(wanted.source, wanted.operation, planning.takesAnyId);
     return { rows: planRows(planning, rows), listFindings };
   }
-  const rows =
-    "undo" in wanted
-      ? planUndo(planning, wanted.undo)
-      : planFilters(planning, wanted.filters, wanted.changes);
+  const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);
   const findings: Findings = { problems: [], unmapped: [], format: undefined };
   return { rows, listFindings: () => findings };
 }
 
 /**
  * Rows that would lead where links may not lead: a fault of what was given, or of changes that all
- * links share. To undo a job is not at fault, and does the rest.
+ * links share; a rule need not lead each link there. To undo a job is not at fault, and does the
+ * rest.
  */
 async function* refuseForeign(
   rows: AsyncIterable<UnnumberedRow>,
@@ -103,7 +102,8 @@ async function* refuseForeign(
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
     const problems = isWrite ? check(row.fields ?? {}, before ?? {}) : [];
-    if (problems.length > 0 && "filters" in wanted) throw refuseChanges(problems);
+    const shared = problems.filter(({ field }) => "filters" in wanted && field in wanted.changes);
+    if (shared.length > 0) throw refuseChanges(shared);
     const message = problems.map((problem) => problem.message).join("; ");
     const refused = "undo" in wanted ? "conflict" : "invalid";
     yield problems.length === 0 ? row : { ...row, action: refused, fields: null, message };
@@ -116,22 +116,39 @@ async function* refuseForeign(
  */
 async function* numberRows(
   rows: AsyncIterable<UnnumberedRow>,
-  problems: PlanProblem[],
-  listFound: () => readonly PlanProblem[],
+  { problems, skipsInvalid, listFound }: Noting,
   signal: AbortSignal,
 ): AsyncGenerator<PlanRow> {
   const later: PlanProblem[] = [];
+  const skipped = new Set<number | undefined>();
   let position = 0;
   for await (const row of rows) {
     // What throws here leaves no plan: it stays a draft, and drafts are dropped.
     throwIfCancelled(signal);
-    const isFaulty = row.action === "invalid" && row.row !== null && later.length < mostProblems;
-    if (isFaulty) later.push({ row: row.row, message: row.message ?? "" });
+    const isFaulty = row.action === "invalid";
+    if (isFaulty && later.length < mostProblems) later.push(describeFault(row));
+    if (isFaulty && skipsInvalid) skipped.add(row.row ?? undefined);
     yield { position, ...row };
     position += 1;
   }
   throwIfCancelled(signal);
   const found = listFound();
   const known = new Set(found.map((problem) => problem.row));
-  problems.push(...found, ...later.filter((problem) => !known.has(problem.row)));
+  const all = [...found, ...later.filter((problem) => !known.has(problem.row))];
+  // What is wrong with the whole source is no row that could be left out.
+  problems.push(
+    ...all.map((each) => (skipped.has(each.row) ? { ...each, skipped: true as const } : each)),
+  );
 }
+
+function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProblem {
+  const place = row === null ? { link: path ?? link_id ?? "" } : { row };
+  return { ...place, message: message ?? "" };
+}
+
+type Noting = {
+  /** What is wrong with the plan; it is filled when the last row has come. */
+  readonly problems: PlanProblem[];
+  readonly skipsInvalid: boolean;
+  readonly listFound: () => readonly PlanProblem[];
+};

@@ -1,14 +1,11 @@
 import { listUnreadFields } from "../../contract/deviations.ts";
-import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
-import { faultOf, Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { faultOf, toSentence } from "../../contract/problem.ts";
 import { findNewPathFault } from "../../contract/rules/link-path.ts";
-import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import type { Asking, Owner } from "../owner.ts";
-import { checkChanges, type CheckedRow } from "../rows/check-rows.ts";
-import { findLinks, batchRows, type Known } from "../select/find-links.ts";
-import { selectParts } from "../select/select-links.ts";
+import type { CheckedRow } from "../rows/check-rows.ts";
+import { findLinks, batchRows, type Known, type Taken } from "../select/find-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import {
   createAppComparison,
@@ -20,7 +17,7 @@ import {
   type KnownApps,
 } from "./known-apps.ts";
 
-/** What many rows or filters would do, row by row: everything is read, and nothing is written. */
+/** What many rows would do, row by row: everything is read, and nothing is written. */
 
 /** Of a plan; the plan numbers it. */
 export type UnnumberedRow = Omit<PlanRow, "position">;
@@ -52,55 +49,20 @@ export async function* planRows(
   }
 }
 
-export async function* planFilters(
-  planning: Planning,
-  filters: readonly FilterInput[],
-  changes: LinkFields,
-): AsyncGenerator<UnnumberedRow> {
-  const isDeletion = planning.operation === "delete";
-  const problems = isDeletion ? [] : checkChanges(changes, planning.takesAnyId);
-  if (problems.length > 0) throw refuseChanges(problems);
-  const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
-  requireRegistrationRights(planning, changes, apps);
-  const fault = findAppFault(changes, apps);
-  if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
-  const fields = dropRegistrations(changes, apps);
-  const wanted = { fields, values: checkLink(changes, "update").values };
-  for await (const { rows, unread } of selectParts(planning, filters)) {
-    for (const link of rows) {
-      yield isDeletion ? planDeletion(null, link) : planChange(null, link, wanted, apps);
-    }
-    for (let left = unread; left > 0; left -= 1) yield noteUnread;
-  }
-}
-
-/** What filters name is told of also where nobody can say which link it is. */
-const noteUnread: UnnumberedRow = {
-  row: null,
-  action: "conflict",
-  link_id: null,
-  path: null,
-  fields: null,
-  before: null,
-  message: "A link that the filters name could not be read",
-};
-
-/** With each problem's place, so that it need not be read out of the sentence. */
-export function refuseChanges(problems: readonly FieldProblem[]): Problem {
-  const message = toSentence(problems.map((problem) => problem.message));
-  const placed = problems.map(({ field, ...rest }) => {
-    return { field: field === "" ? "changes" : `changes.${field}`, ...rest };
-  });
-  return new Problem(422, message, { problems: placed });
-}
+/** Paths that the links of earlier rows have moved away from. */
+type Left = Set<string>;
 
 /** What earlier rows of the same plan do. */
 type Earlier = {
   readonly rowsById: Map<string, number>;
-  /** Paths that their links have moved away from. */
-  readonly left: Set<string>;
+  readonly left: Left;
   /** What they said of a new app that this row says otherwise. */
   readonly findDispute: ReturnType<typeof createAppComparison>;
+};
+
+/** A row about a link that is there, or of links that filters name, which are not numbered. */
+type RowOfLink = Pick<CheckedRow, "id" | "path" | "fields" | "values"> & {
+  readonly row: number | null;
 };
 
 type Context = { readonly known: Known; readonly apps: KnownApps; readonly earlier: Earlier };
@@ -121,7 +83,8 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
     return planRefusal("invalid", row, message);
   }
   context.earlier.rowsById.set(link.id, row.row);
-  if (planning.operation === "update") return planUpdate(row, link, context);
+  const { left } = context.earlier;
+  if (planning.operation === "update") return planUpdate(row, link, { ...context, left });
   const isElsewhere = row.path !== undefined && link.path !== row.path;
   const message = "The link with this id has another path now";
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
@@ -158,7 +121,7 @@ function planUpsert(
 }
 
 /** What a path that is there may have, and a link may not get any more. */
-function refuseNewPath(row: CheckedRow, path: string): UnnumberedRow | undefined {
+function refuseNewPath(row: RowOfLink, path: string): UnnumberedRow | undefined {
   const fault = findNewPathFault(path);
   return fault === undefined
     ? undefined
@@ -170,17 +133,17 @@ const mismatch =
   "No link has both this id and this path; to rename the link, use the operation update; " +
   "to write by the path alone, take the id away";
 
-function planUpdate(
-  row: CheckedRow,
+export function planUpdate(
+  row: RowOfLink,
   link: ReadLink,
-  { known, apps, earlier }: Context,
+  { known, apps, left }: Pick<Context, "apps"> & { readonly known: Taken; readonly left: Left },
 ): UnnumberedRow {
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
     const refusal = refuseNewPath(row, path);
     if (refusal !== undefined) return refusal;
-    const isLinks = known.byPath.has(path) && !earlier.left.has(path);
+    const isLinks = known.byPath.has(path) && !left.has(path);
     if (isLinks || known.byShort.has(path)) {
       return planRefusal("conflict", row, "The path that it would move to is taken");
     }
@@ -188,7 +151,7 @@ function planUpdate(
   }
   const fault = findAppFault(row.fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
-  if (isMoved) earlier.left.add(link.path ?? "");
+  if (isMoved) left.add(link.path ?? "");
   return planChange(row.row, link, row, apps);
 }
 
@@ -211,7 +174,7 @@ function planCreation(row: number | null, path: string, fields: LinkFields): Unn
   };
 }
 
-function planChange(
+export function planChange(
   row: number | null,
   link: ReadLink,
   wanted: Wanted,
@@ -235,13 +198,17 @@ function planChange(
 }
 
 /** What cannot be read cannot be put back, and nobody was shown what would be overwritten. */
-function planUnread(row: number | null, link: ReadLink, unread: readonly string[]): UnnumberedRow {
+export function planUnread(
+  row: number | null,
+  link: ReadLink,
+  unread: readonly string[],
+): UnnumberedRow {
   const { id: link_id, path = null } = link;
   const message = `Its ${toSentence(unread)} could not be read`;
   return { row, action: "conflict", link_id, path, fields: null, before: null, message };
 }
 
-function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
+export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
   const { id: link_id, path = null } = link;
   const unread = listUnreadFields(link).filter((field) => field !== "clicks");
   const message =
@@ -251,9 +218,9 @@ function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
   return { row, action: "delete", link_id, path, fields: null, before: link, message };
 }
 
-function planRefusal(
+export function planRefusal(
   action: PlanAction & ("invalid" | "conflict"),
-  { row, id, path }: CheckedRow,
+  { row, id, path }: Pick<RowOfLink, "row" | "id" | "path">,
   message: string,
 ): UnnumberedRow {
   const link_id = id ?? null;

@@ -2,7 +2,13 @@ import type { LinkFields } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { hasControls, isBlank } from "../../contract/text.ts";
 import type { Job } from "../../state/jobs.ts";
-import { countPlannedWrites, type PlanOperation, type PlanRequest } from "../../state/plans.ts";
+import {
+  countPlannedWrites,
+  type PlanOperation,
+  type PlanRequest,
+  type PlanRule,
+} from "../../state/plans.ts";
+import type { LinkRules } from "./change-by-rule.ts";
 
 /** What many links were changed for, in the words by which a person finds the job again. */
 
@@ -37,9 +43,14 @@ export function wordFile(operation: PlanOperation, file: string): Words {
   return { before, after: `listed in ${name}` };
 }
 
-/** Of the same changes of many links. */
-export function wordChanges(changes: LinkFields): Words {
+/** Of the same changes of many links, and of the rules by which they change. */
+export function wordChanges(changes: LinkFields, rules: readonly PlanRule[] = []): Words {
   const fields = Object.keys(changes);
+  if (rules.length > 0) {
+    const ruled = new Set([...fields, ...rules.map(({ field }) => field)]);
+    const told = fields.length === 0 ? wordRules(rules) : undefined;
+    return told ?? { before: `changed ${nameFields([...ruled])} of` };
+  }
   const { url } = changes;
   const isPointing = fields.length === 1 && typeof url === "string" && !isBlank(url);
   if (isPointing) {
@@ -48,6 +59,42 @@ export function wordChanges(changes: LinkFields): Words {
   const isClearing = Object.values(changes).every(isBlank);
   const named = nameFields(fields);
   return isClearing ? { before: `cleared ${named} of` } : { before: `set ${named} on` };
+}
+
+/** Undefined for rules of several kinds. */
+function wordRules(rules: readonly PlanRule[]): Words | undefined {
+  const host = findCommonHost(rules);
+  if (host !== undefined) return { before: "moved", after: `to ${shorten(host)}` };
+  const [{ kind, field, to } = { kind: "text", field: "", to: "" }] = rules;
+  if (rules.some((rule) => rule.kind !== kind || rule.field !== field)) return undefined;
+  if (kind === "prefix") return { before: `put ${shorten(to)} before the path of` };
+  if (kind !== "query") return undefined;
+  return { before: `set ${shorten(nameFields(rules.map(({ from }) => from)))} in ${field} of` };
+}
+
+/** Where all rules do nothing but move addresses to one host. */
+export function findCommonHost(rules: readonly PlanRule[]): string | undefined {
+  const [first] = rules;
+  const isMove = rules.every(({ kind, to }) => kind === "host" && to === first?.to);
+  return isMove ? first?.to : undefined;
+}
+
+/** The rules one by one, as the plan remembers them. */
+export function tellRules({ replace = [], add_query, path_prefix }: LinkRules): PlanRule[] {
+  const values = Object.entries(add_query?.values ?? {});
+  const field = add_query?.field ?? "";
+  return [
+    ...replace.map((rule) => ({
+      field: rule.field,
+      kind: rule.match,
+      from: rule.from,
+      to: rule.to,
+    })),
+    ...values.map(([from, to]) => ({ field, kind: "query" as const, from, to })),
+    ...(path_prefix === undefined
+      ? []
+      : [{ field: "path", kind: "prefix" as const, from: "", to: path_prefix }]),
+  ];
 }
 
 function nameFields(fields: readonly string[]): string {

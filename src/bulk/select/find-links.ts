@@ -10,10 +10,12 @@ import { selectLinks } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
 
-export type Known = {
+export type Known = Taken & { readonly byId: ReadonlyMap<string, ReadLink> };
+
+/** By whom the paths are taken that rows want. */
+export type Taken = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
-  readonly byId: ReadonlyMap<string, ReadLink>;
   /** Whether more links were found, of which it cannot be told which they are. */
   readonly isPartial: boolean;
 };
@@ -26,10 +28,10 @@ const nameBytes = 32;
 /** An id is asked for by a call of its own; so many are under way at once. */
 const mostAtOnce = 8;
 
-export async function* batchRows(
-  rows: AsyncIterable<CheckedRow>,
-): AsyncGenerator<readonly CheckedRow[]> {
-  let batch: CheckedRow[] = [];
+export async function* batchRows<Row extends Named>(
+  rows: AsyncIterable<Row> | Iterable<Row>,
+): AsyncGenerator<readonly Row[]> {
+  let batch: Row[] = [];
   let bytes = 0;
   for await (const row of rows) {
     bytes += encodeURIComponent((readPath(row) ?? "").toWellFormed()).length + nameBytes;
@@ -49,21 +51,34 @@ export async function findLinks(
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap((row) => readPath(row) ?? []).filter(isFindable))];
-  const { byName: byPath, unread } = await findAt(asking, "path", paths);
-  // A path may also be taken by another link's shortened path.
-  const free = operation === "delete" ? [] : paths.filter((path) => !byPath.has(path));
-  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", free);
+  const taken = await findAtPaths(asking, paths, operation !== "delete");
+  const { byPath } = taken;
   const missing = sound.flatMap(({ id, ...row }) => {
     const path = readPath(row) ?? "";
     // An upsert is about its path, whatever the id says.
     const isFound = byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
     return id === undefined || isFound ? [] : [id];
   });
-  return { byPath, byShort, byId: await findEach(asking, missing), isPartial: unread + more > 0 };
+  return { ...taken, byId: await findEach(asking, missing) };
 }
 
+/** Not more paths than one batch of rows has. */
+export async function findAtPaths(
+  asking: Asking,
+  paths: readonly string[],
+  isWanted = true,
+): Promise<Taken> {
+  const { byName: byPath, unread } = await findAt(asking, "path", paths);
+  // A path that is wanted may also be taken by another link's shortened path.
+  const free = isWanted ? paths.filter((path) => !byPath.has(path)) : [];
+  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", free);
+  return { byPath, byShort, isPartial: unread + more > 0 };
+}
+
+type Named = Pick<CheckedRow, "path" | "fields">;
+
 /** The path that a row names its link by, or wants it to have. */
-function readPath({ path, fields }: Pick<CheckedRow, "path" | "fields">) {
+function readPath({ path, fields }: Named) {
   return path ?? fields.path ?? undefined;
 }
 

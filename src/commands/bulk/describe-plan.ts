@@ -55,9 +55,10 @@ function describeRest({ counts, problems }: Plan): readonly string[] {
 }
 
 /** On one line, whatever a text from outside has in it. */
-function describeProblem({ row, field, message }: PlanProblem, unit: Unit): string {
+function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
   const place = [
     ...(row === undefined ? [] : [`${unit} ${row}`]),
+    ...(link === undefined ? [] : [quote(link)]),
     ...(field === undefined || field === "" ? [] : [showLine(field)]),
   ];
   return place.length === 0 ? showLine(message) : `${place.join(", ")}: ${showLine(message)}`;

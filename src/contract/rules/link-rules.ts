@@ -14,7 +14,7 @@ export const addressFields = [
   "ios_fallback_url",
   "android_fallback_url",
 ] as const;
-const textFields = [
+export const textFields = [
   "name",
   "social_title",
   "social_description",

@@ -202,7 +202,7 @@ describe("a wrong type or value is refused", () => {
     [
       { operation: "update", rows: [], changes: { name: "a" } },
       "changes",
-      "changes go with filters; a row has its own fields",
+      "changes and rules go with filters; a row has its own fields",
     ],
     [
       { operation: "delete", filters: [] },
@@ -217,12 +217,12 @@ describe("a wrong type or value is refused", () => {
     [
       { operation: "update", filters: spring, changes: {} },
       "changes",
-      "update by filters needs changes, and delete takes none",
+      "update by filters needs changes, replace, add_query or path_prefix, and delete takes none",
     ],
     [
       { operation: "delete", filters: spring, changes: { name: "a" } },
       "changes",
-      "update by filters needs changes, and delete takes none",
+      "update by filters needs changes, replace, add_query or path_prefix, and delete takes none",
     ],
     [
       { operation: "upsert", undo: "a" },

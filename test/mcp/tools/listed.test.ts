@@ -74,9 +74,9 @@ describe("the list of tools", () => {
   });
 
   test.each([
-    ["a full key", full, 4700],
-    ["a remote key of which nothing is known", unknown, 5100],
-    ["two-step mode", { ...unknown, mode: "two-step" } satisfies Setting, 5500],
+    ["a full key", full, 5000],
+    ["a remote key of which nothing is known", unknown, 5400],
+    ["two-step mode", { ...unknown, mode: "two-step" } satisfies Setting, 5800],
     ["a key for links alone", linksOnly, 3000],
     ["declared scopes of links", { mode: "guarded", scopes: linkScopes } satisfies Setting, 3000],
     ["read-only mode", readOnly, 2200],

@@ -37,6 +37,7 @@ const project = ["name", "subdomain", "custom_domain"];
 const template = ["body", "css"];
 const filtered = ["filters", "sort", "page", "limit"];
 const sources = ["rows", "csv", "filters"];
+const rules = ["replace", "add_query", "path_prefix"];
 
 /** readOnly, destructive, idempotent; what every tool works on is one known deployment. */
 const read = [true, false, true];
@@ -89,7 +90,13 @@ const design: readonly Line[] = [
   ["get_template_version", ["id"], ["id"], ["version"], read],
   ["restore_template_version", ["id"], ["id"], ["page_template"], destroy],
   ["preview_template", [...template, "link_id"], [], ["html"], read],
-  ["plan_links", ["operation", ...sources, "changes", "undo"], [], ["plan"], prepare],
+  [
+    "plan_links",
+    ["operation", ...sources, "changes", ...rules, "skip_invalid", "undo"],
+    [],
+    ["plan"],
+    prepare,
+  ],
   ["apply_plan", ["plan_id"], ["plan_id"], ["job"], destroy],
   ["get_job", ["job_id", "page"], ["job_id"], ["job"], read],
   ["list_jobs", ["page"], [], ["jobs", "meta"], read],

@@ -68,14 +68,19 @@ function refuseFaulty(plan: Plan): void {
   throw new ToolFailure({
     code: "invalid_arguments",
     message: "The plan has faults, so that none of it can be applied.",
-    problems: problems.slice(0, mostProblems).map(({ row, field, message }) => ({
+    problems: problems.slice(0, mostProblems).map(({ row, link, field, message }) => ({
       ...(field !== undefined && { field }),
-      message: row === undefined ? message : `Row ${row}: ${message}`,
+      message: `${writePlace(row, link)}${message}`,
     })),
     effect: "none",
     retry: "never",
     next: "Mend what problems name with the user, and make a new plan with plan_links.",
   });
+}
+
+function writePlace(row: number | undefined, link: string | undefined): string {
+  if (row !== undefined) return `Row ${row}: `;
+  return link === undefined ? "" : `Link ${link}: `;
 }
 
 /**

@@ -1,10 +1,18 @@
 import * as z from "zod";
 import type { Owner } from "../../../bulk/owner.ts";
+import {
+  findRuleFaults,
+  listRuledFields,
+  ruledFields,
+  type LinkRules,
+} from "../../../bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
+import type { FilterWanted } from "../../../bulk/plan/plan-filters.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
+import type { FieldProblem } from "../../../contract/problem.ts";
 import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
@@ -35,6 +43,7 @@ export function createPlanLinks(): Tool {
       // A row is read member by member later: to copy many now would hold each of them twice.
       rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
+      ...listRules(z.enum(ruledFields)),
     }),
     // The fields of a link stand in the tools that write one.
     shown: listSources,
@@ -76,9 +85,29 @@ function listSources(isTerse: boolean): Fields {
     csv: z.string().optional().describe("A header of field names, or another service's export"),
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     changes: object.optional().describe("With filters and update: link fields to set"),
+    ...listRules(z.string()),
+    skip_invalid: z.boolean().optional().describe("Leave out faulty rows"),
     undo: z.string().optional().describe("Alone: id of the job to undo"),
   };
 }
+
+/** What is another value for each link; a model is shown no list of the fields. */
+function listRules(field: z.ZodType<string>): Fields {
+  const match = z.enum(["host", "text"]);
+  const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
+  const values = z.record(z.string(), z.string());
+  return {
+    replace: z
+      .array(replacement)
+      .max(mostReplacements)
+      .optional()
+      .describe("As changes; host: the whole host, path kept"),
+    add_query: z.strictObject({ field, values }).optional(),
+    path_prefix: z.string().optional(),
+  };
+}
+
+const mostReplacements = 50;
 
 /** The arguments were checked by the schema that names these types. */
 type PlanArguments = {
@@ -88,7 +117,8 @@ type PlanArguments = {
   readonly csv?: string;
   readonly filters?: readonly FilterInput[];
   readonly changes?: LinkFields;
-};
+  readonly skip_invalid?: boolean;
+} & LinkRules;
 
 /** Exactly one source; and changes where, and only where, filters name the links. */
 async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
@@ -112,31 +142,57 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (sources.length !== 1) {
     throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
   }
-  if (filters !== undefined) return readFilterSource(operation, filters, given);
-  if (given.changes !== undefined) {
-    throw refuseField("changes", "changes go with filters; a row has its own fields");
+  const { skip_invalid: skipsInvalid = false } = given;
+  if (filters !== undefined) {
+    return { ...readFilterSource(operation, filters, given), skipsInvalid };
   }
-  return { operation, source: await readSource(name, given) };
+  const stray = ["changes", ...ruleNames].find((each) => each in given);
+  if (stray !== undefined) {
+    throw refuseField(stray, "changes and rules go with filters; a row has its own fields");
+  }
+  return { operation, source: await readSource(name, given), skipsInvalid };
 }
+
+const ruleNames = ["replace", "add_query", "path_prefix"] as const;
 
 const endpoints = { upsert: links.upsert, update: links.update, delete: links.destroy } as const;
 
 function readFilterSource(
   operation: PlanOperation,
   filters: readonly FilterInput[],
-  { changes }: PlanArguments,
-): PlanWanted {
+  { changes = {}, replace, add_query, path_prefix }: PlanArguments,
+): FilterWanted {
   if (filters.length === 0) {
     throw refuseField("filters", "an empty list would mean every link; give at least one filter");
   }
   if (operation === "upsert") {
     throw refuseField("operation", "filters go with update or delete; upsert takes rows or csv");
   }
-  const isEmpty = changes === undefined || Object.keys(changes).length === 0;
+  const rules: LinkRules = {
+    ...(replace && { replace }),
+    ...(add_query && { add_query }),
+    ...(path_prefix !== undefined && { path_prefix }),
+  };
+  const hasRules = Object.keys(rules).length > 0;
+  const isEmpty = Object.keys(changes).length === 0 && !hasRules;
   if (isEmpty !== (operation === "delete")) {
-    throw refuseField("changes", "update by filters needs changes, and delete takes none");
+    const some = "changes, replace, add_query or path_prefix";
+    throw refuseField("changes", `update by filters needs ${some}, and delete takes none`);
   }
-  return { operation, filters, changes: changes ?? {} };
+  const faults = [...findRuleFaults(rules), ...findTwice(rules, changes)];
+  if (faults.length > 0) throw refuseArguments(name, faults);
+  return { operation, filters, changes, ...(hasRules && { rules }) };
+}
+
+/** Chance would decide whether a rule meets what a link has, or what it gets. */
+function findTwice(rules: LinkRules, changes: LinkFields): readonly FieldProblem[] {
+  const twice = [...listRuledFields(rules)].filter((field) => field in changes);
+  return twice.map((field) => {
+    return {
+      field: `changes.${field}`,
+      message: `${field} is changed by a rule; keep one of them`,
+    };
+  });
 }
 
 function refuseField(field: string, message: string): ToolFailure {

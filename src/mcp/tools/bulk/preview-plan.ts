@@ -1,12 +1,13 @@
 import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
 import { listChanges } from "../../../bulk/plan/list-changes.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
+import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { limits } from "../../../contract/limits.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
-import type { Plan, PlanRow } from "../../../state/plans.ts";
+import type { Plan, PlanRow, PlanRule } from "../../../state/plans.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
@@ -37,7 +38,8 @@ export function previewPlan(
   const more = total - summary.rows.length;
   const isShared = summary.shared !== undefined && total === summary.update;
   const told = { isShared, names };
-  const named = [summary.hosts, summary.fields, summary.registrations];
+  const { rules = [] } = plan.request ?? {};
+  const named = [summary.hosts, summary.fields, summary.registrations, rules];
   const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
     title: writeTitle(plan, summary, job),
@@ -48,6 +50,7 @@ export function previewPlan(
     ...(!isTold && { isPartial: true }),
     facts: [
       ...describeHosts(summary),
+      ...describeRules(plan),
       ...describeApps(summary),
       ...describeLoss(summary, binDays),
       ...describeFields(summary, names),
@@ -60,13 +63,16 @@ export function previewPlan(
 }
 
 /** In the words of somebody who wants it: "Point 60 links to example.com/new". */
-function writeTitle({ undoes }: Plan, summary: PlanSummary, job: Job | undefined): string {
+function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | undefined): string {
   const { shared, create } = summary;
   const [field, ...others] = Object.keys(shared ?? {});
   const url = shared?.["url"];
   const isPointing = field === "url" && others.length === 0 && typeof url === "string";
   const isAlone = create + summary.delete === 0;
-  const told = isPointing && isAlone && url !== "" ? pointTo(url, summary) : describeActs(summary);
+  const host = isAlone ? readMove(request, summary) : undefined;
+  const pointed = isPointing && isAlone && url !== "" ? pointTo(url, summary) : undefined;
+  const moved = host && `Move ${countLinks(summary.update)} to ${quote(host, mostShown)}`;
+  const told = pointed ?? moved ?? describeActs(summary);
   if (job !== undefined) {
     const named = job.state === "cancelled" ? "a cancelled job" : "an interrupted job";
     return `Go on with ${named}: ${told}`;
@@ -77,6 +83,27 @@ function writeTitle({ undoes }: Plan, summary: PlanSummary, job: Job | undefined
 function pointTo(url: string, { update }: PlanSummary): string {
   const address = url.replace(/^https?:\/\//i, "");
   return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
+}
+
+/** The host, where the plan does nothing but move addresses to it. */
+function readMove(request: Plan["request"], { fields }: PlanSummary): string | undefined {
+  const rules = request?.rules ?? [];
+  const isAll = fields.every(({ field }) => rules.some((rule) => rule.field === field));
+  return isAll ? findCommonHost(rules) : undefined;
+}
+
+/** What is another value for each link is the same rule for all. */
+function describeRules({ request }: Plan): readonly Fact[] {
+  return (request?.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
+    name: `${field} by rule`,
+    text: writeRule(kind, quote(from, mostShown), quote(to, mostShown)),
+  }));
+}
+
+function writeRule(kind: PlanRule["kind"], from: string, to: string): string {
+  if (kind === "prefix") return `begins with ${to}`;
+  if (kind === "query") return `the parameter ${from} is ${to}`;
+  return `${kind === "host" ? "the host " : ""}${from} becomes ${to}`;
 }
 
 function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
@@ -200,9 +227,10 @@ function describeMore(more: number, isShared: boolean): string {
 }
 
 function describeLeftOut({ counts }: Plan): readonly Fact[] {
-  const { unchanged, conflict } = counts;
+  const { unchanged, conflict, invalid } = counts;
   return [
     ...(unchanged > 0 ? [{ name: "unchanged", text: String(unchanged) }] : []),
     ...(conflict > 0 ? [{ name: "left out, in conflict", text: String(conflict) }] : []),
+    ...(invalid > 0 ? [{ name: "left out, faulty", text: String(invalid) }] : []),
   ];
 }

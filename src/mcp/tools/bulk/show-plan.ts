@@ -36,6 +36,11 @@ function describeNext(plan: Plan): string {
     return "None of it can be applied: mend what problems name with the user, and plan again.";
   }
   if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
-  const rest = plan.counts.conflict === 0 ? "" : ", without the rows in conflict";
+  const { conflict, invalid } = plan.counts;
+  const left = [
+    ...(conflict > 0 ? ["the rows in conflict"] : []),
+    ...(invalid > 0 ? [invalid === 1 ? "the faulty row" : `the ${invalid} faulty rows`] : []),
+  ];
+  const rest = left.length === 0 ? "" : `, without ${left.join(" and ")}`;
   return `Show it to the user; apply_plan with its id does it${rest}.`;
 }

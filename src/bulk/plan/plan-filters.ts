@@ -1,0 +1,147 @@
+import { listUnreadFields } from "../../contract/deviations.ts";
+import type { FilterInput } from "../../contract/filters.ts";
+import type { LinkFields, ReadLink } from "../../contract/links.ts";
+import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
+import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
+import { checkChanges } from "../rows/check-rows.ts";
+import { batchRows, findAtPaths, type Taken } from "../select/find-links.ts";
+import { selectParts } from "../select/select-links.ts";
+import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
+import type { Wanted } from "./compare-link.ts";
+import {
+  createAppReader,
+  dropRegistrations,
+  findAppFault,
+  noApps,
+  requireRegistrationRights,
+  type KnownApps,
+} from "./known-apps.ts";
+import {
+  planChange,
+  planDeletion,
+  planRefusal,
+  planUnread,
+  planUpdate,
+  type Planning,
+  type UnnumberedRow,
+} from "./plan-rows.ts";
+
+/** What would become of the links that filters name: all get the same, or the same rules. */
+
+export type FilterWanted = {
+  readonly operation: "update" | "delete";
+  readonly filters: readonly FilterInput[];
+  /** What every link gets. */
+  readonly changes: LinkFields;
+  /** What is another value for each, of other fields than the changes. */
+  readonly rules?: LinkRules;
+};
+
+export async function* planFilters(
+  planning: Planning,
+  { filters, changes, rules }: FilterWanted,
+): AsyncGenerator<UnnumberedRow> {
+  const isDeletion = planning.operation === "delete";
+  const problems = isDeletion ? [] : checkChanges(changes, planning.takesAnyId);
+  if (problems.length > 0) throw refuseChanges(problems);
+  const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
+  requireRegistrationRights(planning, changes, apps);
+  const fault = findAppFault(changes, apps);
+  if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
+  const fields = dropRegistrations(changes, apps);
+  const wanted = { fields, values: checkLink(changes, "update").values };
+  const paths: Paths = { left: new Set(), given: new Set() };
+  for await (const { rows, unread } of selectParts(planning, filters)) {
+    if (isDeletion) for (const link of rows) yield planDeletion(null, link);
+    else if (rules === undefined) {
+      for (const link of rows) yield planChange(null, link, wanted, apps);
+    } else yield* planRuled(planning, rows, { wanted, rules, apps, paths });
+    for (let left = unread; left > 0; left -= 1) yield noteUnread;
+  }
+}
+
+/** What filters name is told of also where nobody can say which link it is. */
+const noteUnread: UnnumberedRow = {
+  row: null,
+  action: "conflict",
+  link_id: null,
+  path: null,
+  fields: null,
+  before: null,
+  message: "A link that the filters name could not be read",
+};
+
+/** With each problem's place, so that it need not be read out of the sentence. */
+export function refuseChanges(problems: readonly FieldProblem[]): Problem {
+  const message = toSentence(problems.map((problem) => problem.message));
+  const placed = problems.map(({ field, ...rest }) => {
+    return { field: field === "" ? "changes" : `changes.${field}`, ...rest };
+  });
+  return new Problem(422, message, { problems: placed });
+}
+
+/** What earlier links of the plan leave and take. */
+type Paths = { readonly left: Set<string>; readonly given: Set<string> };
+
+type Ruling = {
+  readonly wanted: Wanted;
+  readonly rules: LinkRules;
+  readonly apps: KnownApps;
+  readonly paths: Paths;
+};
+
+type RuledLink = Wanted & {
+  readonly link: ReadLink;
+  readonly values: Partial<LinkValues>;
+  readonly problems: readonly FieldProblem[];
+};
+
+async function* planRuled(
+  planning: Planning,
+  links: readonly ReadLink[],
+  ruling: Ruling,
+): AsyncGenerator<UnnumberedRow> {
+  const ruled = ruleEach(links, ruling);
+  for await (const batch of batchRows(ruled)) {
+    const goals = batch.flatMap(({ fields }) => fields.path ?? []);
+    const taken = await findAtPaths(planning, [...new Set(goals)]);
+    for (const each of batch) yield planRuledLink(each, ruling, taken);
+  }
+}
+
+/** One after the other: of all links at once the new values would be held beside the old ones. */
+function* ruleEach(links: readonly ReadLink[], { wanted, rules }: Ruling): Generator<RuledLink> {
+  for (const link of links) {
+    const { fields, problems } = applyRules(link, rules);
+    const checked = checkLink(fields, "update");
+    const { path } = checked.values;
+    yield {
+      link,
+      // A path has one form, in which it is looked for and sent.
+      fields: { ...wanted.fields, ...fields, ...(path !== undefined && { path }) },
+      values: { ...wanted.values, ...checked.values },
+      problems: [...problems, ...checked.problems],
+    };
+  }
+}
+
+function planRuledLink(
+  { link, fields, values, problems }: RuledLink,
+  { rules, apps, paths }: Ruling,
+  taken: Taken,
+): UnnumberedRow {
+  const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields, values };
+  const ruled = listRuledFields(rules);
+  const unread = listUnreadFields(link).filter((field) => ruled.has(field));
+  if (unread.length > 0) return planUnread(null, link, unread);
+  if (problems.length > 0) {
+    return planRefusal("invalid", row, problems.map(({ message }) => message).join("; "));
+  }
+  const goal = values.path;
+  if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
+    return planRefusal("conflict", row, "Another link of the plan would move to the same path");
+  }
+  const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
+  if (goal !== undefined && planned.action === "update") paths.given.add(goal);
+  return planned;
+}

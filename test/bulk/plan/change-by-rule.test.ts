@@ -1,0 +1,242 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  applyRules,
+  findRuleFaults,
+  listRuledFields,
+  type LinkRules,
+  type Replacement,
+} from "../../../src/bulk/plan/change-by-rule.ts";
+import type { ReadLink } from "../../../src/contract/links.ts";
+
+/** What rules make of what a link has. */
+
+const link = (fields: object): ReadLink => ({ id: "1", ...fields });
+
+const apply = (fields: object, rules: LinkRules) => applyRules(link(fields), rules).fields;
+
+const move = (from: string, to = "new.example.com"): LinkRules => ({
+  replace: [{ field: "url", from, to, match: "host" }],
+});
+
+const replaceIn = (field: string, from: string, to: string): LinkRules => ({
+  replace: [{ field, from, to, match: "text" }],
+});
+
+const step = (from: string, to: string): Replacement => ({
+  field: "name",
+  from,
+  to,
+  match: "text",
+});
+
+const add = (values: Record<string, string>): LinkRules => ({
+  add_query: { field: "url", values },
+});
+
+const put = (path_prefix: string): LinkRules => ({ path_prefix });
+
+type Parameter = readonly [name: string, value: string];
+const order = ([one]: Parameter, [other]: Parameter) => (one < other ? -1 : 1);
+
+describe("a host that is replaced", () => {
+  test.each([
+    ["https://old.example.com", "https://new.example.com"],
+    ["https://OLD.example.COM/A?b=%20#c", "https://new.example.com/A?b=%20#c"],
+    ["http://old.example.com:80/a", "http://new.example.com/a"],
+    ["https://old.example.com./a", "https://new.example.com/a"],
+    [
+      "https://old.example.com?x=https://old.example.com/",
+      "https://new.example.com?x=https://old.example.com/",
+    ],
+    ["https://old.example.com#/old.example.com", "https://new.example.com#/old.example.com"],
+    ["https://me@old.example.com/a", "https://me@new.example.com/a"],
+  ])("leaves all else of %s letter by letter", (url, moved) => {
+    expect(apply({ url }, move("old.example.com"))).toEqual({ url: moved });
+  });
+
+  test.each([
+    "https://www.old.example.com/",
+    "https://old.example.com.evil.example/",
+    "https://old.example.com:8443/",
+    "http://old.example.com:443/",
+    "https://x.example/old.example.com",
+    "https://old.example.com@x.example/",
+    "market://old.example.com",
+    "no address",
+    "",
+  ])("is the whole host of an address, so that %s stays", (url) => {
+    expect(apply({ url }, move("old.example.com"))).toEqual({});
+  });
+
+  test("is the same in letters and in punycode, and another with a port", () => {
+    const url = "https://xn--mnchen-3ya.example/a";
+    expect(apply({ url }, move("MÜNCHEN.example"))).toEqual({ url: "https://new.example.com/a" });
+    const written = { url: "https://münchen.example/a" };
+    expect(apply(written, move("xn--mnchen-3ya.example", "b.example:8443"))).toEqual({
+      url: "https://b.example:8443/a",
+    });
+    const onPort = { url: "https://old.example.com:8443/a" };
+    expect(apply(onPort, move("old.example.com:8443"))).toEqual({
+      url: "https://new.example.com/a",
+    });
+  });
+
+  const hosts = fc.domain();
+  const tails = fc.oneof(
+    fc.constant(""),
+    fc
+      .tuple(fc.constantFrom("/", "?", "#"), fc.string({ unit: "grapheme" }))
+      .map((part) => part.join("")),
+  );
+
+  test("keeps whatever stands behind it, and moves once", () => {
+    fc.assert(
+      fc.property(hosts, hosts, tails, (from, to, tail) => {
+        fc.pre(from.toLowerCase() !== to.toLowerCase());
+        const { url } = apply({ url: `https://${from}${tail}` }, move(from, to));
+        expect(url).toBe(`https://${to}${tail}`);
+        expect(apply({ url }, move(from, to))).toEqual({});
+      }),
+    );
+  });
+
+  test("leaves any address of another host alone", () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
+        expect(apply({ url }, move("old.example.com"))).toEqual({});
+      }),
+    );
+  });
+});
+
+describe("a text that is replaced", () => {
+  test("is replaced wherever it stands, as it is written, with what is written", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string({ minLength: 1 }), fc.string(), (name, from, to) => {
+        const expected = name.split(from).join(to);
+        expect(apply({ name }, replaceIn("name", from, to))).toEqual(
+          expected === name ? {} : { name: expected },
+        );
+      }),
+    );
+    expect(apply({ name: "a.c abc" }, replaceIn("name", "a.c", "$&"))).toEqual({ name: "$& abc" });
+    expect(apply({ name: "Spring" }, replaceIn("name", "spring", "x"))).toEqual({});
+  });
+
+  test("may be replaced with nothing, and what is not there stays nothing", () => {
+    expect(apply({ name: "x" }, replaceIn("name", "x", ""))).toEqual({ name: "" });
+    expect(apply({ name: null }, replaceIn("name", "x", "y"))).toEqual({});
+    expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
+  });
+
+  test("does not grow beyond what can be sent", () => {
+    const rules = replaceIn("social_description", "a", "b".repeat(10_000));
+    const { fields, problems } = applyRules(link({ social_description: "a".repeat(8000) }), rules);
+    expect(fields).toEqual({});
+    expect(problems).toMatchObject([{ field: "social_description" }]);
+  });
+
+  test("of a store's token takes the other token along", () => {
+    const tokens = { provider_token: "12", campaign_token: "spring" };
+    expect(apply(tokens, replaceIn("campaign_token", "spring", "fall"))).toEqual({
+      provider_token: "12",
+      campaign_token: "fall",
+    });
+    expect(listRuledFields(replaceIn("campaign_token", "a", "b"))).toEqual(
+      new Set(["provider_token", "campaign_token"]),
+    );
+  });
+
+  test("is what an earlier rule wrote, where that stands before it", () => {
+    expect(apply({ name: "a" }, { replace: [step("a", "b"), step("b", "c")] })).toEqual({
+      name: "c",
+    });
+    expect(apply({ name: "a" }, { replace: [step("a", "b"), step("b", "a")] })).toEqual({});
+  });
+});
+
+describe("parameters that are added", () => {
+  test.each([
+    ["https://x.example", "https://x.example?utm=a%20b"],
+    ["https://x.example/?", "https://x.example/?utm=a%20b"],
+    ["https://x.example/#top", "https://x.example/?utm=a%20b#top"],
+    ["https://x.example/#/?utm=c", "https://x.example/?utm=a%20b#/?utm=c"],
+    ["https://x.example/?q=%C3%BC&&r", "https://x.example/?q=%C3%BC&&r&utm=a%20b"],
+    ["https://x.example/?utm=c&q=1&utm=d", "https://x.example/?utm=a%20b&q=1"],
+    ["https://x.example/?utm=a+b", undefined],
+    ["https://x.example/?%75tm=c", "https://x.example/?utm=a%20b"],
+    ["https://x.example/??utm=c", "https://x.example/??utm=c&utm=a%20b"],
+    ["market://details?id=a", "market://details?id=a&utm=a%20b"],
+  ])("to %s stand behind the others or in their place, before the fragment", (url, expected) => {
+    expect(apply({ url }, add({ utm: "a b" }))).toEqual(
+      expected === undefined ? {} : { url: expected },
+    );
+  });
+
+  test("are there exactly once with their values, and all others as they were", () => {
+    const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
+    const values = fc.dictionary(names, fc.string({ unit: "grapheme" }), { minKeys: 1 });
+    const query = fc.array(fc.tuple(names, fc.string({ unit: "grapheme" })));
+    fc.assert(
+      fc.property(values, query, (wanted, held) => {
+        const url = `https://x.example/a?${new URLSearchParams(held).toString()}#top`;
+        const { url: made = url } = apply({ url }, add(wanted));
+        const found = [...new URL(made ?? "").searchParams];
+        const own = (name: string) => Object.hasOwn(wanted, name);
+        expect(found.filter(([name]) => !own(name))).toEqual(held.filter(([name]) => !own(name)));
+        const set = found.filter(([name]) => own(name));
+        expect(set.toSorted(order)).toEqual(Object.entries(wanted).toSorted(order));
+        expect(new URL(made ?? "").hash).toBe("#top");
+        expect(apply({ url: made }, add(wanted))).toEqual({});
+      }),
+    );
+  });
+});
+
+test("a prefix stands before each path that does not begin with it, in the path's own form", () => {
+  expect(apply({ path: "spring" }, put("promo/"))).toEqual({ path: "promo/spring" });
+  expect(apply({ path: "spring" }, put("/promo%2F"))).toEqual({ path: "promo/spring" });
+  expect(apply({ path: "promo/spring" }, put("promo/"))).toEqual({});
+});
+
+test.each<[LinkRules, string]>([
+  [move("https://old.example.com"), "replace.0.from is an address; write its host alone"],
+  [move("old.example.com/a"), "replace.0.from is not one host"],
+  [move("*.example.com"), "replace.0.from is not one host"],
+  [move("me@old.example.com"), "replace.0.from is not one host"],
+  [move("old example"), "replace.0.from is not one host"],
+  [move("a.example:99999"), "replace.0.from is no host name"],
+  [move("a.example", ""), "replace.0.to is no host name"],
+  [move(""), "replace.0.from is empty"],
+  [{ replace: [] }, "replace names nothing"],
+  [
+    { replace: [{ field: "name", from: "a", to: "b", match: "host" }] },
+    "replace.0.match cannot be host",
+  ],
+  [{ add_query: { field: "path", values: { a: "b" } } }, "add_query.field is path"],
+  [{ add_query: { field: "url", values: {} } }, "add_query.values needs"],
+  [{ add_query: { field: "url", values: { "": "b" } } }, "add_query.values needs"],
+  [{ add_query: { field: "url", values: { a: "\ud800" } } }, "add_query.values has"],
+  [{ path_prefix: "" }, "path_prefix is no beginning"],
+  [{ path_prefix: "/" }, "path_prefix is no beginning"],
+  [{ path_prefix: "a?" }, "path_prefix can't contain a question mark"],
+  [{ path_prefix: "../" }, "path_prefix can't contain the segments"],
+  [{ path_prefix: "100%" }, "path_prefix is no beginning"],
+])("%j is refused, whichever links it meets", (rules, message) => {
+  expect(findRuleFaults(rules).map((fault) => fault.message)).toEqual([
+    expect.stringContaining(message),
+  ]);
+});
+
+test("rules that can be followed have no faults", () => {
+  const rules = {
+    replace: [
+      { field: "url", from: "old.example.com:8443", to: "[::1]:80", match: "host" },
+      { field: "path", from: "a", to: "", match: "text" },
+    ],
+    add_query: { field: "ios_fallback_url", values: { utm: "" } },
+    path_prefix: "promo-",
+  } as const;
+  expect(findRuleFaults(rules)).toEqual([]);
+});

@@ -1,0 +1,262 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { openForEach } from "../../../support/open-for.ts";
+
+/** Many links, each to another value by one rule: "move every link to the new domain". */
+
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, (opened) => (assistant = opened));
+
+async function call(tool: string, args: Record<string, unknown> = {}) {
+  return (await assistant.callTool(tool, args)).structured;
+}
+
+const filters = [{ field: "path", condition: "start", value: "p" }];
+
+const plan = (rules: object, more: object = {}) =>
+  call("plan_links", { operation: "update", filters, ...rules, ...more });
+
+async function applyApproved(plan_id: string) {
+  const { error } = await call("apply_plan", { plan_id });
+  await assistant.press(error.approval.url, "approve");
+  return (await call("apply_plan", { plan_id })).job;
+}
+
+type Rows = readonly { readonly path: string; readonly [field: string]: unknown }[];
+
+/** The links by their path, in its order. */
+async function listLinks(...fields: readonly string[]): Promise<unknown> {
+  const sort = { field: "path", direction: "asc" };
+  const { links } = (await call("list_links", { limit: 50, sort })) as { links: Rows };
+  return Promise.all(
+    links.map(async ({ path }) => {
+      const { link } = await call("get_link", { id: path });
+      return fields.map((field) => link[field] ?? null);
+    }),
+  );
+}
+
+const move = (field: string) => {
+  return { field, from: "old.example.com", to: "new.example.com", match: "host" };
+};
+
+describe("every link of the old domain", () => {
+  const replace = [move("url"), move("ios_fallback_url")];
+
+  beforeEach(async () => {
+    await assistant.plant("link", {
+      path: "p0",
+      url: "https://old.example.com/a?b=c#d",
+      ios_fallback_url: "https://old.example.com/ios",
+    });
+    await assistant.plant("link", { path: "p1", url: "https://www.old.example.com/a" });
+    await assistant.plant("link", { path: "p2", url: "https://OLD.example.com:443" });
+    await assistant.plant("link", { path: "other", url: "https://old.example.com/" });
+  });
+
+  test("is moved by one plan and one yes, and comes back when that is undone", async () => {
+    const { plan: made } = await plan({ replace });
+    expect(made.counts).toMatchObject({ update: 2, unchanged: 1, invalid: 0, conflict: 0 });
+    const first = made.sample.find(({ path }: { path: string }) => path === "p0");
+    expect(first.changes).toEqual({
+      url: { from: "https://old.example.com/a?b=c#d", to: "https://new.example.com/a?b=c#d" },
+      ios_fallback_url: { from: "https://old.example.com/ios", to: "https://new.example.com/ios" },
+    });
+    const before = await listLinks("path", "url", "ios_fallback_url");
+    const job = await applyApproved(made.id);
+    expect(job).toMatchObject({ counts: { done: 2 }, what: "moved 2 links to new.example.com" });
+    expect(await listLinks("path", "url", "ios_fallback_url")).toEqual([
+      ["other", "https://old.example.com/", null],
+      ["p0", "https://new.example.com/a?b=c#d", "https://new.example.com/ios"],
+      ["p1", "https://www.old.example.com/a", null],
+      ["p2", "https://new.example.com", null],
+    ]);
+    const undoing = (await call("plan_links", { undo: job.id })).plan;
+    await applyApproved(undoing.id);
+    expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
+  });
+
+  test("is shown to the person by the rule, and link by link from what to what", async () => {
+    const { plan: made } = await plan({ replace });
+    const { error } = await call("apply_plan", { plan_id: made.id });
+    const { preview, url } = error.approval;
+    expect(preview).toMatch(/^Move 2 links to "new\.example\.com"\n/);
+    expect(preview).toContain('url by rule: the host "old.example.com" becomes "new.example.com"');
+    const { html } = await assistant.visit(url);
+    const text = html.replaceAll(/<[^>]*>/g, "");
+    expect(text).toContain("https://old.example.com/a?b=c#d");
+    expect(text).toContain("https://new.example.com/a?b=c#d");
+  });
+
+  test("stays where it was edited between the plan and the yes", async () => {
+    const { plan: made } = await plan({ replace });
+    await call("update_link", { id: "p2", url: "https://old.example.com/mine" });
+    const job = await applyApproved(made.id);
+    expect(job).toMatchObject({ counts: { done: 1, rejected: 1 } });
+    expect((await call("get_link", { id: "p2" })).link.url).toBe("https://old.example.com/mine");
+  });
+});
+
+test("rules and changes of other fields go together, each as what it is", async () => {
+  await assistant.plant("link", { path: "p0", name: "Spring sale", url: "https://x.example/#a" });
+  const { plan: made } = await plan({
+    changes: { social_title: "Sale" },
+    replace: [{ field: "name", from: "Spring", to: "Fall", match: "text" }],
+    add_query: { field: "url", values: { utm_source: "mail" } },
+    path_prefix: "promo/",
+  });
+  const { what } = await applyApproved(made.id);
+  expect(what).toBe("changed social_title, name, url, and path of 1 link");
+  expect(await listLinks("path", "name", "url", "social_title")).toEqual([
+    ["promo/p0", "Fall sale", "https://x.example/?utm_source=mail#a", "Sale"],
+  ]);
+});
+
+test.each([
+  [{ add_query: { field: "url", values: { utm: "a" } } }, "set utm in url of 1 link"],
+  [{ path_prefix: "promo/" }, "put promo/ before the path of 1 link"],
+  [{ replace: [{ field: "url", from: "old", to: "x", match: "text" }] }, "changed url of 1 link"],
+])("a job of %j says so", async (rules, what) => {
+  await assistant.plant("link", { path: "p0", url: "https://old.example/" });
+  const { plan: made } = await plan(rules);
+  expect((await applyApproved(made.id)).what).toBe(what);
+});
+
+test("a path that is taken is a conflict, and one that is left is free", async () => {
+  await assistant.plant("link", { path: "p-a" });
+  await assistant.plant("link", { path: "promo-b" });
+  await assistant.plant("link", { path: "p-b" });
+  const replace = [{ field: "path", from: "p-", to: "promo-", match: "text" }];
+  const { plan: made } = await plan({ replace });
+  expect(made.counts).toMatchObject({ update: 1, unchanged: 1, conflict: 1 });
+  const conflict = made.sample.find(({ action }: { action: string }) => action === "conflict");
+  expect(conflict).toMatchObject({ path: "p-b", message: expect.stringContaining("taken") });
+  await applyApproved(made.id);
+  const { links } = await call("list_links", { sort: { field: "path", direction: "asc" } });
+  const paths = links.map(({ path }: { path: string }) => path);
+  expect(paths).toEqual(["p-b", "promo-a", "promo-b"]);
+});
+
+test("of two links that would get the same path, one does", async () => {
+  await assistant.plant("link", { path: "p-x1" });
+  await assistant.plant("link", { path: "p-1" });
+  const replace = [{ field: "path", from: "x", to: "", match: "text" }];
+  const one = await plan({ replace });
+  expect(one.plan.counts).toMatchObject({ unchanged: 1, conflict: 1 });
+  const both = [...replace, { field: "path", from: "p-1", to: "p-2", match: "text" }];
+  const { plan: made } = await plan({ replace: both });
+  expect(made.counts).toMatchObject({ update: 1, conflict: 1 });
+});
+
+describe("a link that a rule would spoil", () => {
+  beforeEach(async () => {
+    await assistant.plant("link", { path: "p0", url: "https://old.example.com/a" });
+    await assistant.plant("link", {
+      path: "p1",
+      url: `https://old.example.com/${"a".repeat(8192 - 24)}`,
+    });
+  });
+
+  const rule = { add_query: { field: "url", values: { utm_source: "mail" } } };
+
+  test("keeps the whole plan from being applied, and is named", async () => {
+    const { plan: made } = await plan(rule);
+    expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
+    expect(made.problems).toEqual([
+      { link: "p1", message: "Url is too long (maximum is 8192 characters)" },
+    ]);
+    const { error } = await call("apply_plan", { plan_id: made.id });
+    expect(error).toMatchObject({ code: "invalid_arguments" });
+    expect(error.problems[0].message).toMatch(/^Link p1: Url is too long/);
+  });
+
+  test("is left out where that is asked for, and named all the same", async () => {
+    const { plan: made } = await plan(rule, { skip_invalid: true });
+    expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
+    expect(made.problems).toMatchObject([{ link: "p1" }]);
+    expect(made.next).toContain("without the faulty row");
+    const { error } = await call("apply_plan", { plan_id: made.id });
+    expect(error.approval.preview).toContain("left out, faulty: 1");
+    expect(await applyApproved(made.id)).toMatchObject({ state: "done", counts: { done: 1 } });
+  });
+});
+
+describe("faulty rows that are left out", () => {
+  const rows = [{ path: "a" }, { path: "b", url: "ftp://x.example" }, { path: "a" }, { path: "c" }];
+
+  test.each([
+    [{ rows }, [2, 3]],
+    [{ csv: "path,url\na,\nb,ftp://x.example\na,\nc,\nd\n" }, [3, 4, 6]],
+  ])("of %j are told, and the others are done", async (source, faulty) => {
+    const asked = { operation: "upsert", ...source };
+    const { plan: strict } = await call("plan_links", asked);
+    expect((await call("apply_plan", { plan_id: strict.id })).error).toBeDefined();
+    const { plan: made } = await call("plan_links", { ...asked, skip_invalid: true });
+    expect(made.counts).toEqual(strict.counts);
+    expect(made.problems.map(({ row }: { row: number }) => row)).toEqual(faulty);
+    const { job } = await call("apply_plan", { plan_id: made.id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 2, left: 0 } });
+    expect((await call("list_links")).meta.count).toBe(2);
+  });
+
+  test("are no header: what is wrong with all rows is mended first", async () => {
+    const csv = "path,nmae\na,A\nb,B\n../c,C\n";
+    const { plan: made } = await call("plan_links", {
+      operation: "upsert",
+      csv,
+      skip_invalid: true,
+    });
+    expect(made.problems).toMatchObject([
+      { row: 1, field: "nmae" },
+      { row: 4, skipped: true },
+    ]);
+    expect((await call("apply_plan", { plan_id: made.id })).error).toMatchObject({
+      code: "invalid_arguments",
+    });
+  });
+});
+
+describe("hosts that links may not lead to", () => {
+  test("are a fault of each link that a rule would lead there", async () => {
+    await using limited = await createAssistantWorld({ destinations: ["old.example.com"] });
+    await limited.plant("link", { path: "p0", url: "https://old.example.com/" });
+    await limited.plant("link", { path: "p1" });
+    const args = { operation: "update", filters, replace: [move("url")] };
+    const { plan: made } = (await limited.callTool("plan_links", args)).structured;
+    expect(made.counts).toMatchObject({ unchanged: 1, invalid: 1, update: 0 });
+    expect(made.problems).toMatchObject([
+      { link: "p0", message: expect.stringContaining("not to new.example.com") },
+    ]);
+  });
+});
+
+describe("arguments that cannot be followed are refused before anything is read", () => {
+  const replace = [move("url")];
+
+  test.each<[object, RegExp]>([
+    [{ replace, changes: { url: "https://x.example" } }, /url is changed by a rule/],
+    [
+      { path_prefix: "a", replace, changes: { url: "https://x.example" } },
+      /url is changed by a rule/,
+    ],
+    [{ replace, operation: "delete" }, /delete takes none/],
+    [{ replace, filters: undefined, rows: [{ path: "a" }] }, /rules go with filters/],
+    [{ path_prefix: "a", filters: undefined, csv: "path\na" }, /rules go with filters/],
+    [{ replace: [{ ...move("url"), from: "https://old.example.com" }] }, /is an address/],
+    [{ replace: [move("clicks")] }, /replace/],
+    [{ replace: [{ ...move("url"), match: "regex" }] }, /match/],
+    [{ replace: [{ ...move("url"), extra: 1 }] }, /extra/],
+    [{ add_query: { field: "url", values: { a: 1 } } }, /values/],
+    [{}, /needs changes, replace, add_query or path_prefix/],
+    [
+      { undo: "job_1", skip_invalid: true, operation: undefined, filters: undefined },
+      /undo stands alone/,
+    ],
+  ])("%j", async (given, message) => {
+    const { error } = await call("plan_links", { operation: "update", filters, ...given });
+    expect(error).toMatchObject({ code: "invalid_arguments" });
+    expect(error.message).toMatch(message);
+    expect(assistant.countAsked()).toBe(0);
+  });
+});
