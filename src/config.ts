@@ -40,6 +40,8 @@ export type Config = {
   readonly tools: readonly string[];
   /** The hosts that an assistant's links may lead to; undefined is any. */
   readonly destinations: Destinations | undefined;
+  /** Whether a process that speaks over stdio serves the links, where no other does. */
+  readonly serve: boolean;
   readonly secrets: Secrets;
   readonly log: (typeof logLevels)[number];
 };
@@ -175,7 +177,8 @@ export function readConfig(environment: Values, flags: Values): Config {
   refuseUnaskedPin(secrets, rest.mode);
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
-  return { ...settled, scopes: declared, secrets, isDataNamed: isSet(flags["data"]) };
+  const serve = readSwitch("WAYPOST_SERVE", environment);
+  return { ...settled, scopes: declared, serve, secrets, isDataNamed: isSet(flags["data"]) };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
@@ -224,6 +227,15 @@ function refuseOpenKey(
     "--base-url (WAYPOST_BASE_URL) is plain http to another machine, so that the API key would " +
       "travel unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 where the way there is safe",
   );
+}
+
+/** On unless it is switched off. */
+function readSwitch(variable: string, environment: Values): boolean {
+  const value = environment[variable];
+  if (isSet(value) && value !== "on" && value !== "off") {
+    throw new UsageFault(`${variable} must be on or off`);
+  }
+  return value !== "off";
 }
 
 /** An operator who sets a PIN counts on being asked for it. */

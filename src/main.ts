@@ -56,13 +56,12 @@ type Command = (words: readonly string[]) => Promise<boolean | void>;
 const commands: Readonly<Record<string, Command>> = {
   stdio: (words) => {
     const { config } = readAlone("stdio", words, {});
-    return runStdio({ config, version, ...openTerminal() });
+    return runStdio({ config, version, command: nameOwn(), ...openTerminal() });
   },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
     const json = values.json === true;
-    const command = nameCommand(process.argv[1] ?? "waypost", process.cwd());
-    return serve({ config, version, json, command, stopped: waitForStop() });
+    return serve({ config, version, json, command: nameOwn(), stopped: waitForStop() });
   },
   tools: (words) => {
     const { config, values } = readAlone("tools", words, jsonFlag);
@@ -97,6 +96,11 @@ const commands: Readonly<Record<string, Command>> = {
     return runBin({ config, ...openTerminal() }, positionals, values);
   },
 };
+
+/** What whoever started this process types to start another command. */
+function nameOwn(): string {
+  return nameCommand(process.argv[1] ?? "waypost", process.cwd());
+}
 
 /** Where the person answers, and how they stop what they have asked for. */
 function openTerminal() {

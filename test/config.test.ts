@@ -22,6 +22,7 @@ test("without any setting the defaults hold", () => {
     tools: [],
     destinations: undefined,
     log: "info",
+    serve: true,
     secrets: {
       api_key: undefined,
       api_key_file: undefined,
@@ -30,6 +31,13 @@ test("without any setting the defaults hold", () => {
       approval_pin_file: undefined,
     },
   });
+});
+
+test("whether sessions serve links is on or off, and nothing else", () => {
+  expect(readConfig({ ...home, WAYPOST_SERVE: "off" }, {}).serve).toBe(false);
+  expect(readConfig({ ...home, WAYPOST_SERVE: "on" }, {}).serve).toBe(true);
+  const wrong = { ...home, WAYPOST_SERVE: "no" };
+  expect(() => readConfig(wrong, {})).toThrow("WAYPOST_SERVE must be on or off");
 });
 
 describe("where a setting comes from", () => {

@@ -67,14 +67,15 @@ const rooms: Readonly<Record<string, string>> = {
   compose: `
     text sql contract contract/rules network client state store service host bulk mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
+  "compose/listening": "text service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   commands: `
     text sql contract contract/rules network client state store service host bulk/files
-    bulk/select bulk mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport config compose
-    commands/terminal commands/bulk`,
+    bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport
+    config compose compose/listening commands/terminal commands/bulk`,
   entry: "",
   main: "text sql contract config commands/terminal commands",
 };

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import {
   describeAddresses,
@@ -12,26 +11,29 @@ import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant
 import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
 import type { Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
-import { createHttpServer, setRequestHandlers } from "../compose/http-server.ts";
+import {
+  closeHttpServer,
+  createHttpServer,
+  finish_ms,
+  setRequestHandlers,
+} from "../compose/http-server.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
+import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
-import { UsageFault, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
-import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
+import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import { quoteWord } from "./terminal/command-name.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
 
-/** What is still running when a stop is asked for may finish within this time. */
-const finish_ms = 1500;
-const closeIdleEvery_ms = 20;
 /** Left to itself the heap grows to four times what is in use before it is cleared. */
 const heapFlags = "--heap-growing-percent=50";
 
@@ -53,13 +55,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   const toolbox = chooseTools(config);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
-  const addresses = describeAddresses(config, await listen(server, config));
+  const port = await claimPort(server, config);
+  const addresses = describeAddresses(config, port);
   const log = createLog(config);
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
     await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
-      serveDeployment(server, { ...options, toolbox, addresses, log, report, deployment }),
+      serveDeployment(server, { ...options, toolbox, port, addresses, log, report, deployment }),
     );
   } finally {
     server.close();
@@ -70,6 +73,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 type Serving = ServeOptions & {
   readonly toolbox: Toolbox;
+  readonly port: number;
   readonly addresses: Addresses;
   readonly log: Log;
   readonly report: (error: unknown) => string;
@@ -81,7 +85,9 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   const { own } = deployment;
   const state = createLazyState(config);
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
-  const readListening = () => Promise.resolve({ ...addresses, isTemporary: false });
+  const { url, links } = addresses;
+  const listening = { url, links, isTemporary: false };
+  const readListening = () => Promise.resolve(listening);
   const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
   const hostnames = listHostnames(config, addresses);
@@ -95,6 +101,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   });
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log) });
   const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
+  const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.fetch,
     mcp: mcp.fetch,
@@ -106,7 +113,9 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     hostnames,
     isHealthy: async () => own === undefined || own.store.isReadable(),
     trustedProxies: config.trusted_proxies,
+    answerProcess: folder?.answer,
   });
+  await folder?.announce();
   own?.store.watchChores(clock, report);
   announce(serving);
   if (isOpenToOthers(config)) {
@@ -116,7 +125,10 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     );
   }
   await serving.stopped;
-  await closeServer(server, mcp);
+  // A client that listens to the server's notifications never ends its request by itself.
+  const closed = closeHttpServer(server, mcp.close(finish_ms));
+  folder?.end();
+  await closed;
   await assistant.close();
 }
 
@@ -148,37 +160,6 @@ async function createIdentify(
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
-}
-
-async function listen(server: Server, { host, port }: Config): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === "EADDRINUSE";
-      const fault = isTaken
-        ? `port ${port} on ${host} is in use; choose another with --port`
-        : `cannot listen on ${host}, port ${port} (${error.code}); see --host and --port`;
-      reject(new UsageFault(fault));
-    });
-    server.listen({ host, port }, resolve);
-  });
-  // A listening TCP server has an address with a port; only pipes have a path instead.
-  return (server.address() as AddressInfo).port;
-}
-
-/**
- * Idle connections end at once, busy ones when their answer is out or the time is up. So do those
- * that never asked for anything: browsers open some in advance.
- */
-async function closeServer(server: Server, mcp: McpHttp): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  // A connection becomes idle when its last answer is out, and Node looks only once.
-  const closing = setInterval(() => server.closeIdleConnections(), closeIdleEvery_ms);
-  const timer = setTimeout(() => server.closeAllConnections(), finish_ms);
-  // A client that listens to the server's notifications never ends its request by itself.
-  await mcp.close(finish_ms);
-  await closed;
-  clearInterval(closing);
-  clearTimeout(timer);
 }
 
 function announce(serving: Serving): void {

@@ -2,20 +2,32 @@ import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
 import type { Deployment } from "../compose/deployment.ts";
+import { clock, random } from "../compose/embedded.ts";
+import type { RequestHandlers } from "../compose/http-server.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
+import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
+import { createHost } from "../host/host.ts";
+import type { Listening } from "../mcp/access/listening.ts";
 import { createPageServer } from "../mcp/approval/page-server.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
+import { previewPath } from "../mcp/previews/preview-pages.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
+import { quoteWord } from "./terminal/command-name.ts";
 import { claimStdout } from "./terminal/output.ts";
+
+/** The names of the one place where this process listens. */
+const hostnames = ["127.0.0.1", "localhost"];
 
 type StdioOptions = {
   readonly config: Config;
   readonly version: string;
+  /** As it is typed in a shell: `waypost`. */
+  readonly command: string;
   readonly input: NodeJS.ReadStream;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
@@ -28,13 +40,18 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
-  await withDeployment({ config, report }, (deployment) =>
-    serve({ ...options, deployment, output, toolbox, log, report }),
+  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
+  const serveCommand = `${options.command} serve${data}`;
+  const listener = createFolderListener({ config, serveCommand, report });
+  const { readLinkOrigin } = listener;
+  await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
+    serve({ ...options, deployment, listener, output, toolbox, log, report }),
   );
 }
 
 type Serving = StdioOptions & {
   readonly deployment: Deployment;
+  readonly listener: FolderListener;
   readonly output: Writable;
   readonly toolbox: Toolbox;
   readonly log: Log;
@@ -42,21 +59,32 @@ type Serving = StdioOptions & {
 };
 
 async function serve(serving: Serving): Promise<void> {
-  const { config, deployment, toolbox, log } = serving;
+  const { config, deployment, listener, toolbox, log } = serving;
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,
     state: createLazyState(config),
-    openPage: (id) => pageServer.open(approvalPath, id),
-    readListening: () => Promise.resolve(undefined),
+    openPage: async (id) => {
+      const open = await listener.read();
+      return open === undefined ? pageServer.open(approvalPath, id) : open.url + approvalPath + id;
+    },
+    readListening: listener.read,
+    describeAddresses: listener.describeAddresses,
   });
-  const hostnames = ["127.0.0.1", "localhost"];
   const pages = await assistant.openPages({
     hostnames,
     onDecided: pageServer.release,
     // Whoever is asked sits here, and is told on the page.
     onRefused: () => {},
   });
+  const { own } = deployment;
+  if (own !== undefined) {
+    const pagesByPath = {
+      [approvalPath]: pages.fetch,
+      [previewPath]: assistant.openPreviewPages(hostnames).fetch,
+    };
+    listener.setHandlers((listening) => makeHandlers(own, pagesByPath, listening, serving));
+  }
   await assistant.loadUnfinished();
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
@@ -65,7 +93,11 @@ async function serve(serving: Serving): Promise<void> {
     { key, known },
     {
       onChange: () => visible.onChange(),
-      onListed: () => visible.onListed(),
+      onListed: () => {
+        visible.onListed();
+        // Once the list has left: a start takes no longer for it.
+        setImmediate(() => void listener.read());
+      },
     },
   );
   const visible = watchVisible(toolbox, keyContext, () => {
@@ -81,6 +113,26 @@ async function serve(serving: Serving): Promise<void> {
     });
   } finally {
     pageServer.close();
+    await listener.close();
     await assistant.close();
   }
+}
+
+/** Links and pages for a person: the API and MCP over HTTP are for `serve` alone. */
+function makeHandlers(
+  own: NonNullable<Deployment["own"]>,
+  pages: RequestHandlers["pages"],
+  { links }: Listening,
+  { config, report }: Serving,
+): RequestHandlers {
+  const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
+  return {
+    api: undefined,
+    mcp: undefined,
+    pages,
+    links: createHost({ ...own, ...origins, clock, random, report }),
+    hostnames,
+    isHealthy: () => own.store.isReadable(),
+    trustedProxies: undefined,
+  };
 }

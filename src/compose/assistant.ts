@@ -52,6 +52,7 @@ type AssistantOptions = {
   /** The address of an approval's page, which is open from now on. */
   readonly openPage: (id: string) => Promise<string>;
   readonly readListening: ReadListening;
+  readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
   /** For how long it counts what a deployment says of a key; left out, a day. */
   readonly holds_ms?: number | undefined;
@@ -92,6 +93,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         isActAllowed: toolbox.isActAllowed,
         readListening: options.readListening,
+        describeAddresses: options.describeAddresses,
         lookUp: createLookUp(deployment, key, report),
         probe: config.probe,
         holds_ms: options.holds_ms,

@@ -21,6 +21,7 @@ export const databaseFile = "waypost.db";
 export const stateFile = "state.db";
 const ownerKeyFile = "owner.key";
 const httpTokenFile = "http.token";
+const listenerKeyFile = "listener.key";
 
 export function prepareDataFolder(folder: string): void {
   explainFault(folder, () => {
@@ -80,6 +81,10 @@ export function findOwnerKeyFile(folder: string): string {
 
 export function findHttpTokenFile(folder: string): string {
   return join(folder, httpTokenFile);
+}
+
+export function findListenerKeyFile(folder: string): string {
+  return join(folder, listenerKeyFile);
 }
 
 /**

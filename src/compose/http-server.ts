@@ -1,12 +1,14 @@
 import { getRequestListener } from "@hono/node-server";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Host } from "../host/host.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
 
 /**
- * The one port of `waypost serve`: which part answers a request, told by its Host header and path.
+ * The one port of a data folder: which part answers a request, told by its Host header and path.
  * Slow and oversized senders are cut off by the limits below.
  */
 
@@ -19,8 +21,12 @@ const serverLimits = {
   keepAliveTimeout: 65_000,
 } as const;
 
-type RequestHandlers = {
-  /** The REST API; undefined where the deployment is remote and has its own. */
+/** What is still running when a stop is asked for may finish within this time. */
+export const finish_ms = 1500;
+const closeIdleEvery_ms = 20;
+
+export type RequestHandlers = {
+  /** The REST API; undefined where it is not for this process to answer. */
   readonly api: HttpFetch | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: HttpFetch | undefined;
@@ -34,11 +40,41 @@ type RequestHandlers = {
   readonly isHealthy: () => Promise<boolean>;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;
+  /** Answers other processes of the data folder, and tells whether it was one that asked. */
+  readonly answerProcess?:
+    ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
 /** Listens a moment before the store is open; until then it asks clients to come back. */
 export function createHttpServer(): Server {
   return createServer(serverLimits, answerStarting);
+}
+
+/** Answers the port that is had in the end. */
+export async function listenAt(
+  server: Server,
+  place: { readonly host: string; readonly port: number },
+): Promise<number> {
+  const listening = once(server, "listening");
+  server.listen(place);
+  await listening;
+  // A listening TCP server has an address with a port; only pipes have a path instead.
+  return (server.address() as AddressInfo).port;
+}
+
+/**
+ * Idle connections end at once, busy ones when their answer is out or the time is up. So do those
+ * that never asked for anything: browsers open some in advance.
+ */
+export async function closeHttpServer(server: Server, besides?: Promise<void>): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  // A connection becomes idle when its last answer is out, and Node looks only once.
+  const closing = setInterval(() => server.closeIdleConnections(), closeIdleEvery_ms);
+  const timer = setTimeout(() => server.closeAllConnections(), finish_ms);
+  await besides;
+  await closed;
+  clearInterval(closing);
+  clearTimeout(timer);
 }
 
 /** From now on these answer, in place of `answerStarting`. */
@@ -70,6 +106,7 @@ function createListener(handlers: RequestHandlers) {
   };
 
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
+    if (handlers.answerProcess?.(request, response) === true) return;
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
@@ -78,7 +115,7 @@ function createListener(handlers: RequestHandlers) {
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.answer ?? (path === "/mcp" ? answerMcp : answerApi);
     if (answer !== undefined) void answer(request, response);
-    else respond(response, 404, { error: "Not found: this server has no API of its own." });
+    else respond(response, 404, { error: "Not found: this server has no API here." });
   }
 
   async function answerHealth(response: ServerResponse): Promise<void> {

@@ -26,7 +26,7 @@ export function readGivenToken({ secrets }: Config): string | undefined {
   return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
 }
 
-function readIfThere(path: string): string | undefined {
+export function readIfThere(path: string): string | undefined {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   return readSecretFile(path, path);
 }

@@ -16,6 +16,9 @@ import { waitUntil } from "../support/wait-until.ts";
 
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
 
+/** What a folder holds that was served, and in which nothing was approved or changed. */
+const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
+
 describe("the first start", () => {
   test("makes a project and its owner's key, and says what to do next", async () => {
     await using folder = await createFolder();
@@ -49,7 +52,7 @@ describe("the first start", () => {
     expect(lines[3]).toContain("keys create");
     expect(stderr).not.toContain(key);
     // The log is merged into the file: what is left is the data and the key.
-    expect(readdirSync(data).toSorted()).toEqual(["owner.key", "waypost.db"]);
+    expect(readdirSync(data).toSorted()).toEqual(servedFiles);
   });
 
   test("is not repeated: the next one has the same key and data, and says one line", async () => {
@@ -80,7 +83,7 @@ describe("the first start", () => {
         const { stdout } = await run([command, "list", "--json", "--data", folder.path]);
         expect(JSON.parse(stdout)[command]).toHaveLength(1);
       }
-      expect(readdirSync(folder.path).toSorted()).toEqual(["owner.key", "waypost.db"]);
+      expect(readdirSync(folder.path).toSorted()).toEqual(servedFiles);
     },
   );
 

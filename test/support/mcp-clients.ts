@@ -243,7 +243,8 @@ export function describeCommand({ words = [], env = {}, ...given }: Stdio) {
   return {
     command: process.execPath,
     args: [...start, ...words],
-    env: { ...env },
+    // Tests run beside each other, so none has the usual port for itself.
+    env: { WAYPOST_PORT: "0", ...env },
     stderr: "pipe" as const,
   };
 }

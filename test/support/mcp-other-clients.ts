@@ -94,7 +94,7 @@ export function openInspector(given: Connecting): Seat {
 /** It takes a command without flags of its own, so ours come as variables. */
 function describeInspected(given: Connecting & { readonly transport: "stdio" }) {
   const data = "data" in given ? given.data : "";
-  return { ...given.env, WAYPOST_DATA: data };
+  return { ...describeCommand(given).env, WAYPOST_DATA: data };
 }
 
 /** A client that speaks stdio alone, and the bridge that carries it to a server over HTTP. */

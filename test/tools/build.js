@@ -40,7 +40,7 @@ await bundle({
   },
   plugins: [
     deferred({
-      "node:http": ["createServer"],
+      "node:http": ["createServer", "request"],
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],

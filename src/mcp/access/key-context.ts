@@ -52,8 +52,12 @@ export type KeyContext = DestinationLimits &
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /** The list of tools was shown as it is now: whoever saw it is told of changes. */
     readonly noteListed: () => void;
+    /** Where links and pages open; from then on `known` goes by it, after the next `renew`. */
+    readonly readListening: ReadListening;
     /** Where pages for a person open, such as previews; undefined where nothing listens. */
     readonly pageOrigin: () => Promise<string | undefined>;
+    /** What is to be said of the addresses of links where some are shown, unless it was said. */
+    readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
     /** Takes over what the embedded service knows of the key by now. */
     readonly renew: () => Promise<void>;
   };
@@ -70,6 +74,8 @@ export type KeyContextOptions = Pick<
   /** Whether this configuration has the endpoint's tool. */
   readonly isOffered: (endpoint: Endpoint) => boolean;
   readonly readListening: ReadListening;
+  /** What whoever reads the addresses of links has to know of them, if anything. */
+  readonly describeAddresses?: (() => string | undefined) | undefined;
   /** Asks the embedded service again; undefined for a key that is no more. */
   readonly lookUp: () => Promise<KnownKey | undefined>;
   /** What is asked of a deployment elsewhere, and for how long an answer counts. */
@@ -95,7 +101,7 @@ const usuallyHolds_ms = 24 * 60 * 60_000;
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { client, bulk, origin, checksConditions, openHistory, openPreviews, key } = options;
-  const { isOffered, isActAllowed, lookUp, scopes } = options;
+  const { isOffered, isActAllowed, lookUp, scopes, readListening } = options;
   let { known } = options;
   const key_print = printKey(key);
   const { access, ...exploring } = exploreAccess(options, key_print);
@@ -133,7 +139,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       return known;
     },
     isActAllowed,
-    pageOrigin: async () => (await options.readListening())?.url,
+    readListening,
+    pageOrigin: async () => (await readListening())?.url,
+    takeAddressNote: sayOnce(options.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();
@@ -186,6 +194,17 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
       isListed = true;
       onListed();
     },
+  };
+}
+
+/** The same is not said twice in a row. */
+function sayOnce(describe: () => string | undefined = () => undefined) {
+  let said: string | undefined;
+  return (isTime: () => boolean): string | undefined => {
+    const text = describe();
+    if (text === undefined || text === said || !isTime()) return undefined;
+    said = text;
+    return text;
   };
 }
 

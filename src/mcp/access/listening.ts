@@ -1,5 +1,5 @@
 /** Where the links and pages of a data folder open now, in whichever process of it listens. */
-type Listening = {
+export type Listening = {
   /** Of the pages for a person: approvals, previews. Without a slash at its end. */
   readonly url: string;
   /** With `{subdomain}` in it; null where the links live elsewhere. */

@@ -70,6 +70,7 @@ export function serveResources(
     "resources/read",
     hideErrors(async (request, { mcpReq }) => {
       const { uri } = request.params;
+      await keyContext.readListening();
       await keyContext.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
       const page = await readBulkPage(uri, keyContext);

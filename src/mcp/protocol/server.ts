@@ -71,6 +71,8 @@ export function createServer(options: ServerOptions): Server {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
       if (tool === undefined) return refuseTool(toolbox, name);
+      // Addresses in the result are to name what listens by then.
+      await keyContext.readListening();
       await keyContext.renew();
       const answered = answerCall(server, tool, given, context, options);
       // Beside the first call, never before it.

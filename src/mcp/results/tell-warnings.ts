@@ -16,10 +16,15 @@ export function noteWarned(warned: Warned, body: unknown): void {
 /** A success with what it leaves out: a field or a filter that was ignored, say. */
 export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
   if (warned.size === 0) return result;
-  const { problems } = result;
-  const own: readonly unknown[] = Array.isArray(problems) ? problems : [];
   const told = [...warned].slice(0, mostTold).map((text): CallProblem => {
     return { message: `The deployment warned: ${quote(text, mostCharacters)}` };
   });
+  return tellProblems(result, told);
+}
+
+/** A success, and what is to be known besides. */
+export function tellProblems(result: JsonObject, told: readonly CallProblem[]): JsonObject {
+  const { problems } = result;
+  const own: readonly unknown[] = Array.isArray(problems) ? problems : [];
   return { ...result, problems: [...own, ...told] };
 }

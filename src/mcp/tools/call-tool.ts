@@ -11,7 +11,7 @@ import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";
-import { noteWarned, tellWarnings, type Warned } from "../results/tell-warnings.ts";
+import { noteWarned, tellProblems, tellWarnings, type Warned } from "../results/tell-warnings.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
@@ -65,8 +65,8 @@ export async function callTool(
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
     const result = await runTool(tool, args, { ...context, warned }, extras);
-    const told = keepNextToTools(tellWarnings(result, warned), context.isAbsent);
-    return toCallResult(told, extras);
+    const told = tellOfAddresses(tellWarnings(result, warned), context);
+    return toCallResult(keepNextToTools(told, context.isAbsent), extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     const failure =
@@ -75,6 +75,15 @@ export async function callTool(
         : explainInternal(tool, describeFault(context.report(error)));
     return answerFailure(keepNextToTools(failure, context.isAbsent));
   }
+}
+
+/** Where nothing serves the addresses that it names, or not for long, the first result says so. */
+function tellOfAddresses(result: JsonObject, { keyContext }: CallContext): JsonObject {
+  const { linkHost } = keyContext.known;
+  const message = keyContext.takeAddressNote(
+    () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
+  );
+  return message === undefined ? result : tellProblems(result, [{ message }]);
 }
 
 async function runTool(

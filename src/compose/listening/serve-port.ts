@@ -1,0 +1,122 @@
+import type { Server } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { UsageFault, type Config } from "../../config.ts";
+import type { Listening } from "../../mcp/access/listening.ts";
+import { readCode } from "../data-folder.ts";
+import { clock } from "../embedded.ts";
+import { listenAt } from "../http-server.ts";
+import { createProcessAnswers, type ProcessAnswers } from "./answer-processes.ts";
+import { askListener } from "./ask-listener.ts";
+import {
+  findSigner,
+  isSamePlace,
+  openSigner,
+  readNote,
+  writeNote,
+  type Place,
+} from "./folder-note.ts";
+import type { Signer } from "./signer.ts";
+
+/** How `serve` comes by its port, and becomes the listener of its data folder. */
+
+/** A stdio process that is asked leaves the port at once. */
+const handOverWithin_ms = 1500;
+const tryAgain_ms = 20;
+
+/** Where a stdio process of the same folder has the port, it is asked for it. */
+export async function claimPort(server: Server, config: Config): Promise<number> {
+  const { host, port } = config;
+  const until = clock.monotonic() + handOverWithin_ms;
+  for (;;) {
+    try {
+      return await listenAt(server, { host, port });
+    } catch (error) {
+      const isTaken = readCode(error) === "EADDRINUSE";
+      const isComing = isTaken && clock.monotonic() < until && (await askForPort(config));
+      if (!isComing) throw explain(config, error, isTaken);
+      await setTimeout(tryAgain_ms);
+    }
+  }
+}
+
+function explain({ host, port }: Config, error: unknown, isTaken: boolean): UsageFault {
+  return new UsageFault(
+    isTaken
+      ? `port ${port} on ${host} is in use; choose another with --port`
+      : `cannot listen on ${host}, port ${port} (${readCode(error)}); see --host and --port`,
+  );
+}
+
+/** Whether it is worth another try. */
+async function askForPort({ base_url, data, host, port }: Config): Promise<boolean> {
+  // A gateway's folder has no listener of its own.
+  const signer = base_url === undefined ? findSigner(data) : undefined;
+  if (signer === undefined) return false;
+  const found = await askListener({ host: nameReachable(host), port }, { signer });
+  if (typeof found === "string") return found !== "foreign";
+  const isStdio = found.statement.kind === "stdio";
+  if (isStdio) await found.askToLeave();
+  found.letGo();
+  return isStdio;
+}
+
+/** Where others on this machine reach a server that listens there. */
+function nameReachable(host: string): string {
+  const anywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+  return anywhere[host] ?? host;
+}
+
+type Joining = {
+  readonly config: Config;
+  readonly port: number;
+  readonly listening: Listening;
+  readonly report: (error: unknown) => unknown;
+};
+
+/** How `serve` stands to the stdio processes of its folder. */
+type ServedFolder = ProcessAnswers & {
+  /** From now on they find this process, and follow it. */
+  readonly announce: () => Promise<void>;
+};
+
+/** Undefined where the secret cannot be read: the folder is served all the same. */
+export function joinFolder({ config, port, listening, report }: Joining): ServedFolder | undefined {
+  const { data, host } = config;
+  const own = { host: nameReachable(host), port };
+  const signer = tryOpenSigner(data, report);
+  if (signer === undefined) return undefined;
+  const statement = { kind: "serve", ...listening } as const;
+  return {
+    ...createProcessAnswers({ signer, port, statement }),
+    announce: async () => {
+      await takeNote(signer).catch(report);
+    },
+  };
+
+  /** Of several servers of the folder, the first one is told of for as long as it is there. */
+  async function takeNote(signer: Signer): Promise<void> {
+    const found = await findOther(readNote(data), signer);
+    if (found?.statement.kind === "serve") {
+      void found.ended.then(() => takeNote(signer)).catch(report);
+      return;
+    }
+    writeNote(data, own);
+    await found?.askToLeave();
+    found?.letGo();
+  }
+
+  async function findOther(noted: Place | undefined, signer: Signer) {
+    if (noted === undefined || isSamePlace(own, noted)) return undefined;
+    const found = await askListener(noted, { signer });
+    return typeof found === "string" ? undefined : found;
+  }
+}
+
+function tryOpenSigner(data: string, report: Joining["report"]): Signer | undefined {
+  try {
+    return openSigner(data);
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { callOf, startRaw, type RawSession } from "./mcp-raw.ts";
+
+/** Processes of one data folder at one port, as a person's clients start and end them. */
+
+export type Session = RawSession & {
+  /** The address of a link, as the assistant is told it; and what it is told of addresses. */
+  readonly askAddress: () => Promise<Told>;
+  readonly listTools: () => Promise<void>;
+  /** Ends it as a client does, by the end of its input, or by a signal. */
+  readonly stop: (by?: "input" | "SIGTERM" | "SIGKILL") => Promise<number | null>;
+};
+
+type Told = { readonly address: string; readonly notes: readonly string[] };
+
+type Starting = {
+  readonly data: string;
+  readonly port: number;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+const path = "spring";
+const destination = "https://example.com/spring";
+
+/** A stdio session that is past its handshake, and has asked for nothing. */
+export async function startSession({ data, port, env = {} }: Starting): Promise<Session> {
+  const raw = startRaw({ data, env: { WAYPOST_PORT: `${port}`, ...env } });
+  await raw.handshake();
+  let calls = 0;
+  const ask = async (method: string, params: object = {}) => {
+    const id = `asked ${(calls += 1)}`;
+    raw.send({ jsonrpc: "2.0", id, method, params });
+    return (await raw.answer(id)).result;
+  };
+  return {
+    ...raw,
+    listTools: () => ask("tools/list"),
+    askAddress: async () => {
+      const { params } = callOf(0, "upsert_link", { path, url: destination });
+      const { link, problems = [] } = (await ask("tools/call", params)).structuredContent;
+      const notes = problems.map(({ message }: { readonly message: string }) => message);
+      return { address: link.address, notes };
+    },
+    stop: (by = "input") => {
+      if (by === "input") raw.child.stdin?.end();
+      else raw.child.kill(by);
+      return raw.ended;
+    },
+  };
+}
+
+type Visited = { readonly status: number; readonly location: string | undefined };
+
+/** What a browser on this machine is answered there; undefined where nobody listens. */
+export function visit(address: string, method = "GET"): Promise<Visited | undefined> {
+  const { host, port, pathname } = new URL(address);
+  const place = { host: "127.0.0.1", port, path: pathname, method, agent: false };
+  const agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/121.0.0.0";
+  return new Promise((resolve) => {
+    request({ ...place, headers: { host, "user-agent": agent } }, (response) => {
+      response.resume();
+      const { statusCode = 0, headers } = response;
+      response.on("end", () => resolve({ status: statusCode, location: headers.location }));
+    })
+      .on("error", () => resolve(undefined))
+      .end();
+  });
+}
+
+/** Whether the link is there. */
+export async function opens(address: string): Promise<boolean> {
+  return (await visit(address))?.location === destination;
+}
+
+/** A port that is free for now. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server, 0);
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen({ host: "127.0.0.1", port });
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  return (server.address() as AddressInfo).port;
+}
