@@ -55,6 +55,28 @@ export const access: readonly Task[] = [
     because: "links are this key's business",
   },
   {
+    sentence: "How often was promo clicked?",
+    start: openShop,
+    setting: { mode: "read-only" },
+    script: async ({ call }) => (await call("get_link", { id: "promo" })).link.clicks,
+    check: ({ told }) => expect(told).toBe(900),
+    least: 1,
+    because: "one thing is read",
+  },
+  {
+    sentence: "Delete the spring link",
+    start: openShop,
+    setting: { mode: "read-only", remembers: ["delete_link"] },
+    script: async ({ call }) => (await call("delete_link", { id: "spring" })).error,
+    check: async ({ told, find }) => {
+      expect(told.message).toContain("read-only");
+      expect(told.next).toContain("WAYPOST_MODE");
+      expect(await find("spring")).toBeDefined();
+    },
+    least: 1,
+    because: "the refusal says why",
+  },
+  {
     sentence: "Which projects are there?",
     setting: { isMaster: true },
     script: async ({ call }) =>

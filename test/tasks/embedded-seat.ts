@@ -1,5 +1,10 @@
 import { expect } from "vitest";
-import { createAssistantWorld, type Era } from "../support/assistant-world.ts";
+import {
+  createAssistantWorld,
+  type AssistantClient,
+  type AssistantWorld,
+  type Era,
+} from "../support/assistant-world.ts";
 import { approve } from "../support/mcp-clients.ts";
 import { day } from "../support/planting.ts";
 import type { World } from "../support/world.ts";
@@ -29,7 +34,7 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
   const own = { era, ...(person === "form" && { elicit }) };
   const client = key === undefined ? assistant : await assistant.connect({ ...own, key });
   return {
-    client: isSlow ? slowDown(assistant, second) : client,
+    client: isSlow ? slowDown(assistant, second) : letTimePass(client, assistant.advance),
     asked,
     place: openPlace(world),
     join: async () => assistant.connect({ era, elicit: approve, key: await world.addKey() }),
@@ -46,13 +51,22 @@ export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise
   };
 }
 
+/** From one call to the next a model thinks, so that each is of its own time. */
+function letTimePass(client: AssistantClient, advance: AssistantWorld["advance"]): AssistantClient {
+  const callTool: AssistantClient["callTool"] = (...call) => {
+    advance(second);
+    return client.callTool(...call);
+  };
+  return { ...client, callTool };
+}
+
 function openPlace(world: World): Place {
   const api: Place["api"] = (method, path, body) => {
     // A minute's budget is none of a start state's business.
     world.advance(second);
     return world.call(method, path, body && { body });
   };
-  const plant: Place["plant"] = async ({ clicks, age = 0, ...body }) => {
+  const plant: Place["plant"] = async ({ clicks = 0, age = 0, created_via = "api", ...body }) => {
     const reply = await api("POST", "/links", body);
     expect(reply.status, JSON.stringify([body, reply.body])).toBe(201);
     const { id } = reply.body;
@@ -60,7 +74,7 @@ function openPlace(world: World): Place {
     await world.store.write((db) =>
       db
         .updateTable("links")
-        .set({ clicks: clicks ?? 0, created_at })
+        .set({ clicks, created_via, created_at })
         .where("id", "=", id)
         .execute(),
     );

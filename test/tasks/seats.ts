@@ -2,34 +2,47 @@ import type { Ground } from "../support/mcp-ground.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
 import { openRemoteSeat } from "./remote-seat.ts";
 import { runTask, type Seat, type Spent } from "./run-task.ts";
-import type { Line, Task } from "./task.ts";
+import { openStdioSeat } from "./stdio-seat.ts";
+import type { Line, Setting, Task } from "./task.ts";
+
+/** It is as a task with this start and this setting is to find it. */
+type Kept = {
+  readonly start: Task["start"];
+  readonly setting: string;
+  readonly seat: Seat;
+};
 
 /** Runs each task before a new project, or before one that a task has only looked at. */
 export function createSeats(line: Line, readGround: () => Ground) {
-  const untouched = new Map<string, Seat>();
+  const untouched: Kept[] = [];
 
-  async function take({ start, setting = {} }: Task, kind: string): Promise<Seat> {
-    const kept = untouched.get(kind);
-    untouched.delete(kind);
-    if (kept !== undefined) return kept;
-    const seat = setting.isRemote
-      ? await openRemoteSeat(readGround(), line, setting)
-      : await openEmbeddedSeat(line, setting);
+  const open = (setting: Setting) => {
+    if (setting.isRemote) return openRemoteSeat(readGround(), line, setting);
+    if (setting.isStdio) return openStdioSeat(line, setting);
+    return openEmbeddedSeat(line, setting);
+  };
+
+  async function take({ start, setting = {} }: Task): Promise<Seat> {
+    const text = JSON.stringify(setting);
+    const place = untouched.findIndex((kept) => kept.start === start && kept.setting === text);
+    const [kept] = place < 0 ? [] : untouched.splice(place, 1);
+    if (kept !== undefined) return kept.seat;
+    const seat = await open(setting);
     await start?.(seat.place);
     return seat;
   }
 
   return {
     run: async (task: Task): Promise<Spent> => {
-      const kind = JSON.stringify([task.start?.name, task.setting]);
-      const seat = await take(task, kind);
+      const seat = await take(task);
       const spent = await runTask(task, seat);
-      if (seat.isUntouched()) untouched.set(kind, seat);
+      const { start, setting = {} } = task;
+      if (seat.isUntouched()) untouched.push({ start, setting: JSON.stringify(setting), seat });
       else await seat[Symbol.asyncDispose]();
       return spent;
     },
     close: async () => {
-      for (const seat of untouched.values()) await seat[Symbol.asyncDispose]();
+      for (const { seat } of untouched) await seat[Symbol.asyncDispose]();
     },
   };
 }

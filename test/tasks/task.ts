@@ -32,6 +32,8 @@ export type Task = {
 export type Setting = {
   /** The deployment is another process, which knows of none of our own conditions. */
   readonly isRemote?: boolean;
+  /** The built command on an empty folder, by the machine's own clock. */
+  readonly isStdio?: boolean;
   readonly mode?: Mode;
   /** What the key may do; left out, everything. */
   readonly scopes?: readonly Scope[];
@@ -75,6 +77,7 @@ export type PlantedLink = {
   readonly clicks?: number;
   /** How many days ago it was made. */
   readonly age?: number;
+  readonly created_via?: "api" | "console";
   readonly [field: string]: unknown;
 };
 

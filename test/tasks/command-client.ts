@@ -1,0 +1,48 @@
+import { createFolder } from "../support/command.ts";
+import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
+import { decideOnPage } from "../support/mcp-ground.ts";
+import type { Seat } from "./run-task.ts";
+import type { Line, Setting } from "./task.ts";
+
+/** The built command over stdio, with a data folder of its own, and a person before its client. */
+
+type CommandClient = Pick<Seat, "client" | "asked" | "approve" | "join" | "isUntouched"> & {
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export async function connectCommand(
+  line: Line,
+  { person = "form" }: Setting,
+  env: Readonly<Record<string, string>>,
+): Promise<CommandClient> {
+  const folder = await createFolder();
+  const asked: string[] = [];
+  const elicit = (message: string) => {
+    asked.push(message);
+    return approve();
+  };
+  const given = {
+    transport: "stdio",
+    data: folder.path,
+    env,
+    ...(person === "form" && { elicit }),
+  } as const;
+  const connected = line === "v1" ? await connectV1(given) : await connectV2(given);
+  const { client } = connected;
+  return {
+    asked,
+    client: {
+      callTool: connected.callTool,
+      listTools: async () => (await client.listTools()).tools,
+      readResource: (uri) => client.readResource({ uri }),
+      readInstructions: () => client.getInstructions(),
+    },
+    join: () => Promise.reject(new Error("nobody else is there")),
+    approve: (url) => decideOnPage(url, "approve"),
+    isUntouched: () => false,
+    [Symbol.asyncDispose]: async () => {
+      await connected.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
