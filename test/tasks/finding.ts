@@ -111,6 +111,6 @@ export const finding: readonly Task[] = [
   },
 ];
 
-export function listPaths({ links }: Result): readonly string[] {
+function listPaths({ links }: Result): readonly string[] {
   return links.map(({ path }: { readonly path: string }) => path);
 }

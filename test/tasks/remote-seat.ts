@@ -16,7 +16,12 @@ export async function openRemoteSeat(
     const [place = "", query] = path.split("?");
     return serving.call(method, place, { key, ...(body && { body }), ...(query && { query }) });
   };
-  const plant: Place["plant"] = async ({ clicks: _, age: _age, created_via: _via, ...link }) => {
+  const plant: Place["plant"] = async ({
+    clicks: _clicks,
+    age: _age,
+    created_via: _via,
+    ...link
+  }) => {
     const { status, body } = await api("POST", "/links", link);
     expect([status, body]).toMatchObject([201, {}]);
     return body.id;

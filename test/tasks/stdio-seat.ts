@@ -4,7 +4,10 @@ import type { Line, Setting } from "./task.ts";
 
 /** A client that has started the built command on an empty folder, as on a person's first day. */
 export async function openStdioSeat(line: Line, setting: Setting): Promise<Seat> {
-  const nobody = () => Promise.reject(new Error("over stdio there is no API"));
-  const place = { api: nobody, plant: nobody, now: Date.now };
+  const place = { api: refuse, plant: refuse, now: Date.now };
   return { ...(await connectCommand(line, setting, { WAYPOST_PORT: "0" })), place };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("over stdio there is no API"));
 }

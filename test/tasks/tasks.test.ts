@@ -1,16 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openGround, type Ground } from "../support/mcp-ground.ts";
 import { openForAll } from "../support/open-for.ts";
-import { access } from "./access.ts";
-import { apps } from "./apps.ts";
-import { changing } from "./changing.ts";
+import { tasks } from "./all-tasks.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
-import { elsewhere } from "./elsewhere.ts";
-import { finding } from "./finding.ts";
-import { history } from "./history.ts";
-import { making } from "./making.ts";
-import { many } from "./many.ts";
-import { pages } from "./pages.ts";
 import { createSeats } from "./seats.ts";
 import { shorten, writeTable, type Done } from "./table.ts";
 import { lines, type Task } from "./task.ts";
@@ -19,8 +11,6 @@ import { lines, type Task } from "./task.ts";
  * What people say, and the calls that it takes. Each task runs with both official clients; which
  * arguments a script may use is the harness's to say (provenance.ts).
  */
-
-const tasks = [finding, making, changing, many, apps, pages, history, access, elsewhere].flat();
 
 /** A deployment elsewhere. */
 let ground: Ground;

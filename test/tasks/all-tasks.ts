@@ -1,0 +1,24 @@
+import { access } from "./access.ts";
+import { apps } from "./apps.ts";
+import { changing } from "./changing.ts";
+import { elsewhere } from "./elsewhere.ts";
+import { finding } from "./finding.ts";
+import { history } from "./history.ts";
+import { making } from "./making.ts";
+import { many } from "./many.ts";
+import { naming } from "./naming.ts";
+import { pages } from "./pages.ts";
+import type { Task } from "./task.ts";
+
+export const tasks: readonly Task[] = [
+  finding,
+  naming,
+  making,
+  changing,
+  many,
+  apps,
+  pages,
+  history,
+  access,
+  elsewhere,
+].flat();
