@@ -106,10 +106,14 @@ test("rules and changes of other fields go together, each as what it is", async 
     add_query: { field: "url", values: { utm_source: "mail" } },
     path_prefix: "promo/",
   });
-  const { what } = await applyApproved(made.id);
+  const { id, what } = await applyApproved(made.id);
   expect(what).toBe("changed social_title, name, url, and path of 1 link");
   expect(await listLinks("path", "name", "url", "social_title")).toEqual([
     ["promo/p0", "Fall sale", "https://x.example/?utm_source=mail#a", "Sale"],
+  ]);
+  await applyApproved((await call("plan_links", { undo: id })).plan.id);
+  expect(await listLinks("path", "name", "url", "social_title")).toEqual([
+    ["p0", "Spring sale", "https://x.example/#a", null],
   ]);
 });
 
