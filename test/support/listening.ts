@@ -9,6 +9,10 @@ export type Session = RawSession & {
   /** The address of a link, as the assistant is told it; and what it is told of addresses. */
   readonly askAddress: () => Promise<Told>;
   readonly listTools: () => Promise<void>;
+  /** What a call is answered, whether it did it or not. */
+  // Tests read results as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly call: (name: string, args: object) => Promise<any>;
   /** Ends it as a client does, by the end of its input, or by a signal. */
   readonly stop: (by?: "input" | "SIGTERM" | "SIGKILL") => Promise<number | null>;
 };
@@ -34,12 +38,14 @@ export async function startSession({ data, port, env = {} }: Starting): Promise<
     raw.send({ jsonrpc: "2.0", id, method, params });
     return (await raw.answer(id)).result;
   };
+  const call: Session["call"] = async (name, args) =>
+    (await ask("tools/call", callOf(0, name, args).params)).structuredContent;
   return {
     ...raw,
     listTools: () => ask("tools/list"),
+    call,
     askAddress: async () => {
-      const { params } = callOf(0, "upsert_link", { path, url: destination });
-      const { link, problems = [] } = (await ask("tools/call", params)).structuredContent;
+      const { link, problems = [] } = await call("upsert_link", { path, url: destination });
       const notes = problems.map(({ message }: { readonly message: string }) => message);
       return { address: link.address, notes };
     },
@@ -83,7 +89,7 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+export async function listen(server: Server, port: number): Promise<number> {
   server.listen({ host: "127.0.0.1", port });
   await once(server, "listening");
   // A listening TCP server has an address with a port.

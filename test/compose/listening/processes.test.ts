@@ -16,13 +16,7 @@ describe.concurrent("a session over stdio alone", () => {
     expect(address).toBe(`http://default.localhost:${port}/spring`);
     expect(notes).toEqual([]);
     expect(await visit(address)).toEqual({ status: 302, location: "https://example.com/spring" });
-    session.send({
-      jsonrpc: "2.0",
-      id: "read",
-      method: "tools/call",
-      params: { name: "get_link", arguments: { id: "spring" } },
-    });
-    expect((await session.answer("read")).result.structuredContent.link.clicks).toBe(1);
+    expect((await session.call("get_link", { id: "spring" })).link.clicks).toBe(1);
   });
 
   test("listens once its list of tools was answered, and no sooner", async () => {
@@ -91,6 +85,20 @@ describe.concurrent("of two sessions over stdio", () => {
     await first.stop();
     await waitUntil(() => opens(address));
   });
+});
+
+test("a session that does not listen has its approvals shown by the one that does", async () => {
+  await using folder = await createFolder();
+  const place = { data: folder.path, port: await findFreePort() };
+  await using first = await startSession(place);
+  await first.askAddress();
+  await using second = await startSession(place);
+  const { error } = await second.call("delete_link", { id: "spring" });
+  expect(error.approval.url).toMatch(`http://127.0.0.1:${place.port}/approve/`);
+  expect(await visit(error.approval.url)).toMatchObject({ status: 200 });
+  // Whoever holds the port by then shows it as well.
+  await first.stop("SIGKILL");
+  await waitUntil(async () => (await visit(error.approval.url))?.status === 200);
 });
 
 type Name = "serve" | "first" | "second";
