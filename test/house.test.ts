@@ -41,6 +41,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/approval": "text contract visit state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
+  "mcp/skills": "",
   "mcp/previews": "state mcp/approval",
   "mcp/tools/templates": `
     text contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
@@ -59,8 +60,8 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
   "mcp/protocol": `
-    text contract state mcp/results mcp/approval mcp/access mcp/tools/tool mcp/tools/templates
-    mcp/tools/bulk mcp/tools`,
+    text contract state mcp/results mcp/schemas mcp/skills mcp/approval mcp/access mcp/tools/tool
+    mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "contract mcp/results mcp/access mcp/tools",
 
   config: "contract contract/rules network mcp/approval mcp/access",

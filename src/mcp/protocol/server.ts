@@ -16,6 +16,7 @@ import { servePrompts } from "./prompts.ts";
 import { createErrorHider, refuseParams } from "./protocol-errors.ts";
 import { serveResources } from "./resources.ts";
 import type { ServerOptions } from "./server-options.ts";
+import { serveSkills, skillsExtension } from "./skills.ts";
 import { serveTasks } from "./tasks.ts";
 
 const instructions = [
@@ -39,7 +40,7 @@ export function createServer(options: ServerOptions): Server {
     {
       instructions: keepToTools(texts.join(" "), isAbsent),
       capabilities: {
-        ...(appliesPlans && { extensions: { [tasksExtension]: {} } }),
+        extensions: { [skillsExtension]: {}, ...(appliesPlans && { [tasksExtension]: {} }) },
         tools: { listChanged: true },
         resources: {},
         prompts: {},
@@ -81,6 +82,7 @@ export function createServer(options: ServerOptions): Server {
     }),
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);
+  serveSkills(server, hideErrors);
   serveResources(server, options, hideErrors);
   servePrompts(server, options);
   serveCompletions(server, options, hideErrors);
