@@ -1,3 +1,4 @@
+import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
@@ -92,7 +93,8 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
     findOfPlan: (planId) => find("plan_id", planId),
     list: async (keyPrint, from, limit) => {
       const own = selectJobs(db).where("key_print", "=", keyPrint);
-      const newest = own.orderBy("created_at", "desc").orderBy("id");
+      // Of one moment, the one that was made last: SQLite numbers the rows as they come.
+      const newest = own.orderBy("created_at", "desc").orderBy(raw`rowid`, "desc");
       return describe(await newest.offset(from).limit(limit).execute());
     },
     count: async (keyPrint) => {
