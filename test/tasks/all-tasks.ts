@@ -2,12 +2,14 @@ import { access } from "./access.ts";
 import { apps } from "./apps.ts";
 import { changing } from "./changing.ts";
 import { elsewhere } from "./elsewhere.ts";
+import { firstDay } from "./first-day.ts";
 import { finding } from "./finding.ts";
 import { history } from "./history.ts";
 import { making } from "./making.ts";
 import { many } from "./many.ts";
 import { naming } from "./naming.ts";
 import { pages } from "./pages.ts";
+import { setup } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 export const tasks: readonly Task[] = [
@@ -21,4 +23,6 @@ export const tasks: readonly Task[] = [
   history,
   access,
   elsewhere,
+  setup,
+  firstDay,
 ].flat();

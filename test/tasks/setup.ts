@@ -1,0 +1,88 @@
+import { expect } from "vitest";
+import { openShop } from "./shop.ts";
+import type { Place, Result, Task } from "./task.ts";
+
+/** Whether all is well, and what mends it. */
+
+/** A shop with mistakes as people make them. */
+async function openFaulty(place: Place): Promise<void> {
+  await openShop(place);
+  await place.plant({ path: "flyer", url: "http://www.acme.example/flyer" });
+  await place.plant({ path: "typo", url: "https://www.acrne.example/typo" });
+  await place.plant({ path: "empty" });
+  await place.plant({ path: "invisible", name: "Sp\u200Bring", url: "https://www.acme.example/" });
+}
+
+const listCodes = ({ audit }: Result): readonly string[] =>
+  audit.groups.map(({ code }: Result) => code);
+
+export const setup: readonly Task[] = [
+  {
+    sentence: "Is anything wrong with our setup?",
+    start: openFaulty,
+    script: async ({ call }) => listCodes(await call("audit_links")),
+    check: ({ told }) => {
+      const wanted = ["no_destination", "similar_host", "http_address", "hidden_characters"];
+      expect(told).toEqual(expect.arrayContaining(wanted));
+      expect(told[0]).toBe("no_destination");
+    },
+    least: 1,
+    because: "one look at the whole project answers it",
+  },
+  {
+    sentence: "Look for mistakes, and mend what you can mend by yourself",
+    start: openFaulty,
+    script: async ({ call }) => {
+      const { audit } = await call("audit_links");
+      const { fix } = audit.groups.find(({ code }: Result) => code === "hidden_characters");
+      const { plan } = await call(fix.tool, fix.arguments);
+      await call("apply_plan", { plan_id: plan.id });
+    },
+    check: async ({ find, asked }) => {
+      expect(await find("invisible")).toMatchObject({ name: "Spring" });
+      expect(asked).toHaveLength(1);
+    },
+    least: 3,
+    because: "a look, the repair that comes with it shown, and done",
+  },
+  {
+    sentence: "Are the spring links all right?",
+    start: openFaulty,
+    script: async ({ call }) => {
+      const filters = [{ field: "name", condition: "cont", value: "spring" }];
+      return (await call("audit_links", { filters })).audit;
+    },
+    check: ({ told }) => {
+      expect(told.checked).toBe(3);
+      expect(listCodes({ audit: told })).not.toContain("http_address");
+    },
+    least: 1,
+    because: "one look at these links answers it",
+  },
+  {
+    sentence: "Delete the links that are old and were never clicked",
+    start: openFaulty,
+    script: async ({ call }) => {
+      const { audit } = await call("audit_links");
+      const { filters } = audit.groups.find(({ code }: Result) => code === "never_clicked");
+      const { plan } = await call("plan_links", { operation: "delete", filters });
+      await call("apply_plan", { plan_id: plan.id });
+    },
+    check: async ({ paths }) => {
+      expect(await paths()).toHaveLength(11);
+      expect(await paths()).not.toContain("plans");
+    },
+    least: 3,
+    because: "which are meant is looked up, shown, and done",
+  },
+  {
+    sentence: "Is there anything wrong with the links over there?",
+    start: openFaulty,
+    setting: { isRemote: true },
+    script: async ({ call }) => listCodes(await call("audit_links")),
+    check: ({ told }) =>
+      expect(told).toEqual(expect.arrayContaining(["no_destination", "http_address"])),
+    least: 1,
+    because: "one look at the whole project answers it",
+  },
+];
