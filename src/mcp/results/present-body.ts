@@ -6,13 +6,21 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
 import type { CallProblem } from "./call-problem.ts";
 import { dropEmpty, dropIn } from "./drop-empty.ts";
-import { describeAddress, presentLink, presentLinkRow, type LinkReading } from "./present-link.ts";
+import {
+  describeAddress,
+  presentLink,
+  presentLinkRow,
+  presentWrittenLink,
+  type LinkReading,
+} from "./present-link.ts";
 
 /** What the deployment answered, as the assistant gets it (design.md, "Tools"). */
 
 export type Reading = LinkReading & {
   /** The fields that a list was asked for by its filters and its order. */
   readonly asked?: readonly string[];
+  /** Of a write, the fields that were sent. */
+  readonly sent?: readonly string[];
 };
 
 const nothingMore: Reading = { linkHost: undefined, apps: new Map() };
@@ -55,7 +63,9 @@ function presentRead(endpoint: Endpoint, body: JsonObject, reading: Reading): Js
   if (endpoint.type !== undefined) return { [name]: body };
   // A write may be done although nobody knows to what.
   if (typeof body["id"] !== "string") return {};
-  return { [name]: kind.name === "link" ? presentLink(body, reading) : dropEmpty(body) };
+  if (kind.name !== "link") return { [name]: dropEmpty(body) };
+  const { sent } = reading;
+  return { [name]: sent ? presentWrittenLink(body, sent, reading) : presentLink(body, reading) };
 }
 
 /** What a deployment adds to an envelope is not for a result, whose members have meanings. */

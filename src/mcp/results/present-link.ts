@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { writeAddress } from "../../contract/rules/link-address.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -14,6 +15,20 @@ export type LinkReading = {
   readonly linkHost: LinkHost;
   readonly apps: KnownApps;
 };
+
+/** A link among others, as far as it has these members. */
+export const linkRow = z
+  .looseObject({
+    id: z.string(),
+    name: z.string().optional(),
+    path: z.string().optional(),
+    address: z.string().optional(),
+    destination: z.string().optional(),
+    clicks: z.int().optional(),
+    ios_app: z.string().optional(),
+    android_app: z.string().optional(),
+  })
+  .describe("Empty and false members left out; address where the list's is not it");
 
 const appFields = ["ios_app", "android_app"] as const;
 type AppField = (typeof appFields)[number];
@@ -33,22 +48,49 @@ export function presentLinkRow(
   asked: readonly string[],
   { linkHost, apps }: LinkReading,
 ): JsonObject {
-  const { id, name, path, clicks } = link;
-  const destination = destinations.map((field) => link[field]).find((value) => !isBlank(value));
+  const { path } = link;
+  const destination = findDestination(link);
   const known = { ...link, ...nameIdentifiers(link, apps) };
-  const more = asked
-    .filter((field) => known[field] !== destination)
-    .map((field) => [field, known[field]] as const);
   return dropEmpty({
-    id,
-    name,
-    path,
+    ...pick(link, ["id", "name", "path"]),
     ...(isSpelled(path, linkHost) ? {} : writeAddresses({ path }, linkHost)),
     destination,
-    clicks,
+    ...pick(link, ["clicks"]),
     ...nameApps(link, apps),
-    ...Object.fromEntries(more),
+    ...pick(
+      known,
+      asked.filter((field) => known[field] !== destination),
+    ),
   });
+}
+
+/** A link that was written: as among others, with its addresses and the fields that were sent. */
+export function presentWrittenLink(
+  link: JsonObject,
+  sent: readonly string[],
+  { linkHost, apps }: LinkReading,
+): JsonObject {
+  const destination = findDestination(link);
+  const isSent = sent.some((field) => link[field] === destination);
+  return dropEmpty({
+    ...pick(link, ["id", "name", "path", "shortened_path"]),
+    ...writeAddresses(link, linkHost),
+    ...(isSent ? {} : { destination }),
+    ...pick(link, ["clicks", "ios_app_id", "android_app_id"]),
+    ...nameApps(link, apps),
+    ...pick(
+      link,
+      sent.filter((field) => link[field] !== undefined && !isJsonObject(link[field])),
+    ),
+  });
+}
+
+function findDestination(link: JsonObject): unknown {
+  return destinations.map((field) => link[field]).find((value) => !isBlank(value));
+}
+
+function pick(record: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
 /** One link, with all that is set on it. */

@@ -8,7 +8,7 @@ import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts
 
 /** How the assistant is told of a call that failed (design.md, "Results"). */
 
-export const failureSchema = z.object({
+const failureSchema = z.object({
   code: z.enum(codes),
   status: z.int().optional(),
   message: z.string(),

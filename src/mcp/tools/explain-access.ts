@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { listApprovals } from "../../contract/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
+import { dropEmpty } from "../results/drop-empty.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
@@ -14,18 +16,16 @@ const fresh_ms = 60_000;
 
 const input = z.strictObject({});
 
+const names = z.array(z.string()).optional();
+
 const result = {
   access: z.looseObject({
     kind: z.enum(["project", "master", "none"]),
-    tools: z.array(
-      z.looseObject({
-        tool: z.string(),
-        state: z.enum(["granted", "denied", "unknown"]),
-        reason: z.string().optional(),
-        since: z.string().optional(),
-        asks: z.string().optional(),
-      }),
-    ),
+    mode: z.string(),
+    granted: names,
+    unknown: names,
+    denied: z.array(z.looseObject({ tools: names, reason: z.string() })).optional(),
+    asks: names,
   }),
 };
 
@@ -36,8 +36,8 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     name,
     title: "Explain access",
     description:
-      "What this API key may do, tool by tool, why not, since when that is known, and when a " +
-      "person is asked first.",
+      "What this API key may do, tool by tool, why not, since when that is known, and which ask " +
+      "a person first.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -53,22 +53,56 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
   };
 }
 
+/** What the key may do, each tool named once, and which of them ask a person in this mode. */
 export function describeAccess(
-  { access }: KeyContext,
+  { access, known }: KeyContext,
   tools: readonly Tool[],
   mode: Mode,
 ): JsonObject {
-  const isAsking = mode === "guarded" || mode === "two-step";
-  const described = tools.map(({ name: tool, readAccess }) => {
-    const { state, reason, since } = { reason: undefined, ...readAccess(access) };
-    const when = isAsking && state !== "denied" ? listApprovals(tool) : [];
-    return {
-      tool,
-      state,
-      ...(reason !== undefined && { reason }),
-      ...(since !== undefined && { since }),
-      ...(when.length > 0 && { asks: `before it ${when.join("; before it ")}` }),
-    };
+  const { facts, linkHost } = known;
+  const readings = tools.map(({ name, readAccess }): Told => {
+    return { name, reading: { reason: undefined, since: undefined, ...readAccess(access) } };
   });
-  return { kind: access.readKind(), tools: described };
+  const isAsking = mode === "guarded" || mode === "two-step";
+  const isUsable = ({ reading, name }: Told) =>
+    reading.state !== "denied" && listApprovals(name).length > 0;
+  const unknown = readings.filter(({ reading }) => reading.state === "unknown");
+  return dropEmpty({
+    kind: access.readKind(),
+    host: linkHost,
+    plan: facts?.plan,
+    role: facts?.role,
+    mode,
+    granted: nameAll(readings.filter(({ reading }) => reading.state === "granted")),
+    denied: groupByReason(readings.filter(({ reading }) => reading.state === "denied")),
+    unknown: nameAll(unknown),
+    // Calls of these were refused, and others may not be.
+    refused: groupByReason(unknown.filter(({ reading }) => reading.reason !== undefined)),
+    asks: isAsking ? nameAll(readings.filter(isUsable)) : [],
+  });
+}
+
+type Told = {
+  readonly name: string;
+  readonly reading: Pick<Reading, "state"> & {
+    readonly reason: string | undefined;
+    readonly since: string | undefined;
+  };
+};
+
+function nameAll(readings: readonly Told[]): readonly string[] {
+  return readings.map(({ name }) => name);
+}
+
+/** A reason is told once for all tools that it is the reason for, and since when it is known. */
+function groupByReason(readings: readonly Told[]): readonly JsonObject[] {
+  const groups = new Map<string, Told[]>();
+  for (const told of readings) {
+    const key = JSON.stringify([told.reading.reason, told.reading.since]);
+    groups.set(key, [...(groups.get(key) ?? []), told]);
+  }
+  return [...groups.values()].map((group) => {
+    const { reason, since } = group[0]?.reading ?? {};
+    return { tools: nameAll(group), reason, since };
+  });
 }

@@ -1,25 +1,34 @@
+import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import { addQuery, readQuery } from "../../contract/rules/address-query.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
-import { normalizeForSearch, normalizePath } from "../../contract/rules/link-path.ts";
+import { readQuery } from "../../contract/rules/address-query.ts";
+import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
-import { explainVisits, explanation } from "../../visit/explain-visits.ts";
+import { explainVisits } from "../../visit/explain-visits.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
-import { buildOutputSchema } from "../schemas/output-schema.ts";
+import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
 import { describeIds, findTarget } from "./endpoints/find-target.ts";
+import { readVisitOptions } from "./endpoints/find-written-problems.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
 const { links, iosApps, androidApps } = contract;
 const name = "explain_link";
+const result = {
+  visits: z.looseObject({
+    ios: z.looseObject({}),
+    android: z.looseObject({}),
+    desktop: z.looseObject({}),
+  }),
+  problems,
+};
 
 /** The tool that tells what a link's visitors meet, whether the link is saved yet or not. */
 export function createExplainLink(): Tool {
@@ -36,20 +45,12 @@ export function createExplainLink(): Tool {
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
     like: { what: "Fields", tool: links.create.tool },
     inputSchema: buildBothSchemas(fields, Object.keys(links.create.body.shape)),
-    outputSchema: once(() => buildOutputSchema(explanation.shape)),
+    outputSchema: once(() => buildOutputSchema(result)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps, query } = await readSubject(args, call);
-      const { linkHost, hasSecondHost, linkInReferrer } = call.keyContext.known;
-      const path = link.path ?? "";
-      const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path));
-      return explainVisits(link, apps, {
-        link_in_referrer: linkInReferrer,
-        second_host: hasSecondHost,
-        address: isAddressed ? addQuery(writeAddress(linkHost, path), query) : undefined,
-        query,
-      });
+      return explainVisits(link, apps, readVisitOptions(link, call.keyContext.known, query));
     },
   };
 }

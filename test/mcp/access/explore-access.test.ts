@@ -14,6 +14,7 @@ import { openStateForEach } from "../../support/state-folder.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { createWorld, type World } from "../../support/world.ts";
+import { explainAccess } from "../../support/explain-access.ts";
 
 /** When a deployment elsewhere is asked what a key may do, and what later processes know of it. */
 
@@ -81,10 +82,8 @@ function expectUseful(names: readonly string[]): void {
 /** What a process reads of what others have learned. */
 async function recall(): Promise<readonly string[]> {
   await using stage = await start({ probe: "off" });
-  const { structured } = await stage.callTool("explain_access");
-  return structured.access.tools.map(
-    ({ tool, state }: { tool: string; state: string }) => `${tool} ${state}`,
-  );
+  const { tools } = await explainAccess(stage);
+  return tools.map(({ tool, state }) => `${tool} ${state}`);
 }
 
 describe("the first list of tools", () => {
@@ -146,8 +145,7 @@ describe("the next process", () => {
   test("says since when it is known", async () => {
     pass(hour_ms);
     await using stage = await start({ probe: "off" });
-    const { structured } = await stage.callTool("explain_access");
-    expect(structured.access.tools).toContainEqual({
+    expect((await explainAccess(stage)).tools).toContainEqual({
       tool: "update_link",
       state: "denied",
       reason: messages.scope_missing("links.update"),

@@ -120,7 +120,7 @@ describe.each(eras)("before such a deployment a %s client", (era) => {
     expect((await callDone(client, "list_links")).meta.count).toBe(2);
     expect(await countLinks(client, "spri")).toBe(1);
     const changed = await callDone(client, "update_link", { id: "spring", name: "Summer" });
-    expect(changed.link).toMatchObject({ id, name: "Summer", url });
+    expect(changed.link).toMatchObject({ id, name: "Summer", destination: url });
     const short = await callDone(client, "shorten_link", { url: "https://example.com/long" });
     expect(short.link.shortened_path).toEqual(expect.any(String));
     expect((await callDone(client, "delete_link", { id })).deleted.id).toBe(id);

@@ -36,7 +36,7 @@ describe("of a resource only the id is needed", () => {
     strange.proxy.setAlter(alterLinks(({ id: own }) => ({ id: own, color: "red" })));
     await client.listTools();
     expect(await callDone(client, "get_link", { id })).toEqual({ link: { id, color: "red" } });
-    expect((await callDone(client, "list_links")).links).toEqual([{ id, color: "red" }]);
+    expect((await callDone(client, "list_links")).links).toEqual([{ id }]);
   });
 
   test("and what is of a neighbouring type is read as what it is", async () => {

@@ -76,6 +76,68 @@ test("a fallback is the destination where a link has no url", async () => {
   expect((await call("list_links", { filters })).links).toMatchObject([{ destination: url }]);
 });
 
+describe("a link that is written", () => {
+  test("is told with what was sent, its address and what explain_link finds in it", async () => {
+    const { link, problems } = await call("create_link", { path: "made", name: "Made" });
+    expect(link).toEqual({
+      id: expect.any(String),
+      name: "Made",
+      path: "made",
+      address: "http://default.localhost:8787/made",
+      clicks: 0,
+    });
+    expect(problems).toEqual((await call("explain_link", { id: "made" })).problems);
+    const url = "https://shop.example.com";
+    const ios_app = { bundle_id: "com.acme.shop" };
+    const changed = await call("update_link", { id: "made", url, ios_app });
+    expect(changed.link).toMatchObject({ url, ios_app: "Acme Shop" });
+    expect(changed.link).not.toHaveProperty("destination");
+    expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
+  });
+
+  test("without anything is made all the same, and its problems name what is missing", async () => {
+    const { link, problems } = await call("create_link");
+    expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
+    const fields = problems.map(({ field }: { field: string }) => field);
+    expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
+  });
+
+  test("with nothing amiss has no problems", async () => {
+    const url = "https://shop.example.com";
+    expect(await call("create_link", { url })).not.toHaveProperty("problems");
+  });
+});
+
+test("a job's result is small however many rows it has, and a page has its receipts", async () => {
+  const long = "x".repeat(300);
+  const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
+  const { plan } = await call("plan_links", { operation: "upsert", rows });
+  // Taken meanwhile, so that there is something to tell of each row.
+  for (const { path } of rows.slice(0, 30)) await assistant.plant("link", { path });
+  const { job, bytes } = await call("apply_plan", { plan_id: plan.id });
+  expect(bytes).toBeLessThanOrEqual(1500);
+  expect(job).toMatchObject({ state: "done", counts: { done: 90, rejected: 30 } });
+  expect(job.failures.length).toBeGreaterThan(0);
+  expect(job).not.toHaveProperty("receipts");
+  expect((await call("get_job", { job_id: job.id })).bytes).toBeLessThanOrEqual(1500);
+  const paged = await call("get_job", { job_id: job.id, page: 3 });
+  expect(paged.job.receipts).toHaveLength(20);
+  expect(paged.job.receipts[0].path).toHaveLength(304);
+});
+
+test("what a key may do is told in 1.2 KB, with the tools that ask a person", async () => {
+  const { access, bytes } = await call("explain_access");
+  expect(bytes).toBeLessThanOrEqual(1200);
+  expect(access).toMatchObject({ kind: "project", mode: "guarded", role: "owner", plan: "pro" });
+  expect(access.host).toBe("http://default.localhost:8787");
+  expect(access.granted).toContain("list_links");
+  expect(access.asks).toContain("delete_link");
+  expect(access.asks).not.toContain("list_links");
+  expect(access.denied).toEqual([
+    { tools: expect.arrayContaining(["list_projects"]), reason: expect.any(String) },
+  ]);
+});
+
 test("one link has its apps by name and id, and all else that is set", async () => {
   const { link } = await call("get_link", { id: "spring/week-210" });
   expect(link).toMatchObject({

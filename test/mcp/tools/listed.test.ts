@@ -90,6 +90,13 @@ describe("the list of tools", () => {
   });
 });
 
+test("a whole list of tools takes at most 40 KB on the wire", async () => {
+  for (const setting of [full, unknown, twoStep]) {
+    const bytes = Buffer.byteLength(JSON.stringify({ tools: await list(setting) }));
+    expect(bytes).toBeLessThanOrEqual(setting === full ? 40_000 : 46_000);
+  }
+});
+
 describe("every schema that is published", () => {
   const settings = [full, twoStep, readOnly, unknown];
 
@@ -117,7 +124,12 @@ describe("every schema that is published", () => {
           name,
           true,
         ]);
-        for (const wrong of [{}, { error: {} }, { error: { ...failure, code: "odd" } }]) {
+        for (const wrong of [
+          {},
+          { error: {} },
+          { error: { ...failure, next: undefined } },
+          { error: "odd" },
+        ]) {
           expect([name, isFit(wrong)]).toEqual([name, false]);
         }
       }

@@ -3,6 +3,7 @@ import type { Bulk } from "../../../bulk/bulk.ts";
 import { presentJob, presentReceipt } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
+import { showHiddenIn } from "../../../text/show-hidden.ts";
 
 /** A job as an assistant reads it: the record, and which tool goes on from there. */
 
@@ -15,38 +16,59 @@ export const jobSchema = z.looseObject({
 
 /** Of a job, so many at a time. */
 export const receiptsPerPage = 50;
-const mostFailures = 50;
+/** However large a job is, what is told of it can be read at a glance. */
+const mostBytes = 1400;
+const mostFailures = 10;
+const mostCharacters = 160;
 
 export function showJob(job: Job): JsonObject {
   const { created_at, updated_at, ...told } = presentJob(job);
   return { ...told, ...describeNext(job), created_at, updated_at };
 }
 
-/** With a page of its receipts, and how to go on from there. */
-export async function showJobPage(job: Job, bulk: Bulk, wanted?: number): Promise<JsonObject> {
-  const limit = receiptsPerPage;
-  const page = wanted ?? 1;
-  const { counts } = job;
+/** With its first failures, and where a page is wanted with the receipts of that. */
+export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
   const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
-  const last = Math.ceil((counts.done + counts.rejected + counts.unknown + counts.left) / limit);
-  // A client that only asks how far a job is need not read the same rows each time.
-  const isPolled = job.state === "running" && wanted === undefined;
-  const receipts = isPolled
-    ? undefined
-    : await bulk.listReceipts(job, { offset: (page - 1) * limit, limit });
-  return {
-    ...describeRest(job, page, last),
-    // They may be on any page of the rows, and matter most.
-    ...(failed.length > 0 && { failures: failed.map(presentReceipt) }),
-    ...showJob(job),
-    ...(receipts && { receipts: receipts.map(presentReceipt) }),
-  };
+  const isPaged = page !== undefined && job.state !== "running";
+  const told = { ...(isPaged ? describeRest(job, page) : describeProgress(job)), ...showJob(job) };
+  const shown = { ...told, ...pickFailures(told, failed.map(presentReceipt)) };
+  if (page === undefined) return shown;
+  const offset = (page - 1) * receiptsPerPage;
+  const receipts = await bulk.listReceipts(job, { offset, limit: receiptsPerPage });
+  return { ...shown, receipts: receipts.map(presentReceipt) };
 }
 
-function describeRest({ state }: Job, page: number, last: number): { readonly next?: string } {
+/** As many as there is room for: they may be on any page of the rows, and matter most. */
+function pickFailures(job: JsonObject, failed: readonly JsonObject[]): JsonObject {
+  const failures: JsonObject[] = [];
+  for (const failure of failed) {
+    const next = [...failures, shortenTexts(failure)];
+    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...job, failures: next })));
+    if (bytes > mostBytes) break;
+    failures.push(shortenTexts(failure));
+  }
+  return failures.length === 0 ? {} : { failures };
+}
+
+function shortenTexts(record: JsonObject): JsonObject {
+  const members = Object.entries(record).map(([name, value]) => {
+    const isLong = typeof value === "string" && value.length > mostCharacters;
+    return [name, isLong ? `${value.slice(0, mostCharacters).toWellFormed()}…` : value];
+  });
+  return Object.fromEntries(members);
+}
+
+function describeProgress({ state, counts }: Job): { readonly next?: string } {
   if (state === "running") {
     return { next: "It goes on by itself; call get_job with its id to see how far it is." };
   }
+  const failed = counts.rejected + counts.unknown;
+  return failed === 0 ? {} : { next: "get_job with page 1 tells what became of each row." };
+}
+
+function describeRest({ counts }: Job, page: number): { readonly next?: string } {
+  const rows = counts.done + counts.rejected + counts.unknown + counts.left;
+  const last = Math.ceil(rows / receiptsPerPage);
   if (page > last && last > 0) return { next: `Its rows end with page ${last}.` };
   if (page >= last) return {};
   return { next: `Page ${page} of ${last}: call get_job with page ${page + 1} for more rows.` };

@@ -14,12 +14,13 @@ import {
 } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import {
-  buildAnswerSchema,
   buildOutputSchema,
   buildWrittenSchema,
-  loosen,
+  describeShown,
+  problems,
 } from "../../schemas/output-schema.ts";
 import { previewFields, previewResult } from "../templates/preview-template.ts";
+import { linkRow } from "../../results/present-link.ts";
 import { versionWords } from "../templates/read-version.ts";
 import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
@@ -114,23 +115,27 @@ function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   if (!(response instanceof z.ZodObject)) return buildOutputSchema(previewResult);
   if (name === undefined || list !== undefined) {
     // The response is the envelope itself: its rows and, where there are pages, `meta`.
-    return buildAnswerSchema({ ...loosenList(response), ...(list !== undefined && { next }) });
+    const isPaged = list !== undefined;
+    const rows = describeList(response, kind);
+    return buildOutputSchema({ ...rows, ...(isPaged && { meta, next }), problems });
   }
-  const record = loosen(response);
-  return effect === "read"
-    ? buildAnswerSchema({ [name]: record })
-    : buildWrittenSchema(name, record);
+  if (effect !== "read") return buildWrittenSchema(name);
+  // Once is enough: links are read by two tools.
+  const isTold = endpoint !== contract.shortLinks.resolve;
+  return buildOutputSchema({ [name]: isTold ? describeShown(response) : otherRow, problems });
 }
 
-function loosenList({ shape }: z.ZodObject): Readonly<Record<string, z.ZodType>> {
-  const members = Object.entries(shape).map(([name, member]) => {
-    if (member instanceof z.ZodObject) return [name, loosen(member)] as const;
-    // What else an envelope has is a list of resources.
-    const { element } = member as z.ZodArray;
-    return [name, z.array(loosen(element as z.ZodObject))] as const;
-  });
-  return Object.fromEntries(members);
+function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
+  // What an envelope has is a list of resources, and `meta`.
+  const lists = Object.entries(shape).filter(([, member]) => member instanceof z.ZodArray);
+  const rows = z.array(kind.name === "link" ? linkRow : otherRow);
+  return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
+
+/** The tool that reads one of them tells its members. */
+const otherRow = z.looseObject({ id: z.string() }).describe("Empty and false members left out");
+
+const meta = z.looseObject({ count: z.int().optional() });
 
 const deleted = z.looseObject({ id: z.string() });
 const next = z.string();

@@ -1,6 +1,9 @@
+import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { findKind } from "../../../contract/resource-kind.ts";
+import { paging } from "../../../contract/limits.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { readListRows } from "../../results/present-body.ts";
 import type { KnownApps } from "../../results/present-link.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
@@ -12,30 +15,52 @@ import { readRecord } from "./find-record.ts";
  */
 export async function readKnownApps(
   links: readonly JsonObject[],
-  call: Pick<Call, "ask" | "keyContext">,
+  call: Asking,
 ): Promise<KnownApps> {
   if (!call.keyContext.checksConditions) return new Map();
-  const wanted = kinds.flatMap((kind) => {
-    const ids = new Set(links.map((link) => link[`${kind.name}_id`]));
-    return [...ids].filter((id) => typeof id === "string").map((id) => ({ kind, id }));
-  });
-  const found = await Promise.all(
-    wanted.map(async ({ kind, id }) => [id, await readApp(kind, id, call)] as const),
-  );
-  return new Map(found.flatMap(([id, app]) => (app ? [[id, app] as const] : [])));
+  const found = await Promise.all(kinds.map((kind) => readApps(kind, links, call)));
+  return new Map(found.flat().map((app) => [String(app["id"]), app]));
 }
+
+type Asking = Pick<Call, "ask" | "keyContext">;
 
 const kinds = [contract.iosApps.show, contract.androidApps.show].map(findKind);
 
+/** More than these are not asked for one by one. */
+const mostAlone = 3;
+
+async function readApps(
+  kind: ResourceKind,
+  links: readonly JsonObject[],
+  call: Asking,
+): Promise<readonly JsonObject[]> {
+  const ids = new Set(links.map((link) => link[`${kind.name}_id`]));
+  const wanted = [...ids].filter((id) => typeof id === "string");
+  if (wanted.length > mostAlone) {
+    return readAny(kind.index, call, async () => {
+      const page: unknown = await call.ask(kind.index, { limit: paging.max_limit });
+      // Every list's body is an object with its rows; the client parsed it.
+      return readListRows(kind.index, page as JsonObject);
+    });
+  }
+  const found = wanted.map((id) =>
+    readAny(kind.show, call, async () => {
+      const app = await readRecord(kind, id, call);
+      return app ? [app] : [];
+    }),
+  );
+  return (await Promise.all(found)).flat();
+}
+
 /** What is asked for is shown all the same, with the app's id for its name. */
-async function readApp(
-  kind: (typeof kinds)[number],
-  id: string,
-  call: Pick<Call, "ask" | "keyContext">,
-) {
-  if (call.keyContext.access.read(kind.show).state === "denied") return undefined;
-  return readRecord(kind, id, call).catch((error: unknown) => {
-    if (error instanceof ToolFailure) return undefined;
+async function readAny(
+  endpoint: Endpoint,
+  { keyContext }: Asking,
+  read: () => Promise<readonly JsonObject[]>,
+): Promise<readonly JsonObject[]> {
+  if (keyContext.access.read(endpoint).state === "denied") return [];
+  return read().catch((error: unknown) => {
+    if (error instanceof ToolFailure) return [];
     throw error;
   });
 }

@@ -1,14 +1,16 @@
 import { listApprovals } from "../../../contract/approval-rules.ts";
-import type { Endpoint } from "../../../contract/endpoint.ts";
+import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
 import type { ListInput } from "../../../contract/filters.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
+import type { CallProblem } from "../../results/call-problem.ts";
 import type { Call } from "../tool.ts";
+import { findWrittenProblems } from "./find-written-problems.ts";
 import { findTarget } from "./find-target.ts";
 import {
   prepareAct,
@@ -46,7 +48,9 @@ async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<
   const isOfOne = endpoint.params !== undefined;
   const id = isOfOne && (await findTarget(findKind(endpoint), String(given["id"]), call));
   const input = id === false ? given : { ...given, id };
-  return present(endpoint, input, await call.ask(endpoint, input), call);
+  const body: unknown = await call.ask(endpoint, input);
+  // A read's response is an object, parsed by the entry's schema.
+  return presentFound(endpoint, input, body as JsonObject, call);
 }
 
 async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite> {
@@ -86,15 +90,18 @@ async function requireActShown(act: Act, call: Call): Promise<void> {
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {
   const { endpoint, kind, input, target, registered } = act;
-  const { body, change } = await call.write(endpoint, input, {
+  const written = await call.write(endpoint, input, {
     kind,
     id: readId(act),
     before: readBefore(target),
     condition: describeCondition(act),
     registered,
   });
+  const { change } = written;
   if (endpoint.method !== "DELETE") {
-    return { ...(await present(endpoint, input, body, call)), change };
+    const body: unknown = written.body;
+    // Every response that is no deletion's is an object, parsed by the entry's schema.
+    return presentWritten(act, body as JsonObject, change, call);
   }
   const record = target.state === "known" ? target.record : {};
   return { deleted: { id: input["id"], ...pickNames(kind, record) }, change };
@@ -111,19 +118,37 @@ function readBefore(target: Target): JsonObject | null | undefined {
   return target.state === "absent" ? null : undefined;
 }
 
-async function present(
+async function presentFound(
   endpoint: Endpoint,
   input: JsonObject,
-  answered: unknown,
+  body: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  // Every response that is no deletion's is an object, parsed by the entry's schema.
-  const body = answered as JsonObject;
   const { linkHost } = call.keyContext.known;
   const isOfLinks = findKind(endpoint).name === "link";
   const links = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
   const apps = await readKnownApps(isOfLinks ? links : [], call);
   return presentBody(endpoint, body, { linkHost, apps, asked: listAsked(input) });
+}
+
+/** What became of it, and what is amiss with it now: nobody need ask for that. */
+async function presentWritten(
+  act: Act,
+  body: JsonObject,
+  change: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  const { endpoint, kind, input, beside } = act;
+  const { linkHost } = call.keyContext.known;
+  const isLink = kind.name === "link";
+  const chosen = beside.filter(isJsonObject).map((app) => [String(app["id"]), app] as const);
+  const apps = new Map([...chosen, ...(isLink ? await readKnownApps([body], call) : [])]);
+  const sent = Object.keys(pickFields(endpoint, input));
+  const { problems = [], ...shown } = presentBody(endpoint, body, { linkHost, apps, sent });
+  // Those of the answer are a list.
+  const unread = problems as readonly CallProblem[];
+  const found = [...unread, ...findWrittenProblems(act, body, apps, call.keyContext)];
+  return { ...shown, ...(found.length > 0 && { problems: found }), change };
 }
 
 /** What a list was asked for, so that each row tells how it answers that. */

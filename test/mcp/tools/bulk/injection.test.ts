@@ -91,9 +91,10 @@ describe("a stranger's text", () => {
   test("is shown in receipts", async () => {
     const rows = [{ path: `made${veiling}${order}`, name: "Spring" }];
     const { plan } = await call("plan_links", { operation: "upsert", rows });
-    const { job } = await call("apply_plan", { plan_id: plan.id });
+    const { structured } = await assistant.callTool("apply_plan", { plan_id: plan.id });
+    const { job } = structured;
     expect(job).toMatchObject({ state: "done", counts: { done: 1 } });
-    await call("get_job", { job_id: job.id });
+    await call("get_job", { job_id: job.id, page: 1 });
   });
 
   test("stands in a file exactly as it is, and nowhere in what is said of it", async () => {

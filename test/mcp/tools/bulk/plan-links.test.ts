@@ -50,7 +50,7 @@ describe("every link whose name contains spring", () => {
       ({ destination: url }: { destination: string }) => url === "https://x.example/new",
     );
     expect(changed).toHaveLength(8);
-    expect((await call("get_job", { job_id: job.id })).job.receipts).toHaveLength(8);
+    expect((await call("get_job", { job_id: job.id, page: 1 })).job.receipts).toHaveLength(8);
     expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
   });
 
@@ -100,7 +100,8 @@ describe("every link whose name contains spring", () => {
     expect(job.counts).toEqual({ done: 7, rejected: 1, unknown: 0, left: 0 });
     const message = expect.stringMatching(/^plan_changed: name/);
     expect(job.failures).toMatchObject([{ path: "p5", outcome: "rejected", message }]);
-    expect(job.receipts).toHaveLength(8);
+    const paged = await call("get_job", { job_id: job.id, page: 1 });
+    expect(paged.job.receipts).toHaveLength(8);
     const { link } = await call("get_link", { id: "p5" });
     expect(link.url).toBe("https://x.example/old");
   });
