@@ -125,7 +125,8 @@ describe("the tools that are there", () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
-    expect(tools[0]).toEqual({ tool: "list_links", state: "denied", reason: messages.key_missing });
+    const reason = messages.key_missing;
+    expect(tools).toContainEqual({ tool: "list_links", state: "denied", reason });
     const client = await assistant.connect({ key: undefined });
     const { structured } = await client.callTool("list_links");
     expect(structured.error).toMatchObject({ code: "key_missing", effect: "none" });
