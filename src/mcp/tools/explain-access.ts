@@ -64,8 +64,6 @@ export function describeAccess(
     return { name, reading: { reason: undefined, since: undefined, ...readAccess(access) } };
   });
   const isAsking = mode === "guarded" || mode === "two-step";
-  const isUsable = ({ reading, name }: Told) =>
-    reading.state !== "denied" && listApprovals(name).length > 0;
   const unknown = readings.filter(({ reading }) => reading.state === "unknown");
   return dropEmpty({
     kind: access.readKind(),
@@ -78,7 +76,7 @@ export function describeAccess(
     unknown: nameAll(unknown),
     // Calls of these were refused, and others may not be.
     refused: groupByReason(unknown.filter(({ reading }) => reading.reason !== undefined)),
-    asks: isAsking ? nameAll(readings.filter(isUsable)) : [],
+    asks: isAsking ? nameAll(readings.filter(mayAskPerson)) : [],
   });
 }
 
@@ -89,6 +87,10 @@ type Told = {
     readonly since: string | undefined;
   };
 };
+
+function mayAskPerson({ reading, name }: Told): boolean {
+  return reading.state !== "denied" && listApprovals(name).length > 0;
+}
 
 function nameAll(readings: readonly Told[]): readonly string[] {
   return readings.map(({ name }) => name);

@@ -34,6 +34,7 @@ const result = {
 export function createExplainLink(): Tool {
   const fields = once(listOwnFields);
   const schema = once(() => buildInput(fields()));
+  const schemas = buildBothSchemas(fields, Object.keys(links.create.body.shape));
   return {
     name,
     title: "Explain a link",
@@ -44,7 +45,8 @@ export function createExplainLink(): Tool {
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
     like: { what: "Fields", tool: links.create.tool },
-    inputSchema: buildBothSchemas(fields, Object.keys(links.create.body.shape)),
+    // The fields' names say enough for a draft, also where no tool that writes explains them.
+    inputSchema: () => schemas(true),
     outputSchema: once(() => buildOutputSchema(result)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),

@@ -33,7 +33,7 @@ export function findWrittenProblems(
   const options = readVisitOptions(link, known);
   const explained = readExplainedLink(link, findApps(link, apps), options);
   const found = findLinkProblems(explained).filter(({ code }) => code !== "app_unknown");
-  return found.map(({ code: _, ...problem }) => problem);
+  return found.map(({ code: _code, ...problem }) => problem);
 }
 
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
