@@ -62,7 +62,8 @@ describe.concurrent("a port that is another program's", () => {
       const place = { host: "127.0.0.1", port, path, method, headers };
       sendRequest(place, (reply) => {
         response.writeHead(reply.statusCode ?? 0);
-        reply.pipe(response);
+        // It hides that the other side has ended.
+        reply.pipe(response, { end: false });
       }).end();
     });
     const note = { host: "127.0.0.1", port: relay.port };
@@ -70,6 +71,8 @@ describe.concurrent("a port that is another program's", () => {
     await using session = await startSession({ data: folder.path, port });
     expect((await session.askAddress()).address).toBe(address);
     expect(relay.heard.length).toBeGreaterThan(0);
+    await holder.stop();
+    await waitUntil(() => opens(address));
   });
 
   test("stays a fault for serve, in the words that it always had", async () => {
