@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, string>> = {
   bulk: "contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply",
 
   "mcp/results": "text contract contract/rules client state",
-  "mcp/schemas": "text contract mcp/results",
+  "mcp/schemas": "text contract contract/rules mcp/results",
   "mcp/approval": "text contract visit state bulk/plan mcp/results",
   "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
@@ -46,7 +46,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/templates": `
     text contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
   "mcp/tools/endpoints": `
-    text qr contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
+    text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates`,
   "mcp/tools/bulk": `
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply

@@ -66,7 +66,11 @@ export type JobPage = {
   readonly meta: Pick<Meta, "page" | "limit" | "count" | "last" | "next">;
 };
 
-type ExportWanted = { readonly filters: readonly FilterInput[]; readonly format: ExportFormat };
+type ExportWanted = {
+  readonly filters: readonly FilterInput[];
+  readonly search?: string | undefined;
+  readonly format: ExportFormat;
+};
 
 const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
@@ -144,12 +148,12 @@ async function* readWrites(
 
 async function saveExport(
   openState: RunnerOptions["openState"],
-  { filters, format }: ExportWanted,
-  { key_print, call }: Owner,
+  { filters, search, format }: ExportWanted,
+  { key_print, call, linkHost }: Owner,
   signal: AbortSignal,
 ): Promise<SavedExport> {
   const counting = startCount();
-  const parts = selectParts({ call, signal }, filters);
+  const parts = selectParts({ call, signal, linkHost }, filters, { search });
   // A key that may not read links is refused before anything is opened or saved.
   const counted = await readAhead(countEach(parts, counting));
   const type = format === "csv" ? "text/csv" : "application/json";

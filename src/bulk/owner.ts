@@ -11,6 +11,8 @@ export type Owner = {
   readonly call: Client["call"];
   /** What leads where links may not lead; left out, they may lead anywhere. */
   readonly checkDestinations?: CheckDestinations;
+  /** Where the project's links live, where that is known. */
+  readonly linkHost?: string | undefined;
   /** Whether deleted links rest in a bin, from which they return as they were. */
   readonly keepsBin?: boolean;
   /** Whether its ids may be others than UUIDs, as those of a deployment elsewhere may be. */
@@ -26,7 +28,10 @@ export type CheckDestinations = (
 ) => readonly FieldProblem[];
 
 /** How the deployment is asked for an owner, until the signal is aborted. */
-export type Asking = { readonly call: Client["call"]; readonly signal: AbortSignal };
+export type Asking = Pick<Owner, "linkHost"> & {
+  readonly call: Client["call"];
+  readonly signal: AbortSignal;
+};
 
 /** Another key does not even learn that the plan or job exists. */
 export function onlyOwn<Saved extends { readonly key_print: string }>(

@@ -17,7 +17,7 @@ import { UsageFault } from "../config.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
-import { readFilters } from "./bulk/read-filters.ts";
+import { readFilters, readSearchText } from "./bulk/read-filters.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
@@ -25,6 +25,7 @@ import { readChoice } from "./terminal/read-choice.ts";
 export const exportFlags = {
   format: { type: "string" },
   filter: { type: "string", multiple: true },
+  search: { type: "string" },
   output: { type: "string" },
   force: { type: "boolean" },
   json: { type: "boolean" },
@@ -36,16 +37,17 @@ type ExportFlags = FlagValues<typeof exportFlags>;
 export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {
   const { output: file, json } = flags;
   const filters = readFilters(flags.filter ?? []);
+  const search = readSearchText(flags.search);
   const format = readFormat(flags);
   if (json === true && file === undefined) {
     throw new UsageFault("--json tells of an --output FILE; for links as JSON use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
-  const counted = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
+  const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
     const counting = startCount();
     const failed = new AbortController();
-    const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
-    const parts = countEach(selectParts(asking, filters), counting);
+    const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };
+    const parts = countEach(selectParts(asking, filters, { search }), counting);
     try {
       if (file === undefined) await writeOut(parts, format, signal);
       else await writeFile(file, writeWhole(parts, format), flags.force === true, signal);

@@ -86,7 +86,8 @@ import FILE
 export
   --format csv|json    (csv, or what the name of --output says)
   --filter NAME=VALUE  a field and a condition, such as name_cont=spring; with _in a list (a,b),
-                       with _null and _present true or false; repeated, all of them must hold
+                       with _null, _present, _empty true or false; repeated, all must hold
+  --search TEXT        words of name, path, url or title, or the address of a link
   --output FILE        instead of stdout; whole or not at all
   --force              overwrites FILE
   --json               {export: {file, count, format}} on stdout, with --output

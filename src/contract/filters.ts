@@ -75,6 +75,9 @@ export type ListInput = {
   readonly search?: string | undefined;
 };
 
+/** Which links are meant. */
+export type LinkSelection = Pick<ListInput, "filters" | "search">;
+
 export const linkFilters = {
   name: "text",
   path: "path",

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { describePage } from "../contract/describe-page.ts";
 import type { Meta } from "../contract/fields.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import { filtersToSql, sortColumnsToSql, sortsToSql, type Columns } from "./filters.ts";
@@ -107,20 +108,4 @@ function writeWhere(
 
 function writeColumns({ shown }: ListSource): Part {
   return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
-}
-
-function describePage({ page, limit }: ListQuery, count: number): Meta {
-  const last = Math.max(1, Math.ceil(count / limit));
-  const isPast = page > last;
-  const isEmpty = isPast || count === 0;
-  return {
-    page,
-    limit,
-    count,
-    last,
-    from: isEmpty ? 0 : (page - 1) * limit + 1,
-    to: isEmpty ? 0 : Math.min(page * limit, count),
-    ...(page > 1 && { previous: isPast ? last : page - 1 }),
-    ...(page < last && { next: page + 1 }),
-  };
 }

@@ -45,13 +45,13 @@ export async function makePlan(
   wanted: PlanWanted,
   owner: Owner,
 ): Promise<MadePlan> {
-  const { key_print, origin, call, requireRight, checkDestinations = allowAll } = owner;
-  const { keepsBin = false, takesAnyId = false } = owner;
+  const { key_print, origin, call, linkHost, requireRight } = owner;
+  const { keepsBin = false, takesAnyId = false, checkDestinations = allowAll } = owner;
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const planning = { call, signal, operation, createPath, requireRight, takesAnyId };
+  const planning = { call, signal, linkHost, operation, createPath, requireRight, takesAnyId };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.

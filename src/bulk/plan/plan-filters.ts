@@ -31,6 +31,8 @@ import {
 export type FilterWanted = {
   readonly operation: "update" | "delete";
   readonly filters: readonly FilterInput[];
+  /** A text that is searched for beside the filters. */
+  readonly search?: string | undefined;
   /** What every link gets. */
   readonly changes: LinkFields;
   /** What is another value for each, of other fields than the changes. */
@@ -39,7 +41,7 @@ export type FilterWanted = {
 
 export async function* planFilters(
   planning: Planning,
-  { filters, changes, rules }: FilterWanted,
+  { filters, search, changes, rules }: FilterWanted,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
   const problems = isDeletion ? [] : checkChanges(changes, planning.takesAnyId);
@@ -51,7 +53,7 @@ export async function* planFilters(
   const fields = dropRegistrations(changes, apps);
   const wanted = { fields, values: checkLink(changes, "update").values };
   const paths: Paths = { left: new Set(), given: new Set() };
-  for await (const { rows, unread } of selectParts(planning, filters)) {
+  for await (const { rows, unread } of selectParts(planning, filters, { search })) {
     if (isDeletion) for (const link of rows) yield planDeletion(null, link);
     else if (rules === undefined) {
       for (const link of rows) yield planChange(null, link, wanted, apps);

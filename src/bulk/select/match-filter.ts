@@ -18,11 +18,15 @@ export type Matcher = (record: JsonObject) => boolean | undefined;
  * answers with everything (security-reliability.md §0). Undefined where the record does not tell,
  * and where texts are put in order, which each deployment does by an alphabet of its own.
  */
-export function createMatcher(fields: FilterFields, filter: FilterInput): Matcher {
+export function createMatcher(
+  fields: FilterFields,
+  filter: FilterInput,
+  compareTexts?: CompareTexts,
+): Matcher {
   const { field, condition, value } = toPlainFilter(filter);
   const kind = fields[field];
   if (kind === undefined) return () => undefined;
-  const test = createTest(kind, condition, value);
+  const test = createTest(kind, condition, value, compareTexts);
   return (record) => {
     const found = record[field];
     if (found === undefined) return undefined;
@@ -35,11 +39,14 @@ export function createMatcher(fields: FilterFields, filter: FilterInput): Matche
 type Comparable = string | number | null;
 type Test = (held: Comparable) => boolean;
 
-/** Undefined for an order of texts. */
+type CompareTexts = (one: string, other: string) => number;
+
+/** Undefined for an order of texts that nobody knows. */
 function createTest(
   kind: FieldKind,
   condition: Condition,
   value: FilterInput["value"],
+  compareTexts: CompareTexts | undefined,
 ): Test | undefined {
   const items = [value].flat().map((item) => readWanted(item, kind, condition));
   if (condition === "in") {
@@ -59,7 +66,12 @@ function createTest(
       // A value that could not be read differs from everything that is there.
       return (held) => held !== wanted;
     default:
-      return kind === "text" || kind === "path" ? undefined : createOrder(condition, wanted);
+      if (kind !== "text" && kind !== "path") return createOrder(condition, wanted);
+      if (compareTexts === undefined) return undefined;
+      return (held) => {
+        const isAfter = createOrder(condition, 0);
+        return isAfter(compareTexts(String(held), String(wanted)));
+      };
   }
 }
 

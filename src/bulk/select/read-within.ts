@@ -33,7 +33,8 @@ export async function readWithin(
   let unread = 0;
   let reached: string | undefined;
   try {
-    for await (const part of selectParts({ call: callInTime, signal }, filters, mostTogether)) {
+    const asking = { call: callInTime, signal };
+    for await (const part of selectParts(asking, filters, { most: mostTogether })) {
       take(part.rows);
       unread += part.unread;
       reached = part.before;

@@ -1,9 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { FilterInput } from "../../contract/filters.ts";
+import { CallFailure } from "../../client/call-failure.ts";
+import {
+  isOwnField,
+  type FilterInput,
+  type LinkSelection,
+  type ListInput,
+} from "../../contract/filters.ts";
 import { listUnreadRows } from "../../contract/deviations.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
+import { createOwnMatch, readAppNames } from "./match-own.ts";
+import { askOwn, asksOwn, listSpecified } from "./own-filters.ts";
 import { readWholeList, type PageAsked, type WholeList } from "./read-whole-list.ts";
 import { createFilterCheck, type FilterCheck } from "./verify-filters.ts";
 
@@ -33,11 +41,63 @@ type SelectedPart = SelectedLinks & {
   readonly before: string | undefined;
 };
 
-/** The same in parts, the oldest links first. */
+type SelectOptions = {
+  /** A text that is searched for beside the filters. */
+  readonly search?: string | undefined;
+  readonly most?: number;
+};
+
+/**
+ * The same in parts, the oldest links first. Where a deployment does not know what is ours of the
+ * question, every link that the other filters name is read, and held against the rest here.
+ */
 export async function* selectParts(
   asking: Asking,
   filters: Filters,
-  most = mostTogether,
+  { search, most = mostTogether }: SelectOptions = {},
+): AsyncGenerator<SelectedPart> {
+  const selection = { filters, search };
+  if (!asksOwn(selection)) return yield* readParts(asking, filters, most);
+  const specified = listSpecified(selection);
+  if ((await askOwn(asking, { ...selection, limit: 1 })) !== undefined) {
+    return yield* readParts(addOwn(asking, selection), specified, most);
+  }
+  const apps = await readAppNames(asking, selection);
+  const matches = createOwnMatch(selection, { apps, linkHost: asking.linkHost });
+  for await (const part of readParts(asking, specified, most)) {
+    const rows = part.rows.filter((link) => {
+      const verdict = matches(link);
+      if (verdict === undefined) throw refuseUntold();
+      return verdict;
+    });
+    yield { ...part, rows };
+  }
+}
+
+/** Asks with what is ours each time, and believes no page that was not answered by it. */
+function addOwn(asking: Asking, { filters = [], search }: LinkSelection): Asking {
+  const own = filters.filter((filter) => isOwnField(links.index.list, filter.field));
+  const call: Asking["call"] = async (_, input, signal = asking.signal) => {
+    // Nothing else is asked for here than lists of links.
+    const asked = input as ListInput;
+    const all = { ...asked, filters: [...(asked.filters ?? []), ...own], search };
+    const page = await askOwn({ ...asking, signal }, all);
+    if (page === undefined) throw refuseUntold();
+    return page as never;
+  };
+  return { ...asking, call };
+}
+
+function refuseUntold(): CallFailure {
+  const message =
+    "The deployment does not tell of every link what these filters ask; nothing was done.";
+  return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
+}
+
+async function* readParts(
+  asking: Asking,
+  filters: Filters,
+  most: number,
 ): AsyncGenerator<SelectedPart> {
   const checkFilters = createFilterCheck(asking);
   const waiting = [filters];

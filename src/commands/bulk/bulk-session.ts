@@ -56,6 +56,7 @@ export function withBulk<Result>(
         key_print: printKey(key),
         origin: deployment.origin,
         call,
+        linkHost: known?.linkHost ?? config.link_origin,
         requireRight: createRequireRight(known?.facts),
         checkDestinations,
         keepsBin: known?.binDays !== undefined,

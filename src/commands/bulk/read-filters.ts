@@ -1,6 +1,13 @@
 import { UsageFault } from "../../config.ts";
-import { conditions, linkFilters, type FilterInput } from "../../contract/filters.ts";
+import {
+  askedConditions,
+  linkFilters,
+  ownLinkFilters,
+  type FilterFields,
+  type FilterInput,
+} from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
+import { findSearchFault } from "../../contract/rules/read-search.ts";
 import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/check-filters.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
@@ -18,10 +25,12 @@ export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   return filters;
 }
 
+const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
+
 /** Every field with every condition: which of them go together is told by the contract. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
-  Object.keys(linkFilters).flatMap((field) =>
-    conditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
+  Object.keys(fields).flatMap((field) =>
+    askedConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
   ),
 );
 
@@ -32,7 +41,7 @@ function readFilter(text: string): FilterInput {
   if (value === undefined) throw refuseFilter(text, "has no value; write it as name_cont=spring");
   const decoded = decodeFilter({ ...test, value });
   const filter = { ...decoded, value: splitList(decoded) };
-  const fault = findFilterFault(linkFilters, filter);
+  const fault = findFilterFault(fields, filter);
   if (fault !== undefined) throw refuseFilter(text, fault);
   return filter;
 }
@@ -45,8 +54,15 @@ function splitList({ condition, value }: FilterInput): FilterInput["value"] {
 function explainName(name: string): string {
   const nearest = findNearest(name, names.keys());
   if (nearest !== undefined) return `is no filter; did you mean ${nearest}?`;
-  const fields = Object.keys(linkFilters).join(", ");
-  return `is no filter: a field (${fields}), then _ and a condition (${conditions.join(", ")})`;
+  const known = Object.keys(fields).join(", ");
+  return `is no filter: a field (${known}), then _ and a condition (${askedConditions.join(", ")})`;
+}
+
+/** One text that is searched for. */
+export function readSearchText(text: string | undefined): string | undefined {
+  const fault = text === undefined ? undefined : findSearchFault(text);
+  if (fault !== undefined) throw new UsageFault(`--search ${fault}`);
+  return text;
 }
 
 function refuseFilter(text: string, fault: string): UsageFault {

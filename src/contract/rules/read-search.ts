@@ -9,7 +9,7 @@ import { readUrl } from "./web-address.ts";
  * would name a link by. The address of a link, short or long, finds the link that is there.
  */
 
-const searchFields = {
+export const searchFields = {
   name: "text",
   path: "path",
   shortened_path: "path",

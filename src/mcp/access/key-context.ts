@@ -33,7 +33,9 @@ export type KeyContext = DestinationLimits &
     readonly takesAnyId: boolean;
     /** Whether deleted links and apps rest in a bin of the deployment. */
     readonly keepsBin: boolean;
-    readonly clock: Pick<Clock, "now">;
+    /** Where the project's links live, where that is known. */
+    readonly linkHost: string | undefined;
+    readonly clock: Pick<Clock, "now" | "monotonic">;
     /** What was written, by this key and by others. */
     readonly openHistory: () => Promise<History>;
     /** The pages that a person looks at in a browser, where `pageOrigin` is. */
@@ -122,6 +124,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     takesAnyId: !checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
+    },
+    get linkHost() {
+      return known.linkHost;
     },
     clock: options.clock,
     openHistory,

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { conditions, type FilterFields } from "../../contract/filters.ts";
+import { askedConditions, fieldValues, type FilterFields } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
+import { findSearchFault } from "../../contract/rules/read-search.ts";
 import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
 import { createWriter } from "./json-schema.ts";
 import { once } from "./once.ts";
@@ -25,7 +26,7 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
   const { params, list, body, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
   if (params !== undefined) fields["id"] = describeId(options.idText);
-  if (list !== undefined) Object.assign(fields, buildListFields(list.filters));
+  if (list !== undefined) Object.assign(fields, buildListFields(list));
   for (const [name, member] of Object.entries(body?.shape ?? {})) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
     const field = member as z.ZodType;
@@ -54,11 +55,17 @@ function describeId(text: string): z.ZodType {
 
 const ids = new Map<string, z.ZodType>();
 
-function buildListFields(filterable: FilterFields): Fields {
+function buildListFields({ filters: sortable, own }: NonNullable<Endpoint["list"]>): Fields {
   const pages = pageFields();
-  const names = Object.keys(filterable);
+  const names = Object.keys(sortable);
   if (names.length === 0) return pages;
-  const field = z.enum(names);
+  const filterable = { ...sortable, ...own };
+  const field = z.string().check(({ value, issues }) => {
+    if (names.includes(value)) return;
+    // A model knows them by the filters, and need not pay for them twice.
+    const message = `sorts by ${names.join(", ")}`;
+    issues.push({ code: "custom", input: value, message });
+  });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
   const filters = z
     .array(buildFilter(filterable))
@@ -69,15 +76,41 @@ function buildListFields(filterable: FilterFields): Fields {
         issues.push({ code: "custom", input: value, path: [index], message });
       }
     })
-    .describe("All must hold. in: a list; null, present: a boolean");
-  return { filters: filters.optional(), sort: sort.optional(), ...pages };
+    .describe(describeFilters(filterable));
+  return {
+    filters: filters.optional(),
+    ...(own !== undefined && { search: searchText() }),
+    sort: sort.optional(),
+    ...pages,
+    ...(own !== undefined && { after: z.int().min(0).optional().describe("As next says") }),
+  };
 }
+
+function describeFilters(fields: FilterFields): string {
+  const choices = Object.entries(fieldValues).filter(([field]) => Object.hasOwn(fields, field));
+  const told = choices.map(([field, values]) => `; ${field}: ${values.join(" or ")}`);
+  return `All must hold. in: list; null, present, empty: boolean${told.join("")}`;
+}
+
+/** One text that a person would name links by. */
+const searchText = once(() =>
+  z
+    .string()
+    .check(({ value, issues }) => {
+      const fault = findSearchFault(value);
+      if (fault !== undefined) issues.push({ code: "custom", input: value, message: fault });
+    })
+    .optional()
+    .describe("Words of name, path, url or title; or an address"),
+);
 
 /** Filters as they are shown where another tool lists the fields; never used for checking. */
 export const shownFilters = once(() => {
   const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
   return z.array(filter).optional();
 });
+
+export const shownSearch = once(() => z.string().optional());
 
 const pageFields = once((): Fields => {
   const limit = z.int().min(1).max(paging.max_limit).meta({ default: paging.default_limit });
@@ -87,7 +120,7 @@ const pageFields = once((): Fields => {
 function buildFilter(filterable: FilterFields) {
   const field = z.enum(Object.keys(filterable));
   return z
-    .strictObject({ field, condition: z.enum(conditions), value: filterValue })
+    .strictObject({ field, condition: z.enum(askedConditions), value: filterValue })
     .overwrite(decodeFilter)
     .check(({ value, issues }) => {
       const fault = findFilterFault(filterable, value);

@@ -144,7 +144,7 @@ describe("a deployment of its own ways", () => {
 
 async function collect(filters: readonly FilterInput[], most: number) {
   const parts: (readonly ReadLink[])[] = [];
-  for await (const part of selectParts(asking, filters, most)) parts.push(part.rows);
+  for await (const part of selectParts(asking, filters, { most })) parts.push(part.rows);
   return parts;
 }
 

@@ -3,7 +3,7 @@ import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { problemSchema } from "../../results/call-problem.ts";
-import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
+import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
 import { writeExportUri } from "./uris.ts";
@@ -33,9 +33,9 @@ export function createExportLinks(): Tool {
     },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
-      const { filters = [], format = usual } = args as ExportArguments;
+      const { filters = [], search, format = usual } = args as ExportArguments;
       const { keyContext: owner, signal } = call;
-      const wanted = { filters, format };
+      const wanted = { filters, search, format };
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
       const next = describeNext(pages);
       const problems = lacks.map((message) => ({ message }));
@@ -50,10 +50,11 @@ export function createExportLinks(): Tool {
 const usual = "csv";
 
 function listOwnFields(isTerse: boolean): Fields {
-  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters, search } = listFields(links.index, { idText: "", takesApproval: false });
   const format = z.enum(exportFormats).meta({ default: usual });
   return {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
+    ...(search && { search: isTerse ? shownSearch() : search }),
     format: format.optional(),
   };
 }
@@ -65,5 +66,6 @@ function describeNext(pages: number): string {
 
 type ExportArguments = {
   readonly filters?: readonly FilterInput[];
+  readonly search?: string;
   readonly format?: (typeof exportFormats)[number];
 };

@@ -15,7 +15,7 @@ import type { LinkFields } from "../../../contract/links.ts";
 import type { FieldProblem } from "../../../contract/problem.ts";
 import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
-import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
+import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import type { Call, Tool } from "../tool.ts";
 import { makeBulkTool, refuseDeniedEndpoint, requireActs, requireJob } from "./bulk-tool.ts";
 import { readSource } from "./row-source.ts";
@@ -74,7 +74,7 @@ async function refuseTakenAway(plan: Plan, call: Call): Promise<void> {
 }
 
 function listSources(isTerse: boolean): Fields {
-  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters, search } = listFields(links.index, { idText: "", takesApproval: false });
   const object = z.record(z.string(), z.unknown());
   return {
     operation: z
@@ -84,6 +84,7 @@ function listSources(isTerse: boolean): Fields {
     rows: z.array(object).optional().describe("Link fields; id or path to update or delete"),
     csv: z.string().optional().describe("A header of field names, or another service's export"),
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
+    ...(search && { search: isTerse ? shownSearch() : search }),
     changes: object.optional().describe("With filters and update: link fields to set"),
     ...listRules(z.string()),
     skip_invalid: z.boolean().optional().describe("Leave out faulty rows"),
@@ -116,6 +117,7 @@ type PlanArguments = {
   readonly rows?: readonly object[];
   readonly csv?: string;
   readonly filters?: readonly FilterInput[];
+  readonly search?: string;
   readonly changes?: LinkFields;
   readonly skip_invalid?: boolean;
 } & LinkRules;
@@ -123,7 +125,8 @@ type PlanArguments = {
 /** Exactly one source; and changes where, and only where, filters name the links. */
 async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   const given = args as PlanArguments;
-  const { operation, undo, filters } = given;
+  const { operation, undo, search } = given;
+  const filters = given.filters ?? (search === undefined ? undefined : []);
   if (undo !== undefined) {
     if (Object.keys(given).length > 1) {
       throw refuseField("undo", "undo stands alone; leave the other arguments out");
@@ -160,9 +163,9 @@ const endpoints = { upsert: links.upsert, update: links.update, delete: links.de
 function readFilterSource(
   operation: PlanOperation,
   filters: readonly FilterInput[],
-  { changes = {}, replace, add_query, path_prefix }: PlanArguments,
+  { search, changes = {}, replace, add_query, path_prefix }: PlanArguments,
 ): FilterWanted {
-  if (filters.length === 0) {
+  if (filters.length === 0 && search === undefined) {
     throw refuseField("filters", "an empty list would mean every link; give at least one filter");
   }
   if (operation === "upsert") {
@@ -181,7 +184,7 @@ function readFilterSource(
   }
   const faults = [...findRuleFaults(rules), ...findTwice(rules, changes)];
   if (faults.length > 0) throw refuseArguments(name, faults);
-  return { operation, filters, changes, ...(hasRules && { rules }) };
+  return { operation, filters, search, changes, ...(hasRules && { rules }) };
 }
 
 /** Chance would decide whether a rule meets what a link has, or what it gets. */

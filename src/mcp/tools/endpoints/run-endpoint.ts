@@ -12,6 +12,7 @@ import type { CallProblem } from "../../results/call-problem.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "./find-written-problems.ts";
 import { findTarget } from "./find-target.ts";
+import { askLinks } from "./list-links.ts";
 import {
   prepareAct,
   describeCondition,
@@ -48,9 +49,13 @@ async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<
   const isOfOne = endpoint.params !== undefined;
   const id = isOfOne && (await findTarget(findKind(endpoint), String(given["id"]), call));
   const input = id === false ? given : { ...given, id };
-  const body: unknown = await call.ask(endpoint, input);
-  // A read's response is an object, parsed by the entry's schema.
-  return presentFound(endpoint, input, body as JsonObject, call);
+  if (endpoint.list?.own === undefined) {
+    const body: unknown = await call.ask(endpoint, input);
+    // A read's response is an object, parsed by the entry's schema.
+    return presentFound(endpoint, input, body as JsonObject, call);
+  }
+  const { body, told } = await askLinks(input, call);
+  return { ...(await presentFound(endpoint, input, body, call)), ...told };
 }
 
 async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite> {

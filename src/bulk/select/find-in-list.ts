@@ -1,0 +1,126 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CallFailure } from "../../client/call-failure.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { describePage } from "../../contract/describe-page.ts";
+import { listUnreadRows, noteDeviations, type Deviation } from "../../contract/deviations.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
+import type { ListInput, Sort } from "../../contract/filters.ts";
+import { paging } from "../../contract/limits.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
+import type { Asking } from "../owner.ts";
+import { createOwnMatch, readAppNames } from "./match-own.ts";
+import { listSpecified } from "./own-filters.ts";
+
+/**
+ * A page of the links that filters of ours name, at a deployment that does not know these: its
+ * list is read in the order that is asked for, as far as the time for one answer reaches.
+ */
+
+export type FindInput = ListInput & {
+  /** So many links at the list's beginning were looked at before, and are left out. */
+  readonly after?: number | undefined;
+};
+
+export type FoundPage = {
+  readonly links: readonly ReadLink[];
+  readonly meta: ReadMeta & Partial<Reached>;
+};
+
+/** How far it came, where that was not to the end. */
+type Reached = {
+  readonly checked: number;
+  readonly of: number | undefined;
+  readonly complete: false;
+};
+
+type Finding = Asking & { readonly clock: Pick<Clock, "monotonic"> };
+
+const mostTime_ms = 20_000;
+/** As our own service orders a list. */
+const newestFirst: Sort = { field: "created_at", direction: "desc" };
+
+export async function findInList(finding: Finding, input: FindInput): Promise<FoundPage> {
+  const { page = 1, limit = paging.default_limit } = input;
+  const apps = await readAppNames(finding, input);
+  const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
+  const found: Placed[] = [];
+  const untold: Deviation[] = [];
+  const read = await readList(finding, input, (link, place) => {
+    const verdict = matches(link);
+    if (verdict === true) found.push({ link, place });
+    else if (verdict === undefined) untold.push({ kind: "unread", row: place, ...noAnswer });
+  });
+  const { reached, of, isWhole } = read;
+  // A link that does not tell what was asked may be one of those that are looked for.
+  const lacks = [...read.unread, ...untold];
+  const wanted = found.slice((page - 1) * limit, page * limit);
+  const rows = wanted.map(({ link }) => link);
+  const meta = describePage({ page, limit }, found.length);
+  if (isWhole) return noteDeviations({ links: rows, meta }, lacks);
+  // What was found and is not shown is looked at once more.
+  const isMore = found.length > page * limit;
+  const checked = isMore ? (wanted.at(-1)?.place ?? reached - 1) + 1 : reached;
+  const { count } = meta;
+  const far = { page, limit, count, checked, of, complete: false } as const;
+  return noteDeviations({ links: rows, meta: far }, lacks);
+}
+
+type Placed = { readonly link: ReadLink; readonly place: number };
+
+const noAnswer = { field: "that was asked for", found: "missing" } as const;
+
+type ReadSoFar = {
+  /** Rows that could not be read. */
+  readonly unread: readonly Deviation[];
+  readonly reached: number;
+  readonly of: number | undefined;
+  readonly isWhole: boolean;
+};
+
+/** At least one page is read, however long that takes. */
+async function readList(
+  { call, signal, clock }: Finding,
+  input: FindInput,
+  look: (link: ReadLink, place: number) => void,
+): Promise<ReadSoFar> {
+  const { sort = newestFirst, after = 0 } = input;
+  const filters = listSpecified(input);
+  const end = clock.monotonic() + mostTime_ms;
+  const seen = new Set<string>();
+  const unread: Deviation[] = [];
+  let limit: number = paging.max_limit;
+  for (let reached = after; ;) {
+    const page = Math.floor(reached / limit) + 1;
+    const answer = await call(links.index, { page, limit, filters, sort }, signal);
+    const { meta } = answer;
+    const lost = listUnreadRows(answer);
+    const shown = answer.links.length + lost.length;
+    const isEnd = typeof meta.next !== "number";
+    // A deployment may have a smaller maximum than ours, and may not say so.
+    const size = meta.limit ?? (isEnd ? limit : Math.max(1, shown));
+    const isSmaller = size < limit;
+    if (isSmaller) limit = size;
+    if (isSmaller && page > 1) continue;
+    const start = (page - 1) * size;
+    const isStuck = shown > 0 && answer.links.every(({ id }) => seen.has(id)) && seen.size > 0;
+    if (isStuck) throw refuseSame();
+    for (const [index, link] of answer.links.entries()) {
+      const place = start + index;
+      // Links that are made meanwhile push the others on, to the page that is read next.
+      if (place >= after && !seen.has(link.id)) look(link, place);
+      seen.add(link.id);
+    }
+    for (const row of lost) unread.push({ kind: "unread", row: start + row, found: "unreadable" });
+    reached = Math.max(reached, start + shown);
+    const of = meta.count ?? undefined;
+    if (isEnd) return { reached, of, unread, isWhole: true };
+    if (clock.monotonic() >= end) return { reached, of, unread, isWhole: false };
+    // A service in this process answers without a pause: other work of the process runs here.
+    await nextTurn();
+  }
+}
+
+function refuseSame(): CallFailure {
+  const message = "The deployment answered the same links once more where the next were asked for.";
+  return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
+}

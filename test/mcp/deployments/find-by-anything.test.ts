@@ -1,0 +1,288 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { withBody, type Alter } from "../../support/altering-proxy.ts";
+import { eras } from "../../support/assistant-world.ts";
+import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { day, plantLinks, type Seed } from "../../support/planting.ts";
+import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
+
+/** Links are found by anything also where a deployment knows the specification's filters alone. */
+
+let strange: StrangeWorld;
+openForEach(createStrangeWorld, async (opened) => {
+  strange = opened;
+  const { world } = strange;
+  for (const [name, bundle_id] of [
+    ["Acme Shop", "com.acme.shop"],
+    [null, "com.acme.bare"],
+  ]) {
+    const ios_app = { name, bundle_id, team_id: "TEAM000001" };
+    const reply = await world.call("POST", "/ios_apps", { body: { ios_app } });
+    expect(reply.status).toBe(201);
+  }
+  await plantLinks(world, seeds);
+});
+
+const hosts = ["old.example", "OLD.example", "new.example"];
+const seeds = Array.from({ length: 24 }, (_, index): Seed => ({
+  name: index % 5 === 0 ? null : `${index % 2 === 0 ? "Spring" : "Blüte"} ${index}`,
+  path: `${index % 3 === 0 ? "sale" : "news"}/${index}`,
+  isShortened: index % 4 === 0,
+  ios_app_bundle_id: [null, "com.acme.shop", "com.acme.bare"][index % 3],
+  more: {
+    url: index % 6 === 0 ? null : `https://${hosts[index % 3]}/é/${index % 7}`,
+    ios_fallback_url: index % 4 === 0 ? "https://old.example/ios" : null,
+    referrer: index % 8 === 0 ? "utm=Été" : null,
+    social_title: index % 7 === 0 ? "Ein Titel" : null,
+  },
+  pause: day / 4,
+}));
+
+/** As an API that takes no notice of parameters that it does not know. */
+function ignoreOwn(): void {
+  strange.proxy.setTurn((request) => {
+    const [path = "", query] = request.path.split("?");
+    if (query === undefined) return request;
+    const kept = new URLSearchParams(query);
+    for (const name of [...kept.keys()]) if (name.startsWith("f[")) kept.delete(name);
+    return { ...request, path: `${path}?${kept.toString()}` };
+  });
+}
+
+function listAsked(): readonly URLSearchParams[] {
+  return strange.proxy.requests
+    .filter(({ path }) => path.startsWith("/api/v1/links?"))
+    .map(({ path }) => new URLSearchParams(path.split("?")[1]));
+}
+
+type Filter = { readonly field: string; readonly condition: string; readonly value: unknown };
+const conditions = "eq not_eq cont start in gt lteq null present empty".split(" ");
+const fields = ["url", "ios_fallback_url", "android_fallback_url", "referrer", "ios_app_name"];
+const texts = fc.constantFrom(
+  "https://old.example/é/1",
+  "OLD.EXAMPLE",
+  "https://n",
+  "/É/",
+  "com.acme.bare",
+  "acme",
+  "Acme Shop",
+  "utm=Été",
+);
+const own: fc.Arbitrary<Filter> = fc
+  .tuple(fc.constantFrom(...fields), fc.constantFrom(...conditions))
+  .chain(([field, condition]) => {
+    const isFlag = ["null", "present", "empty"].includes(condition);
+    const many = fc.array(texts, { minLength: 1, maxLength: 3 });
+    const value = isFlag ? fc.boolean() : condition === "in" ? many : texts;
+    return fc.record({ field: fc.constant(field), condition: fc.constant(condition), value });
+  });
+const plain: fc.Arbitrary<Filter> = fc.constantFrom(
+  { field: "path", condition: "start", value: "news" },
+  { field: "name", condition: "empty", value: true },
+  { field: "ios_app_bundle_id", condition: "empty", value: false },
+);
+const words = ["spring", "SALE blüte", "titel", "new.example", "/news/1", "nothing", "é/3 spring"];
+const address = "http://default.localhost:8787/news/7?utm=1";
+const asked = fc
+  .record({
+    own: fc.uniqueArray(own, {
+      maxLength: 2,
+      selector: ({ field, condition }) => field + condition.replace("empty", "present"),
+    }),
+    plain: fc.option(plain),
+    search: fc.option(fc.constantFrom(...words, address)),
+    sort: fc.option(
+      fc.constantFrom(
+        { field: "path", direction: "asc" },
+        { field: "created_at", direction: "desc" },
+      ),
+    ),
+    page: fc.constantFrom(1, 2),
+    limit: fc.constantFrom(3, 100),
+  })
+  .map(({ own: ours, plain: theirs, search, sort, page, limit }): Args => ({
+    filters: [...ours, ...(theirs === null ? [] : [theirs])],
+    ...(search !== null && { search }),
+    ...(sort !== null && { sort }),
+    page,
+    limit,
+  }));
+
+test("everywhere the same is answered, page by page, as our own service answers", async () => {
+  const [questions = []] = fc.sample(fc.array(asked, { minLength: 120, maxLength: 120 }), 1);
+  const native = [];
+  for (const question of questions) native.push(await listAnswer(question));
+  ignoreOwn();
+  for (const [index, question] of questions.entries()) {
+    expect({ question, ...(await listAnswer(question)) }).toEqual({ question, ...native[index] });
+  }
+  expect(native.filter(({ count }) => count > 0).length).toBeGreaterThan(20);
+});
+
+async function listAnswer(question: Args) {
+  const { links, meta } = await callDone(strange, "list_links", question);
+  const { count, page, limit, last, from = 0, to = 0, next } = meta;
+  const ids = links.map(({ id }: { id: string }) => id);
+  return { ids, count, page, limit, last, from, to, next };
+}
+
+test.each(eras)("our own service elsewhere is asked once, and knows (%s)", async (era) => {
+  const client = await strange.connect({ key: strange.world.key, era });
+  await client.listTools();
+  const before = listAsked().length;
+  const filters = [{ field: "url", condition: "cont", value: "OLD.example" }];
+  const found = await callDone(client, "list_links", { filters, search: "spring" });
+  expect(found.links.length).toBeGreaterThan(2);
+  const [request, ...more] = listAsked().slice(before);
+  expect(more).toEqual([]);
+  expect(request?.get("f[url_cont]")).toBe("OLD.example");
+  expect(request?.get("f[search]")).toBe("spring");
+});
+
+describe("what a deployment says of itself is not enough", () => {
+  const filters = [{ field: "url", condition: "start", value: "https://new.example" }];
+
+  test.each<[sentence: string, alter: Alter]>([
+    [
+      "it claims filters that it has not applied",
+      (_, reply) =>
+        withBody(reply, (body: { meta?: object }) =>
+          body.meta ? { ...body, meta: { ...body.meta, applied: ["url_start"] } } : body,
+        ),
+    ],
+    [
+      "it refuses what it does not know",
+      ({ path }, reply) =>
+        path.includes("f%5B")
+          ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }
+          : reply,
+    ],
+  ])("%s", async (_, alter) => {
+    const native = await listAnswer({ filters });
+    ignoreOwn();
+    strange.proxy.setAlter(alter);
+    expect(await listAnswer({ filters })).toEqual(native);
+  });
+});
+
+describe("plans and exports elsewhere", () => {
+  test.each<Args>([
+    { filters: [{ field: "url", condition: "cont", value: "old.EXAMPLE" }] },
+    { filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Shop" }] },
+    { filters: [], search: "blüte news" },
+  ])("are of every link that is meant: %j", async (selection) => {
+    const plan = { operation: "delete", ...selection };
+    const [own_plan, own_export] = [
+      (await callDone(strange, "plan_links", plan)).plan.counts,
+      (await callDone(strange, "export_links", selection)).export.count,
+    ];
+    ignoreOwn();
+    expect(own_plan.delete).toBeGreaterThan(2);
+    expect((await callDone(strange, "plan_links", plan)).plan.counts).toEqual(own_plan);
+    expect((await callDone(strange, "export_links", selection)).export.count).toBe(own_export);
+  });
+
+  test("are refused where a link does not tell what is asked, and a list says so", async () => {
+    const filters = [{ field: "url", condition: "cont", value: "new.example" }];
+    const { links } = await callDone(strange, "list_links", { filters });
+    const silent = links[1].id;
+    ignoreOwn();
+    strange.proxy.setAlter((_, reply) =>
+      withBody(reply, (body: { links?: readonly { id: string; url?: string }[] }) =>
+        body.links
+          ? { ...body, links: body.links.map((link) => (link.id === silent ? drop(link) : link)) }
+          : body,
+      ),
+    );
+    const found = await callDone(strange, "list_links", { filters });
+    expect(found.links).toHaveLength(links.length - 1);
+    expect(found.problems).toHaveLength(1);
+    for (const tool of ["plan_links", "export_links"]) {
+      const wanted = { filters, ...(tool === "plan_links" && { operation: "delete" }) };
+      const refused = await callRefused(strange, tool, wanted);
+      expect(refused).toMatchObject({ code: "bad_response", effect: "none", retry: "never" });
+      expect(refused.message).toContain("does not tell of every link");
+    }
+  });
+
+  function drop({ url: _, ...link }: { readonly id: string; readonly url?: string }) {
+    return link;
+  }
+});
+
+describe("a list that is too long to be read for one answer", () => {
+  /** Pages of four links, each of which takes six seconds. */
+  function beSlow(): void {
+    ignoreOwn();
+    const { proxy, advance } = strange;
+    proxy.setAlter((request, reply) => {
+      if (request.path.startsWith("/api/v1/links?")) advance(6000);
+      return reply;
+    });
+    const ignoring = (path: string) => path.replace(/&?f%5B[^&]*/g, "");
+    proxy.setTurn((request) => ({
+      ...request,
+      path: ignoring(request.path).replace("limit=100", "limit=4"),
+    }));
+  }
+
+  test("is answered as far as it came, and goes on where it stopped", async () => {
+    const question = { search: "spring", sort: { field: "path", direction: "asc" } };
+    const { ids } = await listAnswer({ ...question, limit: 100 });
+    beSlow();
+    const found: string[] = [];
+    let after: number | undefined;
+    let turns = 0;
+    for (; turns < 9; turns += 1) {
+      const given = { ...question, limit: 3, ...(after !== undefined && { after }) };
+      const { links, meta, next } = await callDone(strange, "list_links", given);
+      found.push(...links.map(({ id }: { id: string }) => id));
+      if (meta.complete !== false) break;
+      expect(meta.of).toBe(seeds.length);
+      expect(meta.checked).toBeGreaterThan(after ?? 0);
+      expect(next).toContain(`${meta.checked} of ${seeds.length} links were checked`);
+      expect(next).toContain(`call list_links with after ${meta.checked}`);
+      after = meta.checked;
+    }
+    expect(found).toEqual(ids);
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  test("is narrowed by what the deployment does know", async () => {
+    beSlow();
+    const filters = [
+      { field: "path", condition: "in", value: ["news/1", "news/2", "sale/3"] },
+      { field: "url", condition: "present", value: true },
+    ];
+    const { links, meta } = await callDone(strange, "list_links", { filters });
+    expect(links).toHaveLength(3);
+    expect(meta).not.toHaveProperty("complete");
+  });
+});
+
+test("a key that may not read the apps learns which scope their names need", async () => {
+  const key = await strange.world.addKey({ scopes: ["links.index", "links.show"] });
+  const client = await strange.connect({ key });
+  const filters = [{ field: "ios_app_name", condition: "cont", value: "acme" }];
+  expect((await callDone(client, "list_links", { filters })).links.length).toBeGreaterThan(2);
+  ignoreOwn();
+  const refused = await callRefused(client, "list_links", { filters });
+  expect(refused).toMatchObject({ code: "scope_missing", effect: "none" });
+  expect(refused.message).toContain("ios_apps.index");
+});
+
+test("arguments that no list could answer are refused before anything is asked", async () => {
+  const before = listAsked().length;
+  for (const [args, message] of [
+    [{ search: " " }, "needs a text"],
+    [{ filters: [{ field: "created_via", condition: "eq", value: "mail" }] }, "is api or console"],
+    [{ filters: [{ field: "url", condition: "empty", value: "yes" }] }, "true or false"],
+    [{ sort: { field: "url", direction: "asc" } }, "sort.field"],
+  ] as const) {
+    const refused = await callRefused(strange, "list_links", args);
+    expect(refused.code).toBe("invalid_arguments");
+    expect(JSON.stringify(refused)).toContain(message);
+  }
+  expect(listAsked()).toHaveLength(before);
+});
