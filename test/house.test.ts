@@ -46,8 +46,8 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/tools/templates": `
     text contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
   "mcp/tools/endpoints": `
-    text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval mcp/access
-    mcp/tools/tool mcp/tools/templates`,
+    text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval
+    mcp/access mcp/tools/tool mcp/tools/templates`,
   "mcp/tools/bulk": `
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,

@@ -118,6 +118,19 @@ describe("filters", () => {
     expect(await findPaths("name_present=false", "path_start=plain-1")).toHaveLength(21);
     expect(await findPaths("name_eq==1+1")).toEqual(["hostile-0"]);
     expect(await findPaths("clicks_gt=0")).toEqual([]);
+    expect(await findPaths("url_cont=A=1", "name_eq=true")).toEqual(["hostile-10"]);
+    expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
+  });
+
+  test("one text is looked for everywhere", async () => {
+    const { stdout } = await exportLinks(
+      "--format",
+      "json",
+      "--search",
+      "HOSTILE-1 x.example 0123",
+    );
+    expect(JSON.parse(stdout).map(({ path }: { path: string }) => path)).toEqual(["hostile-11"]);
+    expect((await exportLinks("--search", " ")).stderr).toBe("waypost: --search needs a text\n");
   });
 
   test.each([
@@ -127,6 +140,8 @@ describe("filters", () => {
     ["name_cont=", "needs a value"],
     ["clicks_cont=1", "takes no cont"],
     ["clicks_gt=many", "needs a whole number"],
+    ["created_via_eq=mail", "is api or console"],
+    ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
   ])("%s is refused before anything is read", async (filter, message) => {
@@ -219,7 +234,7 @@ describe.runIf(existsSync("/dev/full"))("where stdout is full", () => {
 });
 
 test("a remote deployment is exported as an embedded one is", async () => {
-  const filter = ["--filter", "path_start=hostile"];
+  const filter = ["--filter", "url_cont=a=1", "--search", "hostile"];
   const own = await exportLinks(...filter);
   await using elsewhere = await createFolder();
   const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const lists: readonly Mutation[] = [
   {
     id: "I1",
-    file: "src/store/list-page.ts",
+    file: "src/contract/describe-page.ts",
     what: "previous of a page past the end is the page before it",
     find: "isPast ? last : page - 1",
     replace: "page - 1",

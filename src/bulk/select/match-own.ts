@@ -82,9 +82,9 @@ function matchAny({ tests }: Filter): Matcher {
   });
   const each = matchers.map((filter) => createMatcher(searched, filter));
   return (record) => {
-    const verdicts = each.map((matches) => matches(record));
-    if (verdicts.includes(true)) return true;
-    return verdicts.includes(undefined) ? undefined : false;
+    const verdicts = new Set(each.map((matches) => matches(record)));
+    if (verdicts.has(true)) return true;
+    return verdicts.has(undefined) ? undefined : false;
   };
 }
 

@@ -41,8 +41,8 @@ export async function askOwn(
     const matches = createOwnMatch(input, { apps: undefined, linkHost });
     return page.links.some((link) => matches(link) === false) ? undefined : page;
   } catch (error) {
-    if (error instanceof Problem && (error.status === 400 || error.status === 422))
-      return undefined;
+    const isRefused = error instanceof Problem && [400, 422].includes(error.status);
+    if (isRefused) return undefined;
     throw error;
   }
 }

@@ -62,9 +62,8 @@ function buildListFields({ filters: sortable, own }: NonNullable<Endpoint["list"
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // A model knows them by the filters, and need not pay for them twice.
-    const message = `sorts by ${names.join(", ")}`;
-    issues.push({ code: "custom", input: value, message });
+    // No enum: a model knows the names by the filters, and need not pay for them twice.
+    issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
   const filters = z
@@ -82,7 +81,7 @@ function buildListFields({ filters: sortable, own }: NonNullable<Endpoint["list"
     ...(own !== undefined && { search: searchText() }),
     sort: sort.optional(),
     ...pages,
-    ...(own !== undefined && { after: z.int().min(0).optional().describe("As next says") }),
+    ...(own !== undefined && { after: z.int().min(0).optional() }),
   };
 }
 

@@ -126,7 +126,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
   });
 
   test("on a field that another list filters by", async () => {
-    const filter = { field: "url", condition: "eq", value: "a" };
+    const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await refuse([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
     ]);

@@ -36,7 +36,8 @@ const androidApp = ["package_name", "fingerprints", "name", "custom_scheme"];
 const project = ["name", "subdomain", "custom_domain"];
 const template = ["body", "css"];
 const filtered = ["filters", "sort", "page", "limit"];
-const sources = ["rows", "csv", "filters"];
+const found = ["filters", "search", "sort", "page", "limit", "after"];
+const sources = ["rows", "csv", "filters", "search"];
 const rules = ["replace", "add_query", "path_prefix"];
 
 /** readOnly, destructive, idempotent; what every tool works on is one known deployment. */
@@ -60,7 +61,7 @@ type Line = readonly [
 ];
 
 const design: readonly Line[] = [
-  ["list_links", filtered, [], ["links", "meta", "next"], read],
+  ["list_links", found, [], ["links", "meta", "next"], read],
   ["create_link", link, [], ["link"], create],
   ["upsert_link", link, ["path"], ["link"], overwrite],
   ["get_link", ["id", "qr"], ["id"], ["link"], read],
@@ -101,7 +102,7 @@ const design: readonly Line[] = [
   ["get_job", ["job_id", "page"], ["job_id"], ["job"], read],
   ["list_jobs", ["page"], [], ["jobs", "meta"], read],
   ["cancel_job", ["job_id"], ["job_id"], ["job"], stop],
-  ["export_links", ["filters", "format"], [], ["export"], read],
+  ["export_links", ["filters", "search", "format"], [], ["export"], read],
   ["list_changes", ["target", "page"], [], ["changes", "meta"], read],
   ["undo", ["change_id"], [], ["change", "plan"], publish],
   ["audit_links", ["filters", "page"], [], ["audit", "meta"], read],
