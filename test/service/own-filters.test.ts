@@ -58,7 +58,11 @@ const pair: fc.Arbitrary<Pair[]> = fc
   });
 const question = fc
   .tuple(
-    fc.uniqueArray(pair, { minLength: 1, maxLength: 3, selector: ([one]) => one?.[0] }),
+    fc.uniqueArray(pair, {
+      minLength: 1,
+      maxLength: 3,
+      selector: ([one]) => one && toModel(one)[0],
+    }),
     fc.constantFrom<Pair[]>([], [["q[s]", "created_at asc"]]),
     fc.constantFrom(100, 3),
     fc.constantFrom(1, 2),

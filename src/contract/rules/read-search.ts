@@ -2,7 +2,7 @@ import type { Condition, FieldKind, Filter, FilterFields, Test } from "../filter
 import { paging } from "../limits.ts";
 import { isStorable } from "../text.ts";
 import { normalizeForSearch } from "./link-path.ts";
-import { readUrl } from "./web-address.ts";
+import { readNamedLink } from "./named-link.ts";
 
 /**
  * One text that is searched for, as filters: each of its words stands somewhere in what a person
@@ -73,12 +73,9 @@ function listPaths(
   word: string,
   origins: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  const hasScheme = /^https?:\/\//i.test(word);
-  const url =
-    hasScheme || word.includes("/") ? readUrl(hasScheme ? word : `https://${word}`) : undefined;
-  if (url === undefined || (origins === undefined && !hasScheme)) return undefined;
-  if (origins?.every((origin) => readUrl(origin)?.host !== url.host) === true) return undefined;
-  const path = normalizeForSearch(url.pathname);
-  const paths = [path, path.replace(/\/$/, "")].filter((each) => each !== "" && isStorable(each));
-  return paths.length === 0 ? undefined : [...new Set(paths)];
+  const { address } = readNamedLink(word, origins ?? []);
+  const isOurs = address?.isOurs ?? /^https?:\/\//i.test(word);
+  if (address === undefined || !isOurs) return undefined;
+  const path = address.path.replace(/\/$/, "");
+  return path === "" || !isStorable(path) ? undefined : [path, `${path}/`];
 }
