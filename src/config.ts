@@ -12,6 +12,7 @@ import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
+import { explainTimeZone, isTimeZone } from "./text/time-zone.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
 
@@ -42,6 +43,8 @@ export type Config = {
   readonly destinations: Destinations | undefined;
   /** Whether a process that speaks over stdio serves the links, where no other does. */
   readonly serve: boolean;
+  /** In which the assistant tells times; undefined is the machine's. */
+  readonly time_zone?: string | undefined;
   readonly secrets: Secrets;
   readonly log: (typeof logLevels)[number];
 };
@@ -71,6 +74,7 @@ const settings = {
   probe: { variable: "WAYPOST_PROBE", flag: "probe" },
   tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
   destinations: { variable: "WAYPOST_DESTINATIONS", flag: "destinations" },
+  time_zone: { variable: "WAYPOST_TIME_ZONE", flag: "time-zone" },
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;
 
@@ -134,6 +138,10 @@ const schema = z.object({
   probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
   tools: list,
   destinations: hosts.optional(),
+  time_zone: z
+    .string()
+    .refine(isTimeZone, { error: ({ input }) => explainTimeZone(String(input)) })
+    .optional(),
   log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
 });
 
@@ -178,7 +186,8 @@ export function readConfig(environment: Values, flags: Values): Config {
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
   const serve = readSwitch("WAYPOST_SERVE", environment);
-  return { ...settled, scopes: declared, serve, secrets, isDataNamed: isSet(flags["data"]) };
+  const isDataNamed = isSet(flags["data"]);
+  return { ...settled, scopes: declared, serve, secrets, isDataNamed };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */

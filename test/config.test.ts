@@ -45,6 +45,7 @@ describe("where a setting comes from", () => {
     ["WAYPOST_DATA", "data", "/srv/one", "/srv/two", "data"],
     ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
     ["WAYPOST_LOG", "log", "silent", "debug", "log"],
+    ["WAYPOST_TIME_ZONE", "time-zone", "Europe/Berlin", "Asia/Tokyo", "time_zone"],
     ["WAYPOST_MODE", "mode", "read-only", "full", "mode"],
     ["WAYPOST_PROBE", "probe", "off", "all", "probe"],
     ["WAYPOST_BASE_URL", "base-url", "https://one.example", "http://two.example:8", "base_url"],
@@ -230,6 +231,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin with {subdomain} in its host name";
+  const zone = "--time-zone (WAYPOST_TIME_ZONE) must be a time zone such as Europe/Berlin";
   const second =
     "--second-origin (WAYPOST_SECOND_ORIGIN) must be an origin with {subdomain} in its host name";
   const base = "--base-url (WAYPOST_BASE_URL) must be an http or https origin, without a path";
@@ -277,6 +279,9 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["trusted-proxies", "10.0.0.0/33", proxies],
     ["trusted-proxies", "all", proxies],
     ["mode", "careful", "--mode (WAYPOST_MODE) must be one of read-only, guarded, two-step, full"],
+    ["time-zone", "Europe/Berln", `${zone}; did you mean Europe/Berlin?`],
+    ["time-zone", "new york", `${zone}; did you mean America/New_York?`],
+    ["time-zone", "+01:00", zone],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
   ])("--%s %s", (flag, value, message) => {
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));

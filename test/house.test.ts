@@ -64,7 +64,7 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "contract mcp/results mcp/access mcp/tools",
 
-  config: "contract contract/rules network mcp/approval mcp/access",
+  config: "text contract contract/rules network mcp/approval mcp/access",
   compose: `
     text sql contract contract/rules network client state store service host bulk mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,

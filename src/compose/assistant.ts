@@ -104,7 +104,10 @@ export function createAssistant(options: AssistantOptions): Assistant {
         report: (error) => life.signal.aborted || report(error),
         ...listeners,
       }),
-    createServer: (keyContext) => createServer({ toolbox, keyContext, ...asking, version, report }),
+    createServer: (keyContext) => {
+      const timeZone = findTimeZone(config);
+      return createServer({ toolbox, keyContext, ...asking, timeZone, version, report });
+    },
     openPages: async (wanted) => {
       // A PIN that cannot be read is told at the start, and not when somebody is asked.
       await readPin();
@@ -122,6 +125,11 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await state.close();
     },
   };
+}
+
+/** Where its user sits, as far as the operator or the machine says. */
+function findTimeZone({ time_zone }: Config): string {
+  return time_zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 function openPinIn(file: string | undefined): Promise<string | undefined> {

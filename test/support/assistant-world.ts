@@ -126,7 +126,6 @@ type Progress = {
 
 type Plant = "link" | "ios_app" | "android_app";
 type Planted = { readonly id: string };
-
 export type Page = { readonly status: number; readonly html: string; readonly headers: Headers };
 type Form = Readonly<Record<string, string>> | string;
 type Headed = Readonly<Record<string, string>>;
@@ -147,6 +146,7 @@ export type AssistantOptions = Connecting & {
   readonly lacks?: readonly string[];
   /** The hosts that the operator lets links lead to. */
   readonly destinations?: readonly string[];
+  readonly timeZone?: string;
   /** As a deployment elsewhere: nothing is known of its keys, and it checks no conditions. */
   readonly isRemote?: boolean;
   /** The deployment's address. */
@@ -257,12 +257,12 @@ export async function createAssistantWorld(
       onChange: () => {},
       onListed: () => {},
     });
-    const create = () => createServer({ toolbox, keyContext, ...asking, version: "0", report });
+    const zone = { timeZone: options.timeZone, version: "0" };
+    const create = () => createServer({ toolbox, keyContext, ...asking, ...zone, report });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;
   };
-
   const keyOf = (given: Connecting) => ("key" in given ? given.key : world.key);
   const connect = async (given: Connecting = first) => {
     const transport = await serve(keyOf(given));

@@ -11,6 +11,7 @@ import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { Task } from "../results/job-task.ts";
+import { readTimes, tellTimes } from "../results/tell-times.ts";
 import { noteWarned, tellProblems, tellWarnings, type Warned } from "../results/tell-warnings.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
@@ -26,6 +27,8 @@ export type CallContext = {
   readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
+  /** In which times are told and read. */
+  readonly timeZone?: string | undefined;
   /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: called with the task that runs on. */
@@ -61,19 +64,21 @@ export async function callTool(
   try {
     const denied = tool.readAccess(context.keyContext.access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
-    const args = tool.check(given);
+    const { timeZone } = context;
+    const args = readTimes(tool.check(given), timeZone);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
     const result = await runTool(tool, args, { ...context, warned }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
-    return toCallResult(keepNextToTools(told, context.isAbsent), extras);
+    const shown = keepNextToTools(told, context.isAbsent);
+    return toCallResult(tellTimes(shown, timeZone), extras);
   } catch (error) {
     if (error instanceof PersonAsked) throw error;
     const failure =
       error instanceof ToolFailure
         ? error.failure
         : explainInternal(tool, describeFault(context.report(error)));
-    return answerFailure(keepNextToTools(failure, context.isAbsent));
+    return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), context.timeZone));
   }
 }
 

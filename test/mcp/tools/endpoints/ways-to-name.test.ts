@@ -213,6 +213,7 @@ test("a preview shows a link that is named by its address", async () => {
   await plant("/links", { path: "shown", social_title: "Spring has come" });
   const { structured } = await assistant.callTool("preview_template", {
     link_id: `${host}/shown`,
+    html: true,
   });
   expect(JSON.stringify(structured)).toContain("Spring has come");
 });

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** "This month" is the user's: times are told, and dates read, in their zone. */
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full", timeZone: "Asia/Tokyo" }),
+  (opened) => (assistant = opened),
+);
+
+const call = async (tool: string, args: Record<string, unknown> = {}) =>
+  (await assistant.callTool(tool, args)).structured;
+
+const list = (condition: string, value: string) =>
+  call("list_links", { filters: [{ field: "created_at", condition, value }] });
+
+test("a session is told its zone, and on which day it begins", () => {
+  expect(assistant.readInstructions()).toMatch(
+    /Times are those of Asia\/Tokyo, .* This session began on \d{4}-\d{2}-\d{2}\./,
+  );
+});
+
+test("times of the history, plans and jobs have the zone's offset", async () => {
+  await call("create_link", { path: "spring", name: "2026-01-01T00:00:00Z" });
+  const { changes } = await call("list_changes");
+  const local = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+09:00$/;
+  expect(changes[0].at).toMatch(local);
+  const rows = [{ path: "new", url: "https://shop.example" }];
+  const { plan } = await call("plan_links", { operation: "upsert", rows });
+  expect(plan.expires_at).toMatch(local);
+  // What a stranger has named like a time is a name.
+  expect((await call("get_link", { id: "spring" })).link.name).toBe("2026-01-01T00:00:00Z");
+});
+
+test("a date in a filter is the user's midnight", async () => {
+  // The world's clock stands at noon, UTC, on the 15th of January: in Tokyo it is nine at night.
+  await assistant.plant("link", { path: "evening" });
+  const { created_at } = await assistant.world.store.db
+    .selectFrom("links")
+    .select("created_at")
+    .executeTakeFirstOrThrow();
+  const day = new Date(created_at + 9 * 3_600_000).toISOString().slice(0, 10);
+  const next = new Date(created_at + 33 * 3_600_000).toISOString().slice(0, 10);
+  for (const [condition, value, count] of [
+    ["gteq", day, 1],
+    ["lt", next, 1],
+    ["lt", day, undefined],
+    ["gteq", `${day}T20:59+09:00`, 1],
+  ] as const) {
+    const { links = [], error } = await list(condition, value);
+    expect(error).toBeUndefined();
+    expect(links, `${condition} ${value}`).toHaveLength(count ?? 0);
+  }
+});
+
+test("a date just before midnight here is already the next day there", async () => {
+  await assistant.plant("link", { path: "late" });
+  // Half past eleven at night, UTC, is the next morning in Tokyo.
+  const late = Date.UTC(2026, 0, 31, 15, 30);
+  const { db } = assistant.world.store;
+  await db.updateTable("links").set({ created_at: late }).execute();
+  const filters = [{ field: "created_at", condition: "gteq", value: "2026-02-01" }];
+  expect((await call("list_links", { filters })).links).toHaveLength(1);
+  await using plain = await createAssistantWorld({ beside: assistant.world, timeZone: "UTC" });
+  expect((await plain.callTool("list_links", { filters })).structured.links ?? []).toEqual([]);
+});
+
+test("the REST API keeps UTC", async () => {
+  await assistant.plant("link", { path: "late" });
+  const db = assistant.world.store.db;
+  await db
+    .updateTable("links")
+    .set({ created_at: Date.UTC(2026, 0, 31, 15, 30) })
+    .execute();
+  const query = "q[created_at_gteq]=2026-02-01";
+  expect((await assistant.world.call("GET", "/links", { query })).body.links).toEqual([]);
+});
