@@ -1,3 +1,6 @@
+import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createFolder } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
@@ -6,7 +9,10 @@ import type { Line, Setting } from "./task.ts";
 
 /** The built command over stdio, with a data folder of its own, and a person before its client. */
 
-type CommandClient = Pick<Seat, "client" | "asked" | "approve" | "join" | "isUntouched"> & {
+type CommandClient = Pick<
+  Seat,
+  "client" | "listSkills" | "asked" | "approve" | "join" | "isUntouched"
+> & {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -37,6 +43,10 @@ export async function connectCommand(
       readResource: (uri) => client.readResource({ uri }),
       readInstructions: () => client.getInstructions(),
     },
+    listSkills: () =>
+      client instanceof ClientV1
+        ? client.request({ method: "skills/list" }, ResultSchema)
+        : new SkillsClient(client).list(),
     join: () => Promise.reject(new Error("nobody else is there")),
     approve: (url) => decideOnPage(url, "approve"),
     isUntouched: () => false,
