@@ -17,7 +17,11 @@ export const access: readonly Task[] = [
     sentence: "What may I do here?",
     start: openShop,
     script: async ({ call }) => (await call("explain_access")).access,
-    check: ({ told }) => expect(told.kind).toBe("project"),
+    check: ({ told }) => {
+      expect(told).toMatchObject({ kind: "project", mode: "guarded", role: "owner" });
+      expect(told.granted).toContain("apply_plan");
+      expect(told.asks).toContain("apply_plan");
+    },
     least: 1,
     because: "one question answers it",
   },
@@ -26,7 +30,10 @@ export const access: readonly Task[] = [
     start: openShop,
     setting: { scopes: linksOnly },
     script: async ({ call }) => (await call("explain_access")).access,
-    check: ({ told }) => expect(JSON.stringify(told)).toContain("update_ios_app"),
+    check: ({ told }) => {
+      const reasons = told.denied.filter(({ tools }: Result) => tools.includes("update_ios_app"));
+      expect(reasons).toMatchObject([{ reason: expect.stringContaining("ios_apps.update") }]);
+    },
     least: 1,
     because: "one question answers it",
   },

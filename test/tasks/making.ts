@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
-import type { Task } from "./task.ts";
+import type { Result, Task } from "./task.ts";
 
 /** Links that are not there yet. */
 
@@ -76,7 +76,11 @@ export const making: readonly Task[] = [
   {
     sentence: "Just make me a new link, I will fill it in later",
     script: ({ call }) => call("create_link"),
-    check: async ({ told, paths }) => expect(await paths()).toEqual([told.link.path]),
+    check: async ({ told, paths }) => {
+      expect(await paths()).toEqual([told.link.path]);
+      const fields = told.problems.map(({ field }: Result) => field);
+      expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
+    },
     least: 1,
     because: "nothing else is wanted",
   },
