@@ -36,8 +36,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     name,
     title: "Explain access",
     description:
-      "What this API key may do, tool by tool, why not, since when that is known, and which ask " +
-      "a person first.",
+      "What this API key may do, why not, since when, and which tools ask a person first.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

@@ -39,8 +39,7 @@ export function createExplainLink(): Tool {
     name,
     title: "Explain a link",
     description:
-      "What visitors meet on iOS, Android and desktop, and what is wrong: " +
-      "of a link by id, or of fields before you save them.",
+      "What a link's visitors meet and what is wrong: by id, or of fields before you save them.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
