@@ -62,6 +62,7 @@ function describeLists({ samples }: Ground, total: number): readonly ListCase[] 
     filtered("clicks_gteq", manyClicks),
     filtered("ios_app_bundle_id_eq", rareApp),
     { ...contains, limits_ms: [60, 10] },
+    ...findLast(samples.at(-1)?.path ?? ""),
     // What the issue sets no number for, but somebody will ask.
     { what: "by shortened_path, page 1", query: [["q[s]", "shortened_path asc"]] },
     informative("clicks_gteq", "1000"),
@@ -70,6 +71,15 @@ function describeLists({ samples }: Ground, total: number): readonly ListCase[] 
     informative("name_cont", "nowhere"),
     informative("name_cont", "zy"),
   ];
+}
+
+/** One of the last links, by its destination: whole, by its end, and as one text searched for. */
+function findLast(path: string): readonly ListCase[] {
+  const url = `https://www.example.com/${path}`;
+  const asked = { url_eq: url, url_cont: path, search: url };
+  return Object.entries(asked).map(([name, value]) => {
+    return { what: `f[${name}]`, query: [[`f[${name}]`, value]], limits_ms: [100, 100] };
+  });
 }
 
 function filtered(what: string, value: string | number): ListCase {
