@@ -39,7 +39,7 @@ export function createExplainLink(): Tool {
     name,
     title: "Explain a link",
     description:
-      "What a link's visitors meet and what is wrong: by id, or of fields before you save them.",
+      "What a link's visitors meet and what is wrong: by id, or of fields not saved yet.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

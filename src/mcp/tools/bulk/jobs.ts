@@ -139,7 +139,7 @@ function createGetJob(): Tool {
   return makeBulkTool({
     name: "get_job",
     title: "Get a job",
-    description: "Read how far a job is and what failed; page lists what became of each row.",
+    description: "Read how far a job is and what failed; page lists each row's end.",
     effect: "read",
     fields: () => ({ job_id: z.string(), page }),
     result: { job: jobSchema },
