@@ -1,4 +1,5 @@
 import { access } from "./access.ts";
+import { anything } from "./anything.ts";
 import { apps } from "./apps.ts";
 import { changing } from "./changing.ts";
 import { elsewhere } from "./elsewhere.ts";
@@ -9,15 +10,18 @@ import { making } from "./making.ts";
 import { many } from "./many.ts";
 import { naming } from "./naming.ts";
 import { pages } from "./pages.ts";
+import { rules } from "./rules.ts";
 import { setup } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 export const tasks: readonly Task[] = [
   finding,
+  anything,
   naming,
   making,
   changing,
   many,
+  rules,
   apps,
   pages,
   history,

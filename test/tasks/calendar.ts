@@ -14,5 +14,5 @@ export function readDays(now: number): ReadonlyMap<string, Days> {
 type Days = { readonly begin: string; readonly end: string };
 
 function write(year: number, month = 0, day = 1): string {
-  return new Date(Date.UTC(year, month, day)).toISOString();
+  return new Date(Date.UTC(year, month, day)).toISOString().slice(0, 10);
 }

@@ -111,6 +111,6 @@ export const finding: readonly Task[] = [
   },
 ];
 
-function listPaths({ links }: Result): readonly string[] {
+export function listPaths({ links }: Result): readonly string[] {
   return links.map(({ path }: { readonly path: string }) => path);
 }

@@ -59,23 +59,6 @@ export const many: readonly Task[] = [
     because: shownFirst,
   },
   {
-    sentence: "Move every link from old.acme.example to new.acme.example",
-    start: openShop,
-    script: (assistant) =>
-      planAndApply(assistant, {
-        operation: "update",
-        filters: [{ field: "path", condition: "present", value: true }],
-        replace: ["url", "ios_fallback_url", "android_fallback_url"].map((field) => {
-          return { field, from: "old.acme.example", to: "new.acme.example", match: "host" };
-        }),
-      }),
-    check: async ({ find }) => {
-      expect(await find("spring-shoes")).toMatchObject({ url: "https://new.acme.example/shoes" });
-    },
-    least: 2,
-    because: shownFirst,
-  },
-  {
     sentence: "Let every spring link skip the page between",
     start: openShop,
     script: (assistant) =>
