@@ -4,6 +4,7 @@ import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant
 import type { Deployment } from "../compose/deployment.ts";
 import { clock, random } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
+import { saveExportFile } from "../compose/export-files.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
@@ -70,6 +71,7 @@ async function serve(serving: Serving): Promise<void> {
     },
     readListening: listener.read,
     describeAddresses: listener.describeAddresses,
+    saveFile: (type, texts) => saveExportFile(config.data, type, texts),
   });
   const pages = await assistant.openPages({
     hostnames,

@@ -4,6 +4,7 @@ import type { KnownKey } from "../contract/access.ts";
 import {
   createKeyContext,
   type KeyContext,
+  type SaveFile,
   type VisibleListeners,
 } from "../mcp/access/key-context.ts";
 import type { ReadListening } from "../mcp/access/listening.ts";
@@ -52,6 +53,8 @@ type AssistantOptions = {
   /** The address of an approval's page, which is open from now on. */
   readonly openPage: (id: string) => Promise<string>;
   readonly readListening: ReadListening;
+  /** For a client on this machine alone. */
+  readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
   /** For how long it counts what a deployment says of a key; left out, a day. */
@@ -86,6 +89,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         checksConditions: own !== undefined,
         openHistory: async () => (await openState()).history,
         openPreviews,
+        saveFile: options.saveFile,
         key,
         scopes,
         destinations,

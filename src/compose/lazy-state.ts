@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import { openState, type State } from "../state/state.ts";
 import { prepareDataFolder, stateFile } from "./data-folder.ts";
 import { clock, random } from "./embedded.ts";
+import { removeEndedFiles } from "./export-files.ts";
 
 /** Opened when it is first needed: most sessions destroy nothing, and leave no file behind. */
 export type LazyState = {
@@ -28,7 +29,7 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
     if (isLook) return state;
     const remove = () => {
       // What cannot be removed now, because the disk is full, say, is removed later.
-      removeEnded(state).catch(() => undefined);
+      removeEnded(state, data).catch(() => undefined);
     };
     remove();
     removing = setInterval(remove, removeEvery_ms).unref();
@@ -52,7 +53,8 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
   };
 }
 
-async function removeEnded({ exports, previews }: State): Promise<void> {
+async function removeEnded({ exports, previews }: State, data: string): Promise<void> {
+  await removeEndedFiles(data, clock.now());
   await exports.removeEnded();
   await previews.removeEnded();
 }

@@ -40,6 +40,8 @@ export type KeyContext = DestinationLimits &
     readonly openHistory: () => Promise<History>;
     /** The pages that a person looks at in a browser, where `pageOrigin` is. */
     readonly openPreviews: () => Promise<Previews>;
+    /** Writes a file on the machine of a client that is there too; answers its path. */
+    readonly saveFile?: SaveFile | undefined;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
     readonly realm: string;
     /** Whose changes the key is shown: its own, or all of the project's. */
@@ -64,9 +66,18 @@ export type KeyContext = DestinationLimits &
     readonly renew: () => Promise<void>;
   };
 
+export type SaveFile = (type: "csv" | "json", texts: AsyncIterable<string>) => Promise<string>;
+
 export type KeyContextOptions = Pick<
   KeyContext,
-  "bulk" | "origin" | "checksConditions" | "openHistory" | "openPreviews" | "known" | "isActAllowed"
+  | "bulk"
+  | "origin"
+  | "checksConditions"
+  | "openHistory"
+  | "openPreviews"
+  | "saveFile"
+  | "known"
+  | "isActAllowed"
 > & {
   readonly client: Client;
   readonly key: string | undefined;
@@ -131,6 +142,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     clock: options.clock,
     openHistory,
     openPreviews,
+    saveFile: options.saveFile,
     access,
     key_print,
     get realm() {

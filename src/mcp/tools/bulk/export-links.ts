@@ -2,6 +2,7 @@ import * as z from "zod";
 import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
+import type { KeyContext } from "../../access/key-context.ts";
 import { problemSchema } from "../../results/call-problem.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
 import type { Tool } from "../tool.ts";
@@ -28,6 +29,7 @@ export function createExportLinks(): Tool {
         count: z.int(),
         format: z.enum(exportFormats),
         pages: z.int(),
+        file: z.string().optional(),
       }),
       problems: z.array(problemSchema).optional(),
     },
@@ -38,13 +40,38 @@ export function createExportLinks(): Tool {
       const wanted = { filters, search, format };
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
       const next = describeNext(pages);
+      const file = await owner.saveFile?.(format, readWhole({ id, pages, format }, owner));
       const problems = lacks.map((message) => ({ message }));
       return {
-        export: { uri: writeExportUri(id), count, format, pages, next },
+        export: {
+          uri: writeExportUri(id),
+          count,
+          format,
+          pages,
+          ...(file !== undefined && { file }),
+          next,
+        },
         ...(problems.length > 0 && { problems }),
       };
     },
   });
+}
+
+type Written = {
+  readonly id: string;
+  readonly pages: number;
+  readonly format: (typeof exportFormats)[number];
+};
+
+/** One file of all pages: those of CSV follow one another, and each of JSON is a list. */
+async function* readWhole({ id, pages, format }: Written, owner: KeyContext) {
+  for (let page = 1; page <= pages; page += 1) {
+    const found = await owner.bulk.findExport(id, page, owner);
+    if (found === undefined) throw new Error("a page of an export did not come back");
+    const { text } = found;
+    yield format === "csv" ? text : (page === 1 ? "[" : ",\n") + text.trimEnd().slice(1, -1);
+  }
+  if (format === "json") yield "]\n";
 }
 
 const usual = "csv";

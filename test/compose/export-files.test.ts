@@ -1,0 +1,48 @@
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { removeEndedFiles, saveExportFile } from "../../src/compose/export-files.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+
+/** Exports as files for a client on the same machine. */
+
+let data: string;
+
+beforeEach(async () => {
+  data = await mkdtemp(join(memoryFolder, "waypost-exports-"));
+});
+
+afterEach(() => rm(data, { recursive: true }));
+
+async function* texts() {
+  yield "path\n";
+  yield "spring\n";
+}
+
+async function* broken() {
+  yield* texts();
+  throw new Error("the disk is full");
+}
+
+test("a file is whole, and nobody else's", async () => {
+  const path = await saveExportFile(data, "csv", texts());
+  expect(path).toMatch(/\/exports\/[\w-]{36}\.csv$/);
+  expect(await readFile(path, "utf8")).toBe("path\nspring\n");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+});
+
+test("a file that could not be finished is not there", async () => {
+  await expect(saveExportFile(data, "csv", broken())).rejects.toThrow("the disk is full");
+  expect(await readdir(join(data, "exports"))).toEqual([]);
+});
+
+test("a file goes after an hour, and where there are none nothing happens", async () => {
+  await removeEndedFiles(data, 0);
+  const path = await saveExportFile(data, "csv", texts());
+  const { mtimeMs } = await stat(path);
+  await removeEndedFiles(data, mtimeMs + 60 * 60_000 - 1);
+  expect(await readdir(dirname(path))).toHaveLength(1);
+  await removeEndedFiles(data, mtimeMs + 60 * 60_000);
+  expect(await readdir(dirname(path))).toEqual([]);
+});
