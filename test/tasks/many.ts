@@ -81,9 +81,10 @@ export const many: readonly Task[] = [
         filters: [{ field: "ios_app_bundle_id", condition: "eq", value: "com.acme.legacy" }],
         changes: { ios_app: { bundle_id: "com.acme.shop" } },
       }),
-    check: async ({ find }) => {
+    check: async ({ find, asked }) => {
       const [moved, other] = [await find("spring-shoes"), await find("spring")];
       expect(moved.ios_app_id).toBe(other.ios_app_id);
+      expect(asked.join()).toContain("Acme Legacy");
     },
     least: 2,
     because: shownFirst,

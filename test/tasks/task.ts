@@ -47,7 +47,7 @@ export type Setting = {
 };
 
 /** `before` is what the script of the conversation until then has returned. */
-type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
+export type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
 
 export type Assistant = {
   /** The tool's result, as the model reads it. Each argument must come from somewhere. */
