@@ -38,7 +38,9 @@ export async function askOwn(
     const { applied } = page.meta;
     const isTold = nameOwn(input).every((name) => Array.isArray(applied) && applied.includes(name));
     if (!isTold) return undefined;
-    const matches = createOwnMatch(input, { apps: undefined, linkHost });
+    // What was searched for may be an address that no link shows, such as a short one with a query.
+    const { filters } = input;
+    const matches = createOwnMatch({ filters }, { apps: undefined, linkHost });
     return page.links.some((link) => matches(link) === false) ? undefined : page;
   } catch (error) {
     const isRefused = error instanceof Problem && [400, 422].includes(error.status);

@@ -139,6 +139,22 @@ test.each(eras)("our own service elsewhere is asked once, and knows (%s)", async
   expect(request?.get("f[search]")).toBe("spring");
 });
 
+test("our own service finds addresses that no link of a list shows", async () => {
+  const host = "http://default.localhost:8787";
+  const url = `${host}/news/7?utm_source=mail`;
+  const { link } = await callDone(strange, "shorten_link", { url });
+  expect(link.shortened_path).toEqual(expect.any(String));
+  const shown = await callDone(strange, "get_link", { id: "news/7" });
+  expect(shown.link.shortened_path).not.toBe(link.shortened_path);
+  const before = listAsked().length;
+  const selection = { search: `${host}/${link.shortened_path}` };
+  const found = await callDone(strange, "list_links", selection);
+  expect(found.links.map(({ path }: { path: string }) => path)).toEqual(["news/7"]);
+  expect(listAsked()).toHaveLength(before + 1);
+  const { plan } = await callDone(strange, "plan_links", { operation: "delete", ...selection });
+  expect(plan.counts.delete).toBe(1);
+});
+
 describe("what a deployment says of itself is not enough", () => {
   const filters = [{ field: "url", condition: "start", value: "https://new.example" }];
 
