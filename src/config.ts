@@ -45,6 +45,8 @@ export type Config = {
   readonly serve: boolean;
   /** In which the assistant tells times; undefined is the machine's. */
   readonly time_zone?: string | undefined;
+  /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
+  readonly check_destinations: boolean;
   readonly secrets: Secrets;
   readonly log: (typeof logLevels)[number];
 };
@@ -185,9 +187,10 @@ export function readConfig(environment: Values, flags: Values): Config {
   refuseUnaskedPin(secrets, rest.mode);
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
-  const serve = readSwitch("WAYPOST_SERVE", environment);
-  const isDataNamed = isSet(flags["data"]);
-  return { ...settled, scopes: declared, serve, secrets, isDataNamed };
+  const serve = readSwitch("WAYPOST_SERVE", environment, true);
+  const check_destinations = readSwitch("WAYPOST_CHECK_DESTINATIONS", environment, false);
+  const also = { serve, check_destinations, isDataNamed: isSet(flags["data"]) };
+  return { ...settled, scopes: declared, ...also, secrets };
 }
 
 /** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
@@ -238,13 +241,10 @@ function refuseOpenKey(
   );
 }
 
-/** On unless it is switched off. */
-function readSwitch(variable: string, environment: Values): boolean {
-  const value = environment[variable];
-  if (isSet(value) && value !== "on" && value !== "off") {
-    throw new UsageFault(`${variable} must be on or off`);
-  }
-  return value !== "off";
+function readSwitch(variable: string, environment: Values, isUsual: boolean): boolean {
+  const value = environment[variable] || (isUsual ? "on" : "off");
+  if (value === "on" || value === "off") return value === "on";
+  throw new UsageFault(`${variable} must be on or off`);
 }
 
 /** An operator who sets a PIN counts on being asked for it. */

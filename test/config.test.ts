@@ -8,6 +8,7 @@ const home = { HOME: "/home/ada" };
 test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
+    check_destinations: false,
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",
     port: 8787,
@@ -303,3 +304,15 @@ describe("what is refused, in one line that names the flag and the variable", ()
     expect(() => readConfig(environment, flags)).toThrow(new UsageFault(message));
   });
 });
+
+test("strangers' hosts are asked only where the operator says so in as many words", () => {
+  const said = ["", "off", "on"].map(readCheckDestinations);
+  expect(said).toEqual([false, false, true]);
+  expect(() => readCheckDestinations("yes")).toThrow(
+    "WAYPOST_CHECK_DESTINATIONS must be on or off",
+  );
+});
+
+function readCheckDestinations(WAYPOST_CHECK_DESTINATIONS: string): boolean {
+  return readConfig({ ...home, WAYPOST_CHECK_DESTINATIONS }, {}).check_destinations;
+}

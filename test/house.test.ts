@@ -15,6 +15,7 @@ const rooms: Readonly<Record<string, string>> = {
   sql: "",
   contract: "",
   network: "",
+  "network/hosts": "contract",
   "contract/rules": "contract",
   visit: "contract contract/rules",
   audit: "text contract contract/rules visit",
@@ -39,7 +40,8 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
   "mcp/approval": "text contract visit state bulk/plan mcp/results",
-  "mcp/access": "contract contract/rules client state template bulk/owner bulk mcp/results",
+  "mcp/access":
+    "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/skills": "",
   "mcp/previews": "state mcp/approval",
@@ -52,7 +54,8 @@ const rooms: Readonly<Record<string, string>> = {
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
   "mcp/tools/audit": `
-    contract audit bulk/owner bulk/plan bulk/select mcp/schemas mcp/tools/tool mcp/tools/bulk`,
+    contract network/hosts audit bulk/owner bulk/plan bulk/select mcp/results mcp/schemas
+    mcp/tools/tool mcp/tools/bulk`,
   "mcp/tools/history": `
     text contract contract/rules state bulk mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
@@ -66,8 +69,8 @@ const rooms: Readonly<Record<string, string>> = {
 
   config: "text contract contract/rules network mcp/approval mcp/access",
   compose: `
-    text sql contract contract/rules network client state store service host bulk mcp/schemas
-    mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
+    text sql contract contract/rules network network/hosts client state store service host bulk
+    mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
   "compose/listening": "text service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `

@@ -26,7 +26,9 @@ export function createHostSearch(linkHost: string | undefined): Search {
         .slice(0, mostCommon);
       const own = linkHost === undefined ? [] : [new URL(linkHost).hostname];
       const findTwin = createTwinSearch([...own, ...common.map(({ name }) => name)]);
-      const rare = [...hosts.values()].filter(({ count }) => count <= mostRare);
+      const rare = [...hosts.values()]
+        .filter(({ count }) => count <= mostRare)
+        .toSorted((one, other) => (one.name < other.name ? -1 : 1));
       const pairs = rare.flatMap((host) => {
         const meant = findTwin(host.name);
         const most = (hosts.get(meant ?? "")?.count ?? Infinity) / timesRarer;

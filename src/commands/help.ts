@@ -46,6 +46,7 @@ Settings (a flag wins over its variable)
 In a variable alone
   WAYPOST_ALLOW_HTTP   1 lets the key go over plain http to another machine
   WAYPOST_SERVE        on, or off: over stdio too, links open on this machine, at --port
+  WAYPOST_CHECK_DESTINATIONS  off, or on: audit_links may ask the hosts that links lead to
 
 Secrets, in variables alone
   WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data

@@ -20,6 +20,7 @@ import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
+import { openDestinationCheck } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { openClient, sleep } from "./open-client.ts";
@@ -93,6 +94,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
         key,
         scopes,
         destinations,
+        askDestinations: openDestinationCheck(config, openState),
         known,
         isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
         isActAllowed: toolbox.isActAllowed,

@@ -31,7 +31,7 @@ export function createSharedBudgetLedger(
         readWait_ms: (limit) =>
           write(async (db) => {
             const time = now();
-            await deleteOld(db, time, span_ms);
+            await deleteOld(db, budget, time, span_ms);
             const freeing = await findFreeing(db, { key_print, budget, id }, limit);
             const at = freeing === undefined ? time : freeing + span_ms;
             id = await writePlace(db, { key_print, budget, at }, id);
@@ -52,9 +52,10 @@ export function createSharedBudgetLedger(
 }
 
 /** What lies too far ahead was written before the clock was set back. */
-async function deleteOld(db: Db, time: number, span_ms: number): Promise<void> {
+async function deleteOld(db: Db, budget: BudgetName, time: number, span_ms: number): Promise<void> {
   await db
     .deleteFrom("spent")
+    .where("budget", "=", budget)
     .where((row) => row.or([row("at", "<=", time - span_ms), row("at", ">", time + 2 * span_ms)]))
     .execute();
 }

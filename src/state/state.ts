@@ -5,6 +5,7 @@ import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createExports, type Exports } from "./exports.ts";
+import { createHostBudget, type HostBudget } from "./host-budget.ts";
 import { createHistory, type History } from "./history.ts";
 import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
@@ -31,6 +32,7 @@ export type State = {
   readonly plans: Plans;
   readonly jobs: Jobs;
   readonly budgetLedger: SharedBudgetLedger;
+  readonly hostBudget: HostBudget;
   readonly jobSpacing: JobSpacing;
   readonly exports: Exports;
   readonly history: History;
@@ -67,6 +69,7 @@ export async function openState(
     plans: createPlans(sql, given),
     jobs: createJobs(sql, given),
     budgetLedger: createSharedBudgetLedger(sql, clock),
+    hostBudget: createHostBudget(sql, clock),
     jobSpacing: createJobSpacing(sql, clock),
     exports: createExports(sql, given),
     history: createHistory(sql, given),

@@ -15,7 +15,7 @@ import { createClient } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import { checkPin, openPin } from "../../src/compose/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
-import { createKeyContext } from "../../src/mcp/access/key-context.ts";
+import { createKeyContext, type KeyContextOptions } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath } from "../../src/mcp/approval/page.ts";
@@ -80,7 +80,7 @@ export type Elicit = (message: string, address: Address) => Reply | Promise<Repl
 /** Where the client is asked to open one. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
-type Connecting = {
+type Connecting = Pick<KeyContextOptions, "askDestinations"> & {
   readonly era?: Era;
   readonly key?: string | undefined;
   /** A client without a person has no form to show. */
@@ -212,7 +212,6 @@ export async function createAssistantWorld(
     clock,
     report,
   });
-
   const bulk = createBulk({
     openState: openTheState,
     clock,
@@ -245,6 +244,7 @@ export async function createAssistantWorld(
       key,
       scopes: undefined,
       destinations,
+      askDestinations: options.askDestinations,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,

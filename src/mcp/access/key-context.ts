@@ -5,6 +5,7 @@ import { hasRole, type KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem } from "../../contract/problem.ts";
+import type { DestinationCheck } from "../../network/hosts/check-destinations.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { KnownAccess } from "../../state/known-access.ts";
@@ -36,6 +37,8 @@ export type KeyContext = DestinationLimits &
     /** Where the project's links live, where that is known. */
     readonly linkHost: string | undefined;
     readonly clock: Pick<Clock, "now" | "monotonic">;
+    /** Asks strangers' hosts; undefined where the operator has not allowed it. */
+    readonly askDestinations: DestinationCheck | undefined;
     /** What was written, by this key and by others. */
     readonly openHistory: () => Promise<History>;
     /** The pages that a person looks at in a browser, where `pageOrigin` is. */
@@ -82,6 +85,7 @@ export type KeyContextOptions = Pick<
   readonly client: Client;
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
+  readonly askDestinations?: DestinationCheck | undefined;
   /** The hosts that links may lead to, by the operator of this server; left out, any. */
   readonly destinations?: readonly string[] | undefined;
   /** Whether this configuration has the endpoint's tool. */
@@ -140,6 +144,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       return known.linkHost;
     },
     clock: options.clock,
+    askDestinations: options.askDestinations,
     openHistory,
     openPreviews,
     saveFile: options.saveFile,

@@ -6,9 +6,12 @@ import type { ReadWithin } from "../../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import type { ReadLink } from "../../../contract/links.ts";
+import type { DestinationCheck } from "../../../network/hosts/check-destinations.ts";
 import { listFields, type Fields } from "../../schemas/input-schema.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
+import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
 import { findNeverClicked } from "./find-never-clicked.ts";
 import { readAuditedApps } from "./read-audited-apps.ts";
 
@@ -22,8 +25,7 @@ export function createAuditLinks(): Tool {
   return makeBulkTool({
     name,
     title: "Audit links",
-    description:
-      "Find what is wrong with links and apps, the worst first, and the calls that mend it.",
+    description: "Find faults of links and apps, with fixes.",
     group: "links",
     effect: "read",
     like: { what: "Filters", tool: links.index.tool },
@@ -33,13 +35,18 @@ export function createAuditLinks(): Tool {
     result: { audit, meta: z.looseObject({ page: z.int() }).optional() },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
-      const { filters = [], page = 1 } = args as AuditArguments;
-      return runAudit(filters, page, call);
+      const { filters = [], page = 1, check_destinations = false } = args as AuditArguments;
+      const ask = check_destinations ? requireAsking(call) : undefined;
+      return runAudit({ filters, page, ask }, call);
     },
   });
 }
 
-type AuditArguments = { readonly filters?: readonly FilterInput[]; readonly page?: number };
+type AuditArguments = {
+  readonly filters?: readonly FilterInput[];
+  readonly check_destinations?: boolean;
+  readonly page?: number;
+};
 
 const toolCall = z.looseObject({ tool: z.string(), arguments: z.looseObject({}) });
 
@@ -66,6 +73,7 @@ function listOwnFields(isTerse: boolean): Fields {
   const { filters } = listFields(links.index, { idText: "", takesApproval: false });
   return {
     ...(filters && { filters: isTerse ? briefFilters : filters }),
+    check_destinations: z.boolean().optional(),
     page: z.int().min(1).optional(),
   };
 }
@@ -73,11 +81,13 @@ function listOwnFields(isTerse: boolean): Fields {
 /** The tool that is said to have the same ones tells what is in them. */
 const briefFilters = z.array(z.record(z.string(), z.unknown())).optional();
 
-async function runAudit(
-  filters: readonly FilterInput[],
-  page: number,
-  call: Call,
-): Promise<JsonObject> {
+type Wanted = {
+  readonly filters: readonly FilterInput[];
+  readonly page: number;
+  readonly ask: DestinationCheck | undefined;
+};
+
+async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<JsonObject> {
   const { keyContext, signal } = call;
   const { bulk, known } = keyContext;
   const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
@@ -88,19 +98,31 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  const reading = await bulk.readLinks(filters, started.addLinks, keyContext, signal);
+  const asking = ask && createDestinationAsking(ask, page, call);
+  const take = (found: readonly ReadLink[]) => {
+    started.addLinks(found);
+    asking?.addLinks(found);
+  };
+  const reading = await bulk.readLinks(filters, take, keyContext, signal);
+  const asked = await asking?.finish();
+  for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
   const groups = [
     ...describeGroups(end.findings),
     ...(await findNeverClicked(filters, { page, limit: idsPerPage }, call)),
   ];
-  const last = Math.max(1, ...groups.map(({ count }) => Math.ceil(count / idsPerPage)));
+  const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
+  const last = Math.max(1, asked?.pages ?? 1, ...pages);
   return {
     audit: {
       checked: end.checked,
       complete: reading.isWhole,
       groups: showGroups(groups, window, call),
-      ...tellUnchecked([...notChecked, ...listUnjudged(reading, end, known.linkHost)]),
+      ...tellUnchecked([
+        ...notChecked,
+        ...listUnjudged(reading, end, known.linkHost),
+        ...(asked?.notChecked ?? []),
+      ]),
       ...(!reading.isWhole && { next: goOn(filters, reading) }),
     },
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },

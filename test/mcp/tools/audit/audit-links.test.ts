@@ -182,8 +182,8 @@ describe("what only a look at all links finds", () => {
     await plant({ path: "other", url: "https://blog.example/" });
     const found = (await audit()).filter(({ code }) => code === "similar_host");
     expect(found.map(({ field, message }) => [field, message])).toEqual([
-      ["url", expect.stringContaining('"shpo.example", which looks like "shop.example"')],
       ["ios_fallback_url", expect.stringContaining('"sh0p.example"')],
+      ["url", expect.stringContaining('"shpo.example", which looks like "shop.example"')],
     ]);
   });
 

@@ -1,0 +1,37 @@
+import { matchNetworks, normalizeAddress, readFamily, type Network } from "./ip-address.ts";
+
+/**
+ * Whether an address is of the public internet, so that a request to it reaches nothing that only
+ * this machine or its neighbours may reach (IANA's special-purpose registries; RFC 6890). What is
+ * not known to be public is not.
+ */
+export function isPublicAddress(text: string): boolean {
+  const address = normalizeAddress(text);
+  if (address === undefined) return false;
+  if (readFamily(address) === "ipv4") return !isSpecialIpv4(address);
+  return isGlobalIpv6(address) && !isSpecialIpv6(address);
+}
+
+const isSpecialIpv4 = matchNetworks(
+  readNetworks(
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24",
+    "192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24",
+    "224.0.0.0/4 240.0.0.0/4",
+  ),
+);
+
+/** All others are of no network, of one machine, or lead to IPv4 by a translator (64:ff9b::). */
+const isGlobalIpv6 = matchNetworks(readNetworks("2000::/3"));
+
+/** Among them Teredo and 6to4, which carry an IPv4 address that could be anybody's. */
+const isSpecialIpv6 = matchNetworks(readNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
+
+function readNetworks(...lists: readonly string[]): readonly Network[] {
+  return lists
+    .join(" ")
+    .split(" ")
+    .map((network) => {
+      const [address = "", prefix = ""] = network.split("/");
+      return { address, prefix: Number(prefix) };
+    });
+}
