@@ -82,7 +82,11 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   similar_host: {
     message: ({ detail: { host = "", meant = "" } }) =>
       `They lead to ${quote(host)}, which looks like ${quote(meant)}, where others lead. Ask ` +
-      "which of the two is meant.",
+      "which of the two is meant; the fix puts in the other one.",
+    fix: (finding) => {
+      const { host = "", meant = "" } = finding.detail;
+      return planReplacement(finding, { from: host, to: meant, match: "host" });
+    },
   },
   destination_redirects_elsewhere: {
     message: ({ detail }) =>
@@ -111,7 +115,10 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message: "Apple does not take their campaign_token. Ask for another one, and set it.",
   },
   http_address: {
-    message: ({ field }) => `${field} is http, not https: others can read and change the page.`,
+    message: ({ field }) =>
+      `${field} is http, not https: others can read and change the page. ` +
+      "The fix makes it https; ask whether the host has that.",
+    fix: (finding) => planReplacement(finding, { from: "http://", to: "https://", match: "text" }),
   },
   hidden_characters: {
     message: "Their names have characters that nobody sees. The fix takes them out.",
@@ -152,4 +159,13 @@ function planRows({ first }: Finding, change: (link: ReadLink) => JsonObject): F
   }
   if (planned.length === 0) return undefined;
   return { tool: "plan_links", arguments: { operation: "update", rows: planned } };
+}
+
+/** The same for one text of a field that is another one in all of them. */
+function planReplacement({ field, first }: Finding, replacement: JsonObject): Fix | undefined {
+  const paths = first.flatMap(({ path }) => path ?? []);
+  if (field === undefined || paths.length === 0) return undefined;
+  const filters = [{ field: "path", condition: "in", value: paths }];
+  const replace = [{ field, ...replacement }];
+  return { tool: "plan_links", arguments: { operation: "update", filters, replace } };
 }

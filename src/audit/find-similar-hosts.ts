@@ -16,7 +16,8 @@ export function createHostSearch(linkHost: string | undefined): Search {
         const host = hosts.get(name) ?? { name, count: 0, places: [] };
         hosts.set(name, host);
         host.count += 1;
-        if (host.places.length < mostRare) host.places.push({ id: link.id, field });
+        const named = { id: link.id, path: link.path };
+        if (host.places.length < mostRare) host.places.push({ link: named, field });
       }
     },
     list: () => {
@@ -45,7 +46,8 @@ type Host = {
   readonly places: Place[];
 };
 
-type Place = { readonly id: string; readonly field: (typeof fields)[number] };
+/** Of the link only what names it is kept. */
+type Place = { readonly link: ReadLink; readonly field: (typeof fields)[number] };
 
 const fields = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
@@ -68,7 +70,7 @@ function listHosts(link: ReadLink) {
 }
 
 function listPlaces({ name: host, places }: Host, meant: string): readonly Found[] {
-  return places.map(({ id, field }) => {
-    return { code: "similar_host", id, field, detail: { host, meant } };
+  return places.map(({ link, field }) => {
+    return { code: "similar_host", id: link.id, link, field, detail: { host, meant } };
   });
 }
