@@ -119,4 +119,23 @@ export const rules: readonly Task[] = [
     least: 2,
     because,
   },
+  {
+    sentence: "Make every http:// destination https://",
+    start: async (place) => {
+      await openShop(place);
+      await place.plant({ path: "flyer", url: "http://www.acme.example/flyer" });
+    },
+    script: (assistant) =>
+      planAndApply(assistant, {
+        operation: "update",
+        filters: [{ field: "url", condition: "start", value: "http://" }],
+        replace: [{ field: "url", from: "http://", to: "https://", match: "text" }],
+      }),
+    check: async ({ find, told }) => {
+      expect(await find("flyer")).toMatchObject({ url: "https://www.acme.example/flyer" });
+      expect(told.counts.done).toBe(1);
+    },
+    least: 2,
+    because,
+  },
 ];
