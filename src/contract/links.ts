@@ -54,7 +54,9 @@ const linkFields = z.object({
       app_store_id: z.string().nullish(),
     })
     .nullish()
-    .describe("id or bundle_id of a registered app. A new one: also team_id, asked of the user."),
+    .describe(
+      "id: a registered app's name or bundle id. A new one: bundle_id, team_id; ask the user.",
+    ),
   android_app: z
     .object({
       id: z.string().nullish(),
@@ -63,7 +65,7 @@ const linkFields = z.object({
     })
     .nullish()
     .describe(
-      "id or package_name of a registered app. A new one: also fingerprints, asked of the user.",
+      "id: a registered app's name or package. A new one: package_name, fingerprints; ask the user.",
     ),
   options: z
     .object({ shorten: z.boolean().nullish() })

@@ -40,7 +40,7 @@ export function adviseUnregistered(
 }
 
 /** `"Acme Shop" (com.acme.shop)`. */
-function writeNamedApp({ name, identifier }: NamedApp): string {
+export function writeNamedApp({ name, identifier }: NamedApp): string {
   const told = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
   if (typeof name !== "string" || name.trim() === "") return told ?? "an app without a name";
   return told === undefined ? quote(name) : `${quote(name)} (${told})`;

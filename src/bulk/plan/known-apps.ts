@@ -18,6 +18,8 @@ import { readIfAllowed } from "./read-if-allowed.ts";
 
 export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind };
 
+type RegisteredApp = NamedApp & { readonly id: string };
+
 /**
  * Undefined where no row has named one yet, where the key may not read them, and where one of them
  * could not be read: it may be the one that a row names.
@@ -25,14 +27,17 @@ export type KnownApps = { readonly ios: KnownKind; readonly android: KnownKind }
 type KnownKind =
   | {
       readonly idsByName: ReadonlyMap<string, string>;
-      readonly registered: readonly NamedApp[];
+      readonly registered: readonly RegisteredApp[];
     }
   | undefined;
 
 export const noApps: KnownApps = { ios: undefined, android: undefined };
 
+/** The apps of the kinds that the fields name. */
+export type ReadApps = (fields: LinkFields) => Promise<KnownApps>;
+
 /** Asks for each kind of app once, as soon as a row names one. */
-export function createAppReader(asking: Asking): (fields: LinkFields) => Promise<KnownApps> {
+export function createAppReader(asking: Asking): ReadApps {
   let ios: Promise<KnownKind> | undefined;
   let android: Promise<KnownKind> | undefined;
   return async ({ ios_app, android_app }) => {
@@ -51,6 +56,7 @@ export function listAppChoices(fields: LinkFields, known: KnownApps) {
   const { ios_app: ios, android_app: android } = fields;
   return [
     {
+      member: "ios_app" as const,
       kind: "iOS app",
       needs: makerFacts.ios_app,
       field: "ios_app_id",
@@ -61,6 +67,7 @@ export function listAppChoices(fields: LinkFields, known: KnownApps) {
       check: () => checkIosApp(ios ?? {}),
     },
     {
+      member: "android_app" as const,
       kind: "Android app",
       needs: makerFacts.android_app,
       field: "android_app_id",
@@ -115,7 +122,7 @@ export function findAppFault(fields: LinkFields, known: KnownApps): string | und
 }
 
 function explainChoice(app: AppChoice): string | undefined {
-  const { kind, choice, name, needs, known, check } = app;
+  const { kind, choice, name, known, check } = app;
   if (!choice || known === undefined) return undefined;
   if (!isBlank(choice.id)) {
     const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
@@ -123,8 +130,15 @@ function explainChoice(app: AppChoice): string | undefined {
   }
   if (known.idsByName.has(name ?? "")) return undefined;
   if (check().problems.length === 0) return undefined;
-  const missing = { label: kind, identifier: name ?? "", needs };
-  const { registered } = known;
+  return explainUnregistered(app, name ?? "", known.registered);
+}
+
+export function explainUnregistered(
+  { kind, needs }: Pick<AppChoice, "kind" | "needs">,
+  identifier: string,
+  registered: readonly NamedApp[],
+): string {
+  const missing = { label: kind, identifier, needs };
   const advice = adviseUnregistered(missing, registered);
   return `${describeUnregistered(missing, registered)}; ${advice}`;
 }
@@ -167,9 +181,9 @@ function readAndroid(asking: Asking): Promise<KnownKind> {
   });
 }
 
-type ReadApps = () => Promise<WholeList<NamedApp & { readonly id: string }>>;
+type ReadKind = () => Promise<WholeList<RegisteredApp>>;
 
-function readKind(read: ReadApps): Promise<KnownKind> {
+function readKind(read: ReadKind): Promise<KnownKind> {
   return readIfAllowed(async () => {
     const { rows, unread } = await read();
     const named = rows.flatMap(({ id, identifier }) =>

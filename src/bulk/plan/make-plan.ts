@@ -4,7 +4,9 @@ import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../owner.ts";
-import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
+import { readRows, type Findings, type RowSource, type SettleRow } from "../rows/read-rows.ts";
+import { chooseApps } from "./choose-apps.ts";
+import { createAppReader } from "./known-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
 import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
@@ -18,6 +20,8 @@ export type PlanWanted = (
       readonly source: RowSource;
       /** What the file is called that the rows come from. */
       readonly file?: string;
+      /** Whether rows may name links and apps in every way that a person does. */
+      readonly takesNames?: boolean;
     }
   | { readonly undo: Job }
   | FilterWanted
@@ -51,7 +55,9 @@ export async function makePlan(
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const planning = { call, signal, linkHost, operation, createPath, requireRight, takesAnyId };
+  const asking = { call, signal, linkHost };
+  const readApps = createAppReader(asking);
+  const planning = { ...asking, operation, createPath, requireRight, takesAnyId, readApps };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
@@ -80,12 +86,26 @@ function describe(wanted: PlanWanted): PlanRequest {
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
-    const { rows, listFindings } = readRows(wanted.source, wanted.operation, planning.takesAnyId);
+    const settle = wanted.takesNames === true ? settleApps(planning) : undefined;
+    const { takesAnyId } = planning;
+    const { rows, listFindings } = readRows(wanted.source, wanted.operation, {
+      takesAnyId,
+      settle,
+    });
     return { rows: planRows(planning, rows), listFindings };
   }
   const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);
   const findings: Findings = { problems: [], unmapped: [], format: undefined };
   return { rows, listFindings: () => findings };
+}
+
+/** What a deletion has no use for is refused with its row. */
+function settleApps({ operation, readApps, takesAnyId }: Planning): SettleRow | undefined {
+  if (operation === "delete") return undefined;
+  return async (given) => {
+    const { fields, problems } = chooseApps(given.fields, await readApps(given.fields), takesAnyId);
+    return { ...given, fields, problems: [...given.problems, ...problems] };
+  };
 }
 
 /**

@@ -7,9 +7,9 @@ import { checkChanges } from "../rows/check-rows.ts";
 import { batchRows, findAtPaths, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
+import { chooseApps } from "./choose-apps.ts";
 import type { Wanted } from "./compare-link.ts";
 import {
-  createAppReader,
   dropRegistrations,
   findAppFault,
   noApps,
@@ -41,12 +41,16 @@ export type FilterWanted = {
 
 export async function* planFilters(
   planning: Planning,
-  { filters, search, changes, rules }: FilterWanted,
+  { filters, search, changes: given, rules }: FilterWanted,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
-  const problems = isDeletion ? [] : checkChanges(changes, planning.takesAnyId);
+  const { takesAnyId } = planning;
+  const apps = isDeletion ? noApps : await planning.readApps(given);
+  const chosen = chooseApps(given, apps, takesAnyId);
+  const changes = chosen.fields;
+  const faults = isDeletion ? [] : checkChanges(changes, takesAnyId);
+  const problems = [...chosen.problems, ...faults];
   if (problems.length > 0) throw refuseChanges(problems);
-  const apps = isDeletion ? noApps : await createAppReader(planning)(changes);
   requireRegistrationRights(planning, changes, apps);
   const fault = findAppFault(changes, apps);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);

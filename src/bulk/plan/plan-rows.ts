@@ -9,12 +9,12 @@ import { findLinks, batchRows, type Known, type Taken } from "../select/find-lin
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import {
   createAppComparison,
-  createAppReader,
   dropRegistrations,
   findAppFault,
   noApps,
   requireRegistrationRights,
   type KnownApps,
+  type ReadApps,
 } from "./known-apps.ts";
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
@@ -29,13 +29,14 @@ export type Planning = Asking &
     readonly takesAnyId: boolean;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
+    readonly readApps: ReadApps;
   };
 
 export async function* planRows(
   planning: Planning,
   rows: AsyncIterable<CheckedRow>,
 ): AsyncGenerator<UnnumberedRow> {
-  const readApps = planning.operation === "delete" ? () => noApps : createAppReader(planning);
+  const readApps = planning.operation === "delete" ? () => noApps : planning.readApps;
   const findDispute = createAppComparison();
   const earlier: Earlier = { rowsById: new Map(), left: new Set(), findDispute };
   for await (const batch of batchRows(rows)) {

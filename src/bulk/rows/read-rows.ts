@@ -30,8 +30,18 @@ export type RowReading = {
   readonly listFindings: () => Findings;
 };
 
+/** The row with what a person calls its apps as the API takes it. */
+export type SettleRow = (given: GivenRow) => Promise<GivenRow>;
+
+type RowOptions = {
+  /** Whether ids may be others than UUIDs. */
+  readonly takesAnyId?: boolean;
+  readonly settle?: SettleRow | undefined;
+};
+
 type Reading = {
   readonly operation: PlanOperation;
+  readonly settle: SettleRow;
   readonly seen: Seen;
   readonly problems: PlanProblem[];
   readonly unmapped: Map<string, foreign.Unmapped>;
@@ -44,11 +54,11 @@ const mostProblems = 1000;
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
-  takesAnyId = false,
+  { takesAnyId = false, settle = (given) => Promise.resolve(given) }: RowOptions = {},
 ): RowReading {
   const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId);
   const found = { problems: [], unmapped: new Map(), format: undefined };
-  const reading: Reading = { operation, seen, ...found };
+  const reading: Reading = { operation, settle, seen, ...found };
   const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
     rows: noteEach(rows, reading),
@@ -65,7 +75,7 @@ function note({ problems }: Reading, found: readonly PlanProblem[]): void {
 }
 
 async function* noteEach(
-  rows: AsyncIterable<CheckedRow> | Iterable<CheckedRow>,
+  rows: AsyncIterable<CheckedRow>,
   reading: Reading,
 ): AsyncGenerator<CheckedRow> {
   for await (const row of rows) {
@@ -75,7 +85,7 @@ async function* noteEach(
 }
 
 async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<CheckedRow> {
-  const { operation, seen } = reading;
+  const { operation, seen, settle } = reading;
   const table = await openCsv(source);
   if ("fault" in table) return note(reading, [explainFault(table)]);
   const { columns, records } = table;
@@ -91,7 +101,7 @@ async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<
   for await (const item of records) {
     isEmpty = false;
     if ("fault" in item) yield refuseLine(item);
-    else yield checkRow(operation, item.line, readRow(item.cells), seen);
+    else yield checkRow(operation, item.line, await settle(readRow(item.cells)), seen);
   }
   if (isEmpty) note(reading, [{ message: noRow }]);
 }
@@ -170,7 +180,7 @@ function refuseLine(fault: CsvFault): CheckedRow {
 /** A list is of one kind, so its first members tell of which. */
 const mostLookedAt = 20;
 
-function* readList(given: unknown, reading: Reading): Generator<CheckedRow> {
+async function* readList(given: unknown, reading: Reading): AsyncGenerator<CheckedRow> {
   const items = listItems(given);
   if (items === undefined || items.length === 0) {
     const message = items === undefined ? "Rows must be a list of objects" : noRow;
@@ -187,7 +197,7 @@ function* readList(given: unknown, reading: Reading): Generator<CheckedRow> {
       format !== undefined && isObject(item)
         ? foreign.convertLink(format, foreign.readObject(item), reading.unmapped)
         : readOwnObject(item, reading);
-    yield checkRow(reading.operation, index + 1, row, reading.seen);
+    yield checkRow(reading.operation, index + 1, await reading.settle(row), reading.seen);
   }
 }
 

@@ -269,7 +269,7 @@ describe("changes of all links that filters name", () => {
     [{ path: "a" }, "Path is one link's own, and cannot be set for many at once"],
     [{ provider_token: "117" }, "Provider token must be sent together with campaign token"],
     [{ ios_app: {} }, "Ios app needs exactly one of id or bundle_id"],
-    [{ ios_app: { bundle_id: "a b" } }, "Bundle is invalid"],
+    [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],
     [{ options: { shorten: true } }, "A link gets a shortened path when it is made and not later"],
     [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
   ])("that break a rule are refused before a link is read: %j", async (changes, message) => {

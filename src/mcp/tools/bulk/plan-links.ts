@@ -153,7 +153,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (stray !== undefined) {
     throw refuseField(stray, "changes and rules go with filters; a row has its own fields");
   }
-  return { operation, source: await readSource(name, given), skipsInvalid };
+  return { operation, source: await readSource(name, given), takesNames: true, skipsInvalid };
 }
 
 const ruleNames = ["replace", "add_query", "path_prefix"] as const;

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../contract/json.ts";
 import { paging } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { pickNamed } from "../../../contract/rules/named-resource.ts";
 import { fold } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { listPage, listRows, readText, type Found, type ListedPage } from "./found-rows.ts";
@@ -21,7 +22,7 @@ export async function findByName(kind: ResourceKind, given: string, call: Asking
   // The last of its names is the one that no other has.
   const unique = names.at(-1) ?? "";
   const first = await listPage(kind.index, { limit: paging.max_limit }, call);
-  const known = pickNamed(first.rows, unique, text);
+  const known = pickUnique(first.rows, unique, text);
   if (known.length > 0) return { rows: known, near: undefined };
   const rest = await (key === undefined
     ? readProjects(kind, first, call)
@@ -40,7 +41,7 @@ async function readApps(
   const ask = (field: string, condition: "eq" | "cont") =>
     listPage(index, { filters: [{ field, condition, value }], limit: paging.max_limit }, call);
   const byKey = await ask(key, "eq");
-  if (pickNamed(byKey.rows, key, value).length > 0) return byKey;
+  if (pickUnique(byKey.rows, key, value).length > 0) return byKey;
   return ask("name", "cont");
 }
 
@@ -63,21 +64,22 @@ async function readProjects(
 function pickBest({ names }: ResourceKind, page: ListedPage, text: string): Found {
   const { rows, hasMore } = page;
   const [name = "", unique = ""] = names;
-  const byUnique = pickNamed(rows, unique, text);
+  const byUnique = pickUnique(rows, unique, text);
   if (byUnique.length > 0) return { rows: byUnique, near: undefined };
-  const folded = fold(text);
-  const exact = pickNamed(rows, name, text);
-  const alike = rows.filter((row) => names.some((field) => fold(readText(row, field)) === folded));
-  const found = exact.length > 0 ? exact : alike;
+  const found = pickNamed(rows, text, {
+    unique: (row) => readText(row, unique),
+    name: (row) => readText(row, name),
+  });
   // Behind what was read there may be another one of the same name.
   if (found.length > 0 && !hasMore) return { rows: found, near: undefined };
+  const folded = fold(text);
   const near = rows.filter((row) =>
     names.some((field) => fold(readText(row, field)).includes(folded)),
   );
   return { rows: [], near };
 }
 
-function pickNamed(rows: readonly JsonObject[], field: string, text: string) {
+function pickUnique(rows: readonly JsonObject[], field: string, text: string) {
   return rows.filter((row) => readText(row, field).normalize("NFC") === text);
 }
 

@@ -66,7 +66,7 @@ async function hasId(
   return found?.["id"] === given;
 }
 
-function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
+export function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
   return refuse(kind, `More than one ${kind.label} is meant by ${quote(given)}.`, rows);
 }
 

@@ -6,7 +6,8 @@ import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { findRecord, readRecord, type Reading } from "./find-record.ts";
-import { findTarget } from "./find-target.ts";
+import { findByName } from "./find-by-name.ts";
+import { findTarget, refuseSeveral } from "./find-target.ts";
 import type { NewApp } from "./preview-app.ts";
 import { refuseUnregistered } from "./refuse-unregistered.ts";
 
@@ -29,7 +30,7 @@ export async function settleApps(input: JsonObject, call: Asking): Promise<Settl
     const name = fields[kind.key ?? ""];
     const isNamed = isBlank(fields["id"]) && typeof name === "string" && !isBlank(name);
     const app = isNamed
-      ? await findRecord(kind, name, call)
+      ? await findIdentified(kind, name, fields, call)
       : await readChosen(kind, fields["id"], call);
     if (app) chosen.push(app);
     if (!isNamed) continue;
@@ -56,6 +57,20 @@ async function settleId(kind: ResourceKind, fields: JsonObject, call: Asking): P
   const { id } = fields;
   const isNamed = typeof id === "string" && !isBlank(id) && !uuidPattern.test(id);
   return isNamed ? { ...fields, id: await findTarget(kind, id, call) } : fields;
+}
+
+/** A person knows an app by its name, so that it may stand where the bundle id is asked for. */
+async function findIdentified(
+  kind: ResourceKind,
+  text: string,
+  fields: JsonObject,
+  call: Asking,
+): Promise<Reading> {
+  const identified = await findRecord(kind, text, call);
+  if (identified !== null || bringsNewApp(fields)) return identified;
+  const { rows } = await findByName(kind, text, call);
+  if (rows.length > 1) throw refuseSeveral(kind, text, rows);
+  return rows[0] ?? null;
 }
 
 /** Whether all is given that a registration needs; whether it is right is the API's to say. */

@@ -55,10 +55,30 @@ describe.each([
   });
 });
 
-test("an app's own name in place of its bundle id finds the app to suggest", async () => {
-  const ios_app = { bundle_id: "acme shop" };
-  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
-  expect(error.problems[0].fix).toContain(meant);
+describe("an app's own name in place of its bundle id", () => {
+  test("is the app, where one alone has it", async () => {
+    const ios_app = { bundle_id: "acme shop" };
+    const android_app = { package_name: "Acme Shop" };
+    const args = { path: "named", ios_app, android_app };
+    expect((await assistant.callTool("create_link", args)).isError).toBe(false);
+    const { link } = (await assistant.callTool("get_link", { id: "named" })).structured;
+    expect(link).toMatchObject({ ios_app: "Acme Shop", android_app: "Acme Shop" });
+  });
+
+  test("finds the app to suggest, where it is mistyped", async () => {
+    const ios_app = { bundle_id: "acme shpo" };
+    const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+    expect(error.problems[0].fix).toContain(meant);
+  });
+
+  test("is refused where two have it, and both are told", async () => {
+    await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
+    const ios_app = { bundle_id: "Acme Shop" };
+    const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+    expect(error.message).toBe('More than one iOS app is meant by "Acme Shop".');
+    expect(error.problems).toHaveLength(2);
+    expect(assistant.writes).toEqual([]);
+  });
 });
 
 test("of many apps the first are told, and how many there are besides", async () => {
