@@ -54,9 +54,7 @@ const linkFields = z.object({
       app_store_id: z.string().nullish(),
     })
     .nullish()
-    .describe(
-      "id: a registered app's name or bundle id. A new one: bundle_id, team_id; ask the user.",
-    ),
+    .describe("id: a registered app's name or bundle id. New: bundle_id, team_id; ask the user."),
   android_app: z
     .object({
       id: z.string().nullish(),
@@ -65,7 +63,7 @@ const linkFields = z.object({
     })
     .nullish()
     .describe(
-      "id: a registered app's name or package. A new one: package_name, fingerprints; ask the user.",
+      "id: a registered app's name or package. New: package_name, fingerprints; ask the user.",
     ),
   options: z
     .object({ shorten: z.boolean().nullish() })

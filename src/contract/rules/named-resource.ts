@@ -8,7 +8,7 @@ type Names<Row> = {
   readonly name: (row: Row) => string;
 };
 
-/** The first of these that fits anything: what is theirs alone, the name, and either in any case. */
+/** The first way that fits any: what is theirs alone, the name, and either in any case. */
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,
