@@ -109,7 +109,9 @@ async function* planRuled(
 ): AsyncGenerator<UnnumberedRow> {
   const ruled = ruleEach(links, ruling);
   for await (const batch of batchRows(ruled)) {
-    const goals = batch.flatMap(({ fields }) => fields.path ?? []);
+    // A blank path asked for would be answered with any link.
+    const sound = batch.filter(({ problems }) => problems.length === 0);
+    const goals = sound.flatMap(({ fields }) => fields.path ?? []);
     const taken = await findAtPaths(planning, [...new Set(goals)]);
     for (const each of batch) yield planRuledLink(each, ruling, taken);
   }

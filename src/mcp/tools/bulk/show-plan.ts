@@ -33,7 +33,12 @@ export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promis
 
 function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
-    return "None of it can be applied: mend what problems name with the user, and plan again.";
+    const { counts, request } = plan;
+    // With it the plan would be the same, where nothing else is left or all rows are at fault.
+    const helps = request?.skips_invalid !== true && countPlannedWrites(counts) > 0;
+    const leaveOut = helps ? ", or leave those rows out with skip_invalid" : "";
+    const mend = `mend what problems name with the user${leaveOut}`;
+    return `None of it can be applied: ${mend}, and plan again.`;
   }
   if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
   const { conflict, invalid } = plan.counts;

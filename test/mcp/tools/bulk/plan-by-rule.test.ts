@@ -117,6 +117,35 @@ test("rules and changes of other fields go together, each as what it is", async 
   ]);
 });
 
+test("a rule is for those that are searched for, and for no other", async () => {
+  await assistant.plant("link", { path: "p0", name: "Spring", url: "https://old.example.com/" });
+  await assistant.plant("link", { path: "p1", name: "Fall", url: "https://old.example.com/" });
+  const { plan: made } = await plan({ replace: [move("url")] }, { search: "spring" });
+  expect(made.counts).toMatchObject({ update: 1, unchanged: 0 });
+  await applyApproved(made.id);
+  const alone = { filters: undefined, search: "FALL old.example" };
+  expect((await plan({ path_prefix: "x/" }, alone)).plan.counts).toMatchObject({ update: 1 });
+  expect(await listLinks("path", "url")).toEqual([
+    ["p0", "https://new.example.com/"],
+    ["p1", "https://old.example.com/"],
+  ]);
+});
+
+test.each([
+  [{ replace: [{ ...move("url"), from: "https://", to: "javascript:", match: "text" }] }],
+  [{ replace: [{ ...move("url"), from: "old", to: "me:pw@old", match: "text" }] }],
+  [{ replace: [{ ...move("url"), from: "example", to: "ex\\ample", match: "text" }] }],
+  [{ replace: [{ field: "path", from: "p0", to: "", match: "text" }] }],
+  [{ replace: [{ field: "path", from: "p0", to: " ", match: "text" }] }],
+  [{ replace: [{ field: "path", from: "p0", to: "_waypost/x", match: "text" }] }],
+  [{ replace: [{ field: "path", from: "p0", to: "a/../b", match: "text" }] }],
+  [{ replace: [{ field: "name", from: "a", to: "a\0", match: "text" }] }],
+])("what no link may have comes out of no rule either: %j", async (rules) => {
+  await assistant.plant("link", { path: "p0", name: "a", url: "https://old.example.com/" });
+  const { plan: made } = await plan(rules);
+  expect(made.counts).toMatchObject({ update: 0, invalid: 1 });
+});
+
 test.each([
   [{ add_query: { field: "url", values: { utm: "a" } } }, "set utm in url of 1 link"],
   [{ path_prefix: "promo/" }, "put promo/ before the path of 1 link"],
@@ -167,6 +196,7 @@ describe("a link that a rule would spoil", () => {
   test("keeps the whole plan from being applied, and is named", async () => {
     const { plan: made } = await plan(rule);
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
+    expect(made.next).toContain("leave those rows out with skip_invalid");
     expect(made.problems).toEqual([
       { link: "p1", message: "Url is too long (maximum is 8192 characters)" },
     ]);
@@ -202,6 +232,19 @@ describe("faulty rows that are left out", () => {
     const { job } = await call("apply_plan", { plan_id: made.id });
     expect(job).toMatchObject({ state: "done", counts: { done: 2, left: 0 } });
     expect((await call("list_links")).meta.count).toBe(2);
+  });
+
+  test("leave nothing where all of them are faulty", async () => {
+    const bad = [{ path: "b", url: "ftp://x.example" }];
+    const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
+    expect(strict.next).not.toContain("skip_invalid");
+    const { plan: made } = await call("plan_links", {
+      operation: "upsert",
+      rows: bad,
+      skip_invalid: true,
+    });
+    expect(made).toMatchObject({ counts: { invalid: 1 }, next: "There is nothing to apply." });
+    expect((await call("list_links")).meta.count).toBe(0);
   });
 
   test("are no header: what is wrong with all rows is mended first", async () => {
