@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import { visitAt } from "../support/link-host.ts";
 import type { Task } from "./task.ts";
@@ -47,6 +48,16 @@ export const firstDay: readonly Task[] = [
     check: ({ told }) => expect(told.deleted).toMatchObject({ path: "boats" }),
     least: 2,
     because: "a client without a form calls again when the person has pressed the button",
+  },
+  {
+    sentence: "Make a link boats to https://www.acme.example/boats. Save all our links to a file",
+    setting,
+    earlier: ({ call }) =>
+      call("create_link", { path: "boats", url: "https://www.acme.example/boats" }),
+    script: async ({ call }) => (await call("export_links")).export.file,
+    check: async ({ told }) => expect(await readFile(told, "utf8")).toContain("acme.example/boats"),
+    least: 1,
+    because: "the file is on the person's own machine",
   },
   {
     sentence: "How do we move our links here from Firebase?",

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { planAndApply } from "./many.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
@@ -97,5 +98,34 @@ export const naming: readonly Task[] = [
     check: ({ told }) => expect(told.custom_scheme.to).toBe("acme"),
     least: 1,
     because: "one list answers it",
+  },
+  {
+    sentence: "All links that open Acme Legacy on iPhones are to open Acme Shop there",
+    start: openShop,
+    script: (assistant) =>
+      planAndApply(assistant, {
+        operation: "update",
+        filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }],
+        changes: { ios_app: { id: "Acme Shop" } },
+      }),
+    check: async ({ find, asked }) => {
+      expect((await find("spring-shoes")).ios_app_id).toBe((await find("spring")).ios_app_id);
+      expect(asked.join()).toContain("Acme Shop");
+    },
+    least: 2,
+    because: "what happens to many links is shown before it is done",
+  },
+  {
+    sentence: "Call the link Spring sale Spring bargains",
+    start: openShop,
+    script: async ({ call }) => {
+      const { links } = await call("list_links", { search: "Spring sale" });
+      return call("update_link", { id: links[0].id, name: "Spring bargains" });
+    },
+    check: async ({ find }) =>
+      expect(await find("spring")).toMatchObject({ name: "Spring bargains" }),
+    least: 1,
+    because: named,
+    beyond: { calls: 1, why: "a link goes by its paths and addresses, and its name is searched" },
   },
 ];

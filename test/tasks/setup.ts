@@ -85,4 +85,29 @@ export const setup: readonly Task[] = [
     least: 1,
     because: "one look at the whole project answers it",
   },
+  {
+    sentence: "Do the pages that our links lead to still answer?",
+    start: openFaulty,
+    script: async ({ call }) => (await call("audit_links", { check_destinations: true })).error,
+    check: ({ told }) => {
+      expect(told.message).toContain("WAYPOST_CHECK_DESTINATIONS=on");
+      expect(told.effect).toBe("none");
+    },
+    least: 1,
+    because: "the refusal says what the operator has to set",
+  },
+  {
+    sentence: "Look for http addresses among our links, and mend them",
+    start: openFaulty,
+    script: async ({ call }) => {
+      const { audit } = await call("audit_links");
+      const { fix } = audit.groups.find(({ code }: Result) => code === "http_address");
+      const { plan } = await call(fix.tool, fix.arguments);
+      await call("apply_plan", { plan_id: plan.id });
+    },
+    check: async ({ find }) =>
+      expect(await find("flyer")).toMatchObject({ url: "https://www.acme.example/flyer" }),
+    least: 3,
+    because: "a look, the repair that comes with it shown, and done",
+  },
 ];
