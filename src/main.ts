@@ -10,7 +10,7 @@ import { projectFlags, runProjects } from "./commands/projects.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
 import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
-import { nameCommand } from "./commands/terminal/command-name.ts";
+import { nameCommand, nameCommandAnywhere } from "./commands/terminal/command-name.ts";
 import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
@@ -56,7 +56,9 @@ type Command = (words: readonly string[]) => Promise<boolean | void>;
 const commands: Readonly<Record<string, Command>> = {
   stdio: (words) => {
     const { config } = readAlone("stdio", words, {});
-    return runStdio({ config, version, command: nameOwn(), ...openTerminal() });
+    // A client starts it in a folder of its own, which is not where the person types.
+    const command = nameCommandAnywhere(readProgram());
+    return runStdio({ config, version, command, ...openTerminal() });
   },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
@@ -99,7 +101,11 @@ const commands: Readonly<Record<string, Command>> = {
 
 /** What whoever started this process types to start another command. */
 function nameOwn(): string {
-  return nameCommand(process.argv[1] ?? "waypost", process.cwd());
+  return nameCommand(readProgram(), process.cwd());
+}
+
+function readProgram(): string {
+  return process.argv[1] ?? "waypost";
 }
 
 /** Where the person answers, and how they stop what they have asked for. */

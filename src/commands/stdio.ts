@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
@@ -41,8 +42,8 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
-  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
-  const serveCommand = `${options.command} serve${data}`;
+  // The client's variables and folder are not those of the shell in which a person types.
+  const serveCommand = `${options.command} serve --data ${quoteWord(resolve(config.data))}`;
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
   await withDeployment({ config, readLinkOrigin, report }, (deployment) =>

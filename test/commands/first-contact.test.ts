@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { nameCommand } from "../../src/commands/terminal/command-name.ts";
+import { nameCommand, nameCommandAnywhere } from "../../src/commands/terminal/command-name.ts";
 import { bundle, createFolder, run, startServe } from "../support/command.ts";
 
 /** What somebody meets who starts Waypost for the first time, and mistypes. */
@@ -77,4 +77,12 @@ test.each([
   ["/opt/dist/waypost.js", "/home/ann/a/b/c/d", "node /opt/dist/waypost.js"],
 ])("%s started in %s is typed %s", (program, folder, typed) => {
   expect(nameCommand(program, folder)).toBe(typed);
+});
+
+test.each([
+  ["/usr/local/bin/waypost", "waypost"],
+  ["/home/ann/app/node_modules/.bin/waypost", "node /home/ann/app/node_modules/.bin/waypost"],
+  ["/opt/w p/dist/waypost.js", "node '/opt/w p/dist/waypost.js'"],
+])("%s is typed %s in any folder", (program, typed) => {
+  expect(nameCommandAnywhere(program)).toBe(typed);
 });

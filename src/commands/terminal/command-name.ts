@@ -2,11 +2,21 @@ import { basename, relative } from "node:path";
 
 /** How the person who started this process starts `waypost` again, from the same folder. */
 export function nameCommand(program: string, folder: string): string {
-  // A link in node_modules/.bin is on no shell's path, but on npx's.
-  if (/[\\/]node_modules[\\/]\.bin[\\/]/.test(program)) return "npx waypost";
+  if (isInModules(program)) return "npx waypost";
   if (basename(program) === "waypost") return "waypost";
   const near = relative(folder, program);
   return `node ${quoteWord(near.length < program.length ? near : program)}`;
+}
+
+/** How anybody on this machine starts `waypost`, from any folder. */
+export function nameCommandAnywhere(program: string): string {
+  const isOnPath = basename(program) === "waypost" && !isInModules(program);
+  return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
+}
+
+/** A link in node_modules/.bin is on no shell's path, but on npx's. */
+function isInModules(program: string): boolean {
+  return /[\\/]node_modules[\\/]\.bin[\\/]/.test(program);
 }
 
 /** As a shell reads it as one word. */
