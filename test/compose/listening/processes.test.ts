@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createFolder, startServe } from "../../support/command.ts";
 import { findFreePort, opens, startSession, visit } from "../../support/listening.ts";
@@ -53,6 +55,27 @@ describe.concurrent("a session over stdio alone", () => {
     expect(await opens(address)).toBe(true);
     await session.stop(by);
     expect(await visit(address)).toBeUndefined();
+  });
+
+  test("waits at its end for visitors who have asked, and for no other", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    await using session = await startSession({ data: folder.path, port });
+    await session.askAddress();
+    const ended: string[] = [];
+    const visitors = ["asks", "has opened a connection", "has begun to ask"].map((name) => {
+      const socket = connect({ host: "127.0.0.1", port });
+      return socket.on("error", () => undefined).once("close", () => ended.push(name));
+    });
+    const [asking, , beginning] = visitors;
+    const head = "POST /approve/1 HTTP/1.1\r\nhost: localhost\r\n";
+    // Its body never comes.
+    asking?.write(`${head}expect: 100-continue\r\ncontent-length: 9\r\n\r\n`);
+    beginning?.write(head);
+    if (asking !== undefined) await once(asking, "data");
+    await session.stop();
+    await waitUntil(() => ended.length === visitors.length);
+    expect(ended.at(-1)).toBe("asks");
   });
 });
 
