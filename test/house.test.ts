@@ -71,7 +71,7 @@ const rooms: Readonly<Record<string, string>> = {
   compose: `
     text sql contract contract/rules network network/hosts client state store service host bulk
     mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
-  "compose/listening": "text service mcp/access config compose",
+  "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows

@@ -101,11 +101,13 @@ export function keepToken(path: string, token: string): string {
   } finally {
     rmSync(draft);
   }
-  const kept = readFileSync(path, "utf8").trim();
-  if (!/^waypost_\w{40}$/.test(kept)) {
-    throw new UsageFault(`${path} holds no key; move it away and start again`);
-  }
-  return kept;
+  return checkToken(path, readFileSync(path, "utf8").trim());
+}
+
+/** Throws where the file holds anything but a token that was made by us. */
+export function checkToken(path: string, kept: string): string {
+  if (/^waypost_\w{40}$/.test(kept)) return kept;
+  throw new UsageFault(`${path} holds no key; move it away and start again`);
 }
 
 /** A disk without hard links: still only once, but not whole from its first moment. */

@@ -17,7 +17,7 @@ import { waitUntil } from "../support/wait-until.ts";
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
 
 /** What a folder holds that was served, and in which nothing was approved or changed. */
-const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
+const servedFiles = ["listener.json", "listener.key", "listener.lock", "owner.key", "waypost.db"];
 
 describe("the first start", () => {
   test("makes a project and its owner's key, and says what to do next", async () => {

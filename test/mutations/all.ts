@@ -6,6 +6,7 @@ import { files } from "./files.ts";
 import { furtherRights } from "./further-rights.ts";
 import { furtherWork } from "./further-work.ts";
 import { host } from "./host.ts";
+import { listening } from "./listening.ts";
 import { lists } from "./lists.ts";
 import type { Mutation } from "./mutation.ts";
 import { paths } from "./paths.ts";
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...template,
   ...host,
   ...lists,
+  ...listening,
   ...stdio,
   ...files,
   ...furtherRights,

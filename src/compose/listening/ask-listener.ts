@@ -21,8 +21,8 @@ export type FoundListener = {
   readonly letGo: () => void;
 };
 
-/** Unclear is who is about to begin or to end, or very busy: it is asked again. */
-export type Found = FoundListener | "nobody" | "foreign" | "unclear";
+/** Unclear is who is about to begin or to end, silent who is very busy: both are asked again. */
+export type Found = FoundListener | "nobody" | "foreign" | "unclear" | "silent";
 
 type Asking = {
   readonly signer: Signer;
@@ -46,7 +46,7 @@ export function askListener(place: Place, { signer, signal }: Asking): Promise<F
       settle(found);
       asked.destroy();
     };
-    const timer = setTimeout(() => giveUp("unclear"), answerWithin_ms);
+    const timer = setTimeout(() => giveUp("silent"), answerWithin_ms);
     asked.on("error", (error) => settle(explainError(error)));
     asked.once("response", (response) => {
       const { statusCode } = response;

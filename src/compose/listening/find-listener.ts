@@ -1,34 +1,34 @@
 import { askListener, type Found, type FoundListener } from "./ask-listener.ts";
-import { isSamePlace, readNote, type Place } from "./folder-note.ts";
+import { isSamePlace, readNote, type Note, type Place } from "./folder-note.ts";
 import type { Signer } from "./signer.ts";
 
 /** Looks for the process that listens for a data folder. */
 export type Looked = {
   /** Undefined where none of ours was found. */
   readonly listener: FoundListener | undefined;
-  /** Where the note says that one was. */
-  readonly noted: Place | undefined;
+  /** As it was before anybody was asked. */
+  readonly note: Note;
   /** The ports that are somebody else's. */
   readonly foreign: readonly number[];
-  /** The ports that are worth another question. */
+  /** The ports that are worth another question, and those of them where nobody answered. */
   readonly unclear: readonly number[];
+  readonly silent: readonly number[];
 };
 
 type Looking = {
   readonly data: string;
   readonly signer: Signer;
-  /** Where the settings have it. */
-  readonly usual: Place;
+  /** Where the settings have it; left out where nobody answered there. */
+  readonly usual: Place | undefined;
   readonly signal: AbortSignal;
 };
 
 /** Both places are asked at once: a stranger may take its time. */
 export async function findListener({ data, usual, ...asking }: Looking): Promise<Looked> {
-  const noted = readNote(data);
-  const places = [
-    ...(noted === undefined ? [] : [noted]),
-    ...(usual.port === 0 || isSamePlace(noted, usual) ? [] : [usual]),
-  ];
+  const note = readNote(data);
+  const { place: noted } = note;
+  const isUsualOther = usual !== undefined && usual.port !== 0 && !isSamePlace(noted, usual);
+  const places = [...(noted === undefined ? [] : [noted]), ...(isUsualOther ? [usual] : [])];
   const found = await Promise.all(
     places.map(async (place) => ({ place, answer: await askListener(place, asking) })),
   );
@@ -38,5 +38,7 @@ export async function findListener({ data, usual, ...asking }: Looking): Promise
   for (const { letGo } of others) letGo();
   const listPorts = (wanted: Found) =>
     found.flatMap(({ place, answer }) => (answer === wanted ? [place.port] : []));
-  return { listener, noted, foreign: listPorts("foreign"), unclear: listPorts("unclear") };
+  const silent = listPorts("silent");
+  const unclear = [...listPorts("unclear"), ...silent];
+  return { listener, note, foreign: listPorts("foreign"), unclear, silent };
 }

@@ -50,6 +50,7 @@ export function createFolderListener(options: Options): FolderListener {
     held: undefined,
     followed: undefined,
     signer: undefined,
+    silent: new Set(),
     reservedUntil: 0,
   };
   // A deployment elsewhere has its own link host, and this folder needs no listener.

@@ -6,7 +6,14 @@ import { sleep } from "../open-client.ts";
 import { handedOver } from "./answer-processes.ts";
 import { askListener, type FoundListener } from "./ask-listener.ts";
 import { findListener, type Looked } from "./find-listener.ts";
-import { findSigner, isSamePlace, openSigner, readNote, writeNote } from "./folder-note.ts";
+import {
+  findSigner,
+  isSamePlace,
+  openSigner,
+  readNote,
+  replaceNote,
+  type Note,
+} from "./folder-note.ts";
 import { holdPort, loopback, type HeldPort, type MakeHandlers } from "./hold-port.ts";
 import type { Signer } from "./signer.ts";
 
@@ -25,6 +32,8 @@ export type ListenerState = {
   held: HeldPort | undefined;
   followed: FoundListener | undefined;
   signer: Signer | undefined;
+  /** Ports that were passed over, for nobody answered there in time. */
+  readonly silent: Set<number>;
   /** By the monotonic clock: until then the port is for `serve`. */
   reservedUntil: number;
 };
@@ -35,48 +44,63 @@ const lookAgain_ms = 25;
 /** A port that nobody answers at may be about to become free, and be had a moment later. */
 const mostRefusals = 10;
 /** Whoever does not answer by then is passed over. */
-const settleWithin_ms = 2000;
-/** Two that begin at the same moment may both note themselves; the later note counts. */
-const lookAtNoteAfter_ms = 250;
+const answerWithin_ms = 2000;
+/** By then a port is had, or none can be. */
+const settleWithin_ms = 6000;
 
 export function readCurrent({ held, followed }: ListenerState): Listening | undefined {
   return held?.listening ?? followed?.statement;
 }
 
 export async function lookOrListen(state: ListenerState): Promise<void> {
-  const { config, signal } = state;
+  const { config, signal, silent } = state;
   const { data, port, serve } = config;
   const signer = serve ? openSigner(data) : findSigner(data);
   // Where nobody has ever listened, there is nobody to be found.
   if (signer === undefined) return;
   state.signer = signer;
-  const usual = { host: loopback, port };
   const refusals = new Map<number, number>();
-  const until = clock.monotonic() + settleWithin_ms;
+  const started = clock.monotonic();
+  let waiting = started;
   while (!signal.aborted) {
+    // A silent port was waited for once: another takes over without that.
+    const usual = silent.has(port) ? undefined : { host: loopback, port };
     const looked = await findListener({ data, signer, usual, signal });
-    if (looked.listener !== undefined) return follow(state, looked.listener);
-    const isLate = clock.monotonic() > until;
-    const passedOver = isLate ? [...looked.foreign, ...looked.unclear] : looked.foreign;
-    for (const foreign of passedOver) refusals.set(foreign, mostRefusals);
-    const isUnclear = looked.unclear.length > 0 && !isLate;
+    const isLate = clock.monotonic() - waiting > answerWithin_ms;
+    const { listener, foreign, unclear } = looked;
+    if (listener !== undefined) {
+      for (const other of looked.silent) silent.add(other);
+      return follow(state, listener);
+    }
+    if (isLate) for (const other of unclear) silent.add(other);
+    for (const refused of [...foreign, ...silent]) refusals.set(refused, mostRefusals);
+    const isUnclear = unclear.length > 0 && !isLate;
     const isReserved = isUnclear || clock.monotonic() < state.reservedUntil;
-    if (!isReserved && (!serve || (await listen(state, signer, looked, refusals)))) return;
-    if (isLate) throw new UsageFault("no port could be had in time");
+    if (!isReserved) {
+      const tried = serve ? await listen(state, signer, looked, refusals) : "settled";
+      if (tried === "settled") return;
+      // Then another one has come to listen, and has its time to answer.
+      if (tried === "outrun") waiting = clock.monotonic();
+    }
+    if (clock.monotonic() - started > settleWithin_ms) {
+      throw new UsageFault("no port could be had in time");
+    }
     await sleep(lookAgain_ms, signal).catch(() => undefined);
   }
 }
 
-/** Whether there is nothing more to try: it listens, follows who does, or may not listen. */
+/** Settled is who listens or may not, refused who has not got the port. */
+type Tried = "settled" | "refused" | "outrun";
+
 async function listen(
   state: ListenerState,
   signer: Signer,
-  { noted }: Looked,
+  { note }: Looked,
   refusals: Map<number, number>,
-): Promise<boolean> {
+): Promise<Tried> {
   const { config, makeHandlers, signal } = state;
-  if (makeHandlers === undefined) return true;
-  const port = choosePort([config.port, noted?.port ?? 0], refusals);
+  if (makeHandlers === undefined) return "settled";
+  const port = choosePort([config.port, note.place?.port ?? 0], refusals);
   let own: HeldPort;
   try {
     const onAskedToLeave = (asked: HeldPort) => handOver(state, asked);
@@ -86,12 +110,23 @@ async function listen(
     // The next look tells whose it is.
     const isTaken = readCode(error) === "EADDRINUSE";
     refusals.set(port, isTaken ? (refusals.get(port) ?? 0) + 1 : mostRefusals);
-    return false;
+    return "refused";
   }
   state.held = own;
-  if (signal.aborted) leavePort(state, own);
-  else if (!(await yieldToNoted(state, own, signer, noted))) note(state, own, signer);
-  return true;
+  if (!signal.aborted && isNoted(state, own, note)) return "settled";
+  leavePort(state, own);
+  return "outrun";
+}
+
+/** Of several that found nobody one alone is noted; the others look again, and find it. */
+function isNoted({ config, report }: ListenerState, own: HeldPort, known: Note): boolean {
+  try {
+    return replaceNote(config.data, known, own.place);
+  } catch (error) {
+    // Nothing can be written there. Others still find it where the settings have it.
+    report(error);
+    return true;
+  }
 }
 
 /** The folder's last port comes before any other, so that addresses that were told go on. */
@@ -100,44 +135,21 @@ function choosePort(candidates: readonly number[], refusals: ReadonlyMap<number,
   return candidates.find(isOpen) ?? 0;
 }
 
-function note(state: ListenerState, own: HeldPort, signer: Signer): void {
-  const { config, report } = state;
-  try {
-    writeNote(config.data, own.place);
-  } catch (error) {
-    // Others still find it where the settings have it.
-    report(error);
-  }
-  const look = () => void yieldToNoted(state, own, signer).catch(report);
-  setTimeout(look, lookAtNoteAfter_ms).unref();
-}
-
-/** Of two that listen, the one that the note names goes on. */
+/** Who was too busy to answer may have been passed over: the one that is noted goes on. */
 export async function checkNote(state: ListenerState): Promise<void> {
-  const { held, signer } = state;
-  if (held !== undefined && signer !== undefined) await yieldToNoted(state, held, signer);
-}
-
-/** Whether another process of ours has come to listen at the same time. */
-async function yieldToNoted(
-  state: ListenerState,
-  own: HeldPort,
-  signer: Signer,
-  known = own.place,
-): Promise<boolean> {
-  const noted = readNote(state.config.data);
-  const isOther = noted !== undefined && !isSamePlace(own.place, noted);
-  if (!isOther || isSamePlace(known, noted)) return false;
-  const found = await askListener(noted, { signer, signal: state.signal });
-  if (found === "nobody" || found === "foreign") writeNote(state.config.data, own.place);
-  if (typeof found === "string") return false;
-  if (state.held === own) {
-    leavePort(state, own);
+  const { config, held, signal, signer } = state;
+  if (held === undefined || signer === undefined) return;
+  const note = readNote(config.data);
+  if (note.place === undefined || isSamePlace(held.place, note.place)) return;
+  const found = await askListener(note.place, { signer, signal });
+  const isStillHeld = state.held === held;
+  if (typeof found !== "string") {
+    if (!isStillHeld) return found.letGo();
+    leavePort(state, held);
     follow(state, found);
-  } else {
-    found.letGo();
+  } else if (isStillHeld && (found === "nobody" || found === "foreign")) {
+    replaceNote(config.data, note, held.place);
   }
-  return true;
 }
 
 function handOver(state: ListenerState, own: HeldPort): void {

@@ -12,7 +12,7 @@ import {
   isSamePlace,
   openSigner,
   readNote,
-  writeNote,
+  replaceNote,
   type Place,
 } from "./folder-note.ts";
 import type { Signer } from "./signer.ts";
@@ -95,14 +95,19 @@ export function joinFolder({ config, port, listening, report }: Joining): Served
 
   /** Of several servers of the folder, the first one is told of for as long as it is there. */
   async function takeNote(signer: Signer): Promise<void> {
-    const found = await findOther(readNote(data), signer);
-    if (found?.statement.kind === "serve") {
-      void found.ended.then(() => takeNote(signer)).catch(report);
-      return;
+    for (;;) {
+      const note = readNote(data);
+      const found = await findOther(note.place, signer);
+      if (found?.statement.kind === "serve") {
+        void found.ended.then(() => takeNote(signer)).catch(report);
+        return;
+      }
+      const isNoted = replaceNote(data, note, own);
+      if (isNoted) await found?.askToLeave();
+      found?.letGo();
+      if (isNoted) return;
+      await setTimeout(tryAgain_ms, undefined, { ref: false });
     }
-    writeNote(data, own);
-    await found?.askToLeave();
-    found?.letGo();
   }
 
   async function findOther(noted: Place | undefined, signer: Signer) {

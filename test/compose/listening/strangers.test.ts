@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import {
   createServer,
   request as sendRequest,
@@ -6,10 +6,10 @@ import {
   type ServerResponse,
 } from "node:http";
 import { networkInterfaces } from "node:os";
-import { join } from "node:path";
 import { connect } from "node:net";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFolder, run, startServe } from "../../support/command.ts";
+import { bundle, createFolder, run, startServe } from "../../support/command.ts";
 import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -52,27 +52,64 @@ describe.concurrent("a port that is another program's", () => {
     expect(stranger.heard.join("\n")).not.toContain(secret);
   });
 
-  test("that repeats what it is told, in our name, is not believed", async () => {
+  test("that repeats what it is told to the listener is told nothing there", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     await using holder = await startSession({ data: folder.path, port });
     const { address } = await holder.askAddress();
+    const answers: (number | undefined)[] = [];
     using relay = await startStranger((request, response) => {
       const { url: path = "", method = "", headers } = request;
       const place = { host: "127.0.0.1", port, path, method, headers };
       sendRequest(place, (reply) => {
+        answers.push(reply.statusCode);
         response.writeHead(reply.statusCode ?? 0);
-        // It hides that the other side has ended.
-        reply.pipe(response, { end: false });
+        reply.pipe(response);
       }).end();
     });
-    const note = { host: "127.0.0.1", port: relay.port };
-    writeFileSync(join(folder.path, "listener.json"), JSON.stringify(note));
+    writeNote(folder.path, { host: "127.0.0.1", port: relay.port });
     await using session = await startSession({ data: folder.path, port });
     expect((await session.askAddress()).address).toBe(address);
-    expect(relay.heard.length).toBeGreaterThan(0);
-    await holder.stop();
+    // What is signed for one port is good for no other.
+    expect(answers).toEqual([404]);
+  });
+
+  test("and never answers is waited for once", async () => {
+    await using folder = await createFolder();
+    using stranger = await startStranger(() => undefined);
+    const place = { data: folder.path, port: stranger.port };
+    await using first = await startSession(place);
+    const { address } = await first.askAddress();
+    expect(await opens(address)).toBe(true);
+    await using second = await startSession(place);
+    expect((await second.askAddress()).address).toBe(address);
+    const asked = stranger.heard.length;
+    await first.stop("SIGKILL");
     await waitUntil(() => opens(address));
+    expect((await second.askAddress()).address).toBe(address);
+    expect(stranger.heard.length).toBe(asked);
+  });
+
+  test("that answers two sessions one by one keeps them from no common address", async () => {
+    await using folder = await createFolder();
+    const held: (() => void)[] = [];
+    let isHolding = true;
+    using stranger = await startStranger((_, response) => {
+      if (isHolding) held.push(() => response.end("hello"));
+      else response.end("hello");
+    });
+    await using first = await startSession({ data: folder.path, port: 0 });
+    await using second = await startSession({ data: folder.path, port: 0 });
+    writeNote(folder.path, { host: "127.0.0.1", port: stranger.port });
+    const asked = [first.askAddress(), second.askAddress()];
+    // Both have read the note, and know of nobody else.
+    await waitUntil(() => held.length >= 2);
+    isHolding = false;
+    held.shift()?.();
+    const { address } = await Promise.race(asked);
+    for (const answer of held) answer();
+    for (const told of await Promise.all(asked)) expect(told.address).toBe(address);
+    expect(await opens(address)).toBe(true);
   });
 
   test("stays a fault for serve, in the words that it always had", async () => {
@@ -146,9 +183,10 @@ describe.concurrent("where nothing listens", () => {
     const env = { WAYPOST_SERVE: "off" };
     await using session = await startSession({ data: folder.path, port, env });
     const { address, notes } = await session.askAddress();
-    expect(notes).toEqual([
-      expect.stringMatching(/WAYPOST_SERVE is off\. .* serve --data .*` runs/),
-    ]);
+    // As it can be typed in any folder, which is not the client's.
+    const command = `node ${resolve(bundle)} serve --data ${folder.path}`;
+    expect(notes).toEqual([expect.stringContaining(`while \`${command}\` runs`)]);
+    expect(notes).toEqual([expect.stringContaining("WAYPOST_SERVE is off.")]);
     expect(await session.askAddress()).toEqual({ address, notes: [] });
     expect(await visit(address)).toBeUndefined();
     // As soon as one serves, its address is told.
@@ -157,16 +195,19 @@ describe.concurrent("where nothing listens", () => {
     expect(await session.askAddress()).toEqual({ address: served, notes: [] });
   });
 
-  test("because the folder's secret cannot be read, results say that", async () => {
+  test.each([
+    ["no secret at all", /listener\.key must hold one word/],
+    ["guessed", /listener\.key holds no key; move it away/],
+  ])("because the folder's secret is %j, results say that", async (secret, told) => {
     await using folder = await createFolder();
     const port = await findFreePort();
     await using earlier = await startSession({ data: folder.path, port });
     await earlier.askAddress();
     await earlier.stop();
-    writeFileSync(join(folder.path, "listener.key"), "no secret at all\n");
+    writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);
     await using session = await startSession({ data: folder.path, port });
     const { address, notes } = await session.askAddress();
-    expect(notes).toEqual([expect.stringMatching(/listener\.key must hold one word/)]);
+    expect(notes).toEqual([expect.stringMatching(told)]);
     expect(await visit(address)).toBeUndefined();
     // A server of the folder needs no other process to do its work.
     await using serving = await startServe(folder.path, ["--port", `${port}`]);
@@ -174,3 +215,35 @@ describe.concurrent("where nothing listens", () => {
     expect(await opens(address)).toBe(true);
   });
 });
+
+describe("a note that is no note", () => {
+  test.each([
+    ["cut off", (path: string) => writeFileSync(path, '{"host":"127.0')],
+    ["of no port", (path: string) => writeNoteAt(path, { host: "127.0.0.1", port: 99_999 })],
+    ["of no host", (path: string) => writeNoteAt(path, { host: "a\r\nb: c", port: 80 })],
+    ["endless", (path: string) => (writeFileSync(path, ""), truncateSync(path, 2 ** 33))],
+    ["a link", (path: string) => symlinkSync(join(path, "..", "owner.key"), path)],
+  ])("%s, is put right by whoever listens", async (_, plant) => {
+    await using folder = await createFolder();
+    const place = { data: folder.path, port: await findFreePort() };
+    await using earlier = await startSession(place);
+    await earlier.stop();
+    const path = join(folder.path, "listener.json");
+    plant(path);
+    await using session = await startSession(place);
+    const { address, notes } = await session.askAddress();
+    expect(notes).toEqual([]);
+    expect(await opens(address)).toBe(true);
+    const note = JSON.parse(readFileSync(path, "utf8"));
+    expect(note).toMatchObject({ host: "127.0.0.1", port: place.port });
+    expect(readFileSync(join(folder.path, "owner.key"), "utf8")).toMatch(/^waypost_/);
+  });
+});
+
+function writeNote(folder: string, place: object): void {
+  writeNoteAt(join(folder, "listener.json"), place);
+}
+
+function writeNoteAt(path: string, place: object): void {
+  writeFileSync(path, JSON.stringify(place));
+}
