@@ -227,6 +227,23 @@ describe("plans and exports elsewhere", () => {
   });
 });
 
+test("an audit elsewhere counts nothing by filters that are not known there", async () => {
+  strange.advance(200 * day);
+  const filters = [{ field: "url", condition: "cont", value: "new.example" }];
+  const read = async () => {
+    const { audit } = await callDone(strange, "audit_links", { filters });
+    const groups: readonly { code: string; count: number }[] = audit.groups;
+    const never = groups.find(({ code }) => code === "never_clicked");
+    return { checked: audit.checked, never: never?.count, not: JSON.stringify(audit.not_checked) };
+  };
+  const own = await read();
+  expect(own.never).toBe(own.checked);
+  ignoreOwn();
+  const elsewhere = await read();
+  expect(elsewhere).toMatchObject({ checked: own.checked, never: undefined });
+  expect(elsewhere.not).toContain("Never visited: this deployment cannot count");
+});
+
 /** Pages of four links, each of which takes six seconds. */
 function beSlow(): void {
   ignoreOwn();

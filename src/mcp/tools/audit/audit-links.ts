@@ -107,10 +107,8 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
   const asked = await asking?.finish();
   for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
-  const groups = [
-    ...describeGroups(end.findings),
-    ...(await findNeverClicked(filters, { page, limit: idsPerPage }, call)),
-  ];
+  const never = await findNeverClicked(filters, { page, limit: idsPerPage }, call);
+  const groups = [...describeGroups(end.findings), ...never.groups];
   const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
   const last = Math.max(1, asked?.pages ?? 1, ...pages);
   return {
@@ -122,6 +120,7 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
         ...notChecked,
         ...listUnjudged(reading, end, known.linkHost),
         ...(asked?.notChecked ?? []),
+        ...never.notChecked,
       ]),
       ...(!reading.isWhole && { next: goOn(filters, reading) }),
     },

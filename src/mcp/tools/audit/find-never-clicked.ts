@@ -1,4 +1,5 @@
 import type { Group } from "../../../audit/describe-groups.ts";
+import { askOwn, asksOwn } from "../../../bulk/select/own-filters.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { Call } from "../tool.ts";
@@ -9,11 +10,16 @@ const { links } = contract;
 const days = 90;
 const day_ms = 24 * 60 * 60_000;
 
+type NeverClicked = { readonly groups: readonly Group[]; readonly notChecked: readonly string[] };
+
+const nothing: NeverClicked = { groups: [], notChecked: [] };
+const uncounted = "Never visited: this deployment cannot count links by these filters.";
+
 export async function findNeverClicked(
   given: readonly FilterInput[],
   paging: { readonly page: number; readonly limit: number },
-  { ask, keyContext }: Call,
-): Promise<readonly Group[]> {
+  { ask, keyContext, signal }: Call,
+): Promise<NeverClicked> {
   const value = new Date(keyContext.clock.now() - days * day_ms).toISOString();
   const own: readonly FilterInput[] = [
     { field: "clicks", condition: "eq", value: 0 },
@@ -22,15 +28,22 @@ export async function findNeverClicked(
   const isOwn = (filter: FilterInput) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition);
   // The API takes one filter of each field and condition: the caller's own would be lost.
-  if (given.some(isOwn)) return [];
+  if (given.some(isOwn)) return nothing;
   const filters = [...given, ...own];
   const sort = { field: "created_at", direction: "asc" } as const;
-  const { links: rows, meta } = await ask(links.index, { filters, sort, ...paging });
+  const asked = { filters, sort, ...paging };
+  const { call, known } = keyContext;
+  const page = asksOwn(asked)
+    ? await askOwn({ call, signal, linkHost: known.linkHost }, asked)
+    : await ask(links.index, asked);
+  if (page === undefined) return { groups: [], notChecked: [uncounted] };
+  const { links: rows, meta } = page;
   const count = meta.count ?? rows.length;
   // A deployment that ignores filters answers with links that were visited.
-  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return [];
+  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return nothing;
   const message =
     `Made more than ${days} days ago, and never visited. If nobody needs them any more, ` +
     "plan_links deletes them by these filters.";
-  return [{ code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) }];
+  const ids = rows.map(({ id }) => id);
+  return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
 }
