@@ -6,9 +6,13 @@ import {
   type FilterInput,
   type LinkSelection,
 } from "../../contract/filters.ts";
+import { listNamedScopes, readCause } from "../../contract/access.ts";
+import { androidApps, iosApps } from "../../contract/apps.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
+import { Problem } from "../../contract/problem.ts";
 import { addressField, readSearch, searchFields } from "../../contract/rules/read-search.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Asking } from "../owner.ts";
@@ -55,14 +59,25 @@ export async function readAppNames(
   };
   const fields = new Set(filters.map(({ field }) => field));
   if (fields.has("ios_app_name")) {
-    const { rows } = await readIosApps(asking);
+    const { rows } = await readNamed(iosApps.index, () => readIosApps(asking));
     for (const { id, name, bundle_id } of rows) note(id, [name, bundle_id]);
   }
   if (fields.has("android_app_name")) {
-    const { rows } = await readAndroidApps(asking);
+    const { rows } = await readNamed(androidApps.index, () => readAndroidApps(asking));
     for (const { id, name, package_name } of rows) note(id, [name, package_name]);
   }
   return names;
+}
+
+/** Whoever asked for links is told which scope was missing, where the refusal names none. */
+async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): Promise<Apps> {
+  try {
+    return await read();
+  } catch (error) {
+    const isNamed = !(error instanceof Problem) || listNamedScopes(error.message).length > 0;
+    if (isNamed || readCause(error.message) !== "scope_missing") throw error;
+    throw new Problem(error.status, `${error.message} (The apps' names need ${scope}.)`);
+  }
 }
 
 /** Each with its app's name, null without an app; one that nobody knows is not told. */

@@ -302,6 +302,16 @@ test("a key that may not read the apps learns which scope their names need", asy
   const refused = await callRefused(client, "list_links", { filters });
   expect(refused).toMatchObject({ code: "scope_missing", effect: "none" });
   expect(refused.message).toContain("ios_apps.index");
+  strange.proxy.setAlter(({ path }, reply) =>
+    path.startsWith("/api/v1/ios_apps")
+      ? { ...reply, status: 403, body: '{"error":"Insufficient scope."}' }
+      : reply,
+  );
+  for (const tool of ["list_links", "export_links"]) {
+    const vague = await callRefused(client, tool, { filters });
+    expect(vague).toMatchObject({ code: "scope_missing", effect: "none" });
+    expect(vague.next).toContain("a key with the scope ios_apps.index");
+  }
 });
 
 test("arguments that no list could answer are refused before anything is asked", async () => {
