@@ -72,7 +72,12 @@ async function serve(serving: Serving): Promise<void> {
     },
     readListening: listener.read,
     describeAddresses: listener.describeAddresses,
-    saveFile: (type, texts) => saveExportFile(config.data, type, texts),
+    saveFile: (type, texts) =>
+      saveExportFile(config.data, type, texts).catch((error: unknown) => {
+        // The same is to be had as a resource.
+        serving.report(error);
+        return undefined;
+      }),
   });
   const pages = await assistant.openPages({
     hostnames,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Exports as files, for a client on this machine: private, named by us, and gone in an hour. */
@@ -27,14 +27,21 @@ export async function saveExportFile(
   return path;
 }
 
+/** Only files that were made above: what else somebody keeps in the folder is not ours. */
 export async function removeEndedFiles(data: string, now: number): Promise<void> {
   const folder = findFolder(data);
   const names = await readdir(folder).catch(() => []);
-  for (const name of names) {
-    const path = join(folder, name);
-    const { mtimeMs } = await stat(path);
-    if (mtimeMs <= now - lasts_ms) await rm(path, { force: true });
+  for (const name of names.filter((one) => ourName.test(one))) {
+    await removeIfEnded(join(folder, name), now);
   }
+}
+
+const ourName = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.(?:csv|json)$/;
+
+async function removeIfEnded(path: string, now: number): Promise<void> {
+  // Another process of the folder may have removed it meanwhile.
+  const file = await lstat(path).catch(() => undefined);
+  if (file?.isFile() === true && file.mtimeMs <= now - lasts_ms) await rm(path, { force: true });
 }
 
 function findFolder(data: string): string {

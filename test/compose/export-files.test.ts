@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeEndedFiles, saveExportFile } from "../../src/compose/export-files.ts";
@@ -45,4 +46,25 @@ test("a file goes after an hour, and where there are none nothing happens", asyn
   expect(await readdir(dirname(path))).toHaveLength(1);
   await removeEndedFiles(data, mtimeMs + 60 * 60_000);
   expect(await readdir(dirname(path))).toEqual([]);
+});
+
+test("nothing else in the folder goes, nor keeps a file from going", async () => {
+  const path = await saveExportFile(data, "json", texts());
+  const folder = dirname(path);
+  await writeFile(join(folder, "mine.csv"), "kept");
+  await mkdir(join(folder, `${randomUUID()}.csv`));
+  await symlink(join(folder, "mine.csv"), join(folder, `${randomUUID()}.csv`));
+  const { mtimeMs } = await stat(path);
+  await removeEndedFiles(data, mtimeMs + 24 * 60 * 60_000);
+  expect(await readdir(folder)).toHaveLength(3);
+  expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("kept");
+});
+
+test("two processes that remove at once do not trip over one another", async () => {
+  const paths = await Promise.all(
+    Array.from({ length: 20 }, () => saveExportFile(data, "csv", texts())),
+  );
+  const late = Date.now() + 2 * 60 * 60_000;
+  await Promise.all([removeEndedFiles(data, late), removeEndedFiles(data, late)]);
+  expect(await readdir(dirname(paths[0] ?? ""))).toEqual([]);
 });

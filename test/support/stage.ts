@@ -11,7 +11,7 @@ import type { KeyFacts } from "../../src/contract/access.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
-import { createKeyContext } from "../../src/mcp/access/key-context.ts";
+import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
 import type { ProbeLevel } from "../../src/mcp/access/probe-level.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
@@ -82,6 +82,8 @@ export type Staging = {
   readonly sleep?: Sleep;
   /** What earlier processes have learned; nothing, unless there were some. */
   readonly openMemory?: () => Promise<KnownAccess>;
+  /** As for a client on this machine; left out, it is elsewhere. */
+  readonly saveFile?: SaveFile;
 };
 
 export type Era = "v1" | "legacy" | "modern";
@@ -153,6 +155,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     checksConditions: false,
     openHistory: async () => (await openTheState()).history,
     openPreviews: async () => (await openTheState()).previews,
+    saveFile: staging.saveFile,
     key,
     scopes,
     known,

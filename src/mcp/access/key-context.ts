@@ -43,7 +43,7 @@ export type KeyContext = DestinationLimits &
     readonly openHistory: () => Promise<History>;
     /** The pages that a person looks at in a browser, where `pageOrigin` is. */
     readonly openPreviews: () => Promise<Previews>;
-    /** Writes a file on the machine of a client that is there too; answers its path. */
+    /** Writes a file on the machine of a client that is there too; undefined if that fails. */
     readonly saveFile?: SaveFile | undefined;
     /** The project, or else the deployment: what one key has changed others of it may be shown. */
     readonly realm: string;
@@ -69,7 +69,10 @@ export type KeyContext = DestinationLimits &
     readonly renew: () => Promise<void>;
   };
 
-export type SaveFile = (type: "csv" | "json", texts: AsyncIterable<string>) => Promise<string>;
+export type SaveFile = (
+  type: "csv" | "json",
+  texts: AsyncIterable<string>,
+) => Promise<string | undefined>;
 
 export type KeyContextOptions = Pick<
   KeyContext,

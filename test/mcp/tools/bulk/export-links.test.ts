@@ -1,0 +1,92 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { saveExportFile } from "../../../../src/compose/export-files.ts";
+import { link } from "../../../contract/sample-link.ts";
+import { memoryFolder } from "../../../support/memory-folder.ts";
+import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
+
+/** `export_links` for a client on this machine: a file beside the resource, with the same text. */
+
+let data: string;
+
+beforeEach(async () => {
+  data = await mkdtemp(join(memoryFolder, "waypost-export-links-"));
+});
+
+afterEach(() => rm(data, { recursive: true }));
+
+const saveFile = (type: "csv" | "json", texts: AsyncIterable<string>) =>
+  saveExportFile(data, type, texts);
+
+/** Enough for more than one page of an export, and a name that wants to be markup of its own. */
+const count = 1000;
+const long = "x".repeat(6000);
+const links = Array.from({ length: count }, (_, index) => ({
+  ...link,
+  id: `0190a000-0000-7000-8000-${String(index).padStart(12, "0")}`,
+  name: `],[ "${index}",\n=1+1`,
+  path: `p${index}`,
+  social_description: long,
+}));
+
+const manyLinks: Deployment = async (request) => {
+  const { searchParams } = new URL(request.url);
+  const [page, limit] = ["page", "limit"].map((name) => Number(searchParams.get(name)));
+  const from = ((page || 1) - 1) * (limit || 20);
+  const rows = links.slice(from, from + (limit || 20));
+  const last = Math.ceil(count / (limit || 20));
+  const next = (page || 1) < last ? { next: (page || 1) + 1 } : {};
+  const meta = { page: page || 1, limit: limit || 20, count, last, from: from + 1, ...next };
+  return answering(200, { links: rows, meta })(request);
+};
+
+async function readPages({ client }: Stage, uri: string, pages: number) {
+  const numbers = Array.from({ length: pages }, (_, index) => String(index + 1));
+  const read = numbers.map(async (page) => {
+    const { contents } = await client.readResource({ uri: uri.replace(/1$/, page) });
+    return (contents[0] as { readonly text: string }).text;
+  });
+  return Promise.all(read);
+}
+
+test.each(["csv", "json"])("a %s file of several pages is one whole file", async (format) => {
+  await using stage = await openStage({ send: manyLinks, probe: "off", saveFile });
+  const { structured } = await stage.callTool("export_links", { format });
+  const { uri, pages, file, count: written } = structured["export"];
+  expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
+  const text = await readFile(file, "utf8");
+  const parts = await readPages(stage, uri, pages);
+  if (format === "csv") {
+    expect(text).toBe(parts.join(""));
+  } else {
+    const rows = parts.flatMap((part) => JSON.parse(part) as readonly unknown[]);
+    expect(JSON.parse(text)).toEqual(rows);
+    expect(rows).toHaveLength(count);
+  }
+});
+
+test.each(["csv", "json"])("a %s file of no links can be read all the same", async (format) => {
+  const meta = { page: 1, limit: 20, count: 0, last: 1 };
+  const send = answering(200, { links: [], meta });
+  await using stage = await openStage({ send, probe: "off", saveFile });
+  const { file } = (await stage.callTool("export_links", { format })).structured["export"];
+  const text = await readFile(file, "utf8");
+  if (format === "json") expect(JSON.parse(text)).toEqual([]);
+  else expect(text).toMatch(/^id,name,path/);
+});
+
+test("a client that may be elsewhere gets no path, and no file is made", async () => {
+  await using stage = await openStage({ send: manyLinks, probe: "off" });
+  const { structured } = await stage.callTool("export_links", {});
+  expect(structured["export"]).not.toHaveProperty("file");
+  expect(await readdir(data)).toEqual([]);
+});
+
+test("a file that cannot be written leaves the resource", async () => {
+  const unwritten = () => Promise.resolve(undefined);
+  await using stage = await openStage({ send: manyLinks, probe: "off", saveFile: unwritten });
+  const { uri, pages, ...rest } = (await stage.callTool("export_links", {})).structured["export"];
+  expect(rest).not.toHaveProperty("file");
+  expect(await readPages(stage, uri, pages)).toHaveLength(pages);
+});
