@@ -5,6 +5,7 @@ import { notFound } from "../../../contract/problem.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
+import { isNotFound } from "./template-state.ts";
 
 /** A text of the links' page: a published version by its id, or one that a word names. */
 
@@ -16,19 +17,40 @@ export const versionWords = "UUID, draft, live or starter";
 export async function readVersion(id: string, call: Call): Promise<JsonObject> {
   switch (id) {
     case "draft":
-      return present({ id, ...(await readDraft(call)) });
+      return present({ id, ...(await leadToStarter(() => readDraft(call), call)) }, call);
     case "live":
-      return present(await readLive(call));
+      return present(await leadToStarter(() => readLive(call), call), call);
     case "starter":
-      return present({ id, ...(await readStarter(call)) });
+      return present({ id, ...(await readStarter(call)) }, call);
     default:
-      return present(await call.ask(version, { id }));
+      return present(await call.ask(version, { id }), call);
   }
 }
 
 /** Whatever it was read from is an object. */
-function present(body: object): JsonObject {
-  return presentBody(version, body as JsonObject);
+function present(text: object, { keyContext }: Call): JsonObject {
+  // Of another deployment nobody knows what it shows without a body.
+  const note = keyContext.checksConditions ? describeLack(text) : undefined;
+  return presentBody(version, { ...text, ...(note !== undefined && { note }) });
+}
+
+/** An empty body is left out, and the page is not empty. */
+function describeLack({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
+  if (body !== "") return undefined;
+  return css === ""
+    ? "Nothing is written yet: a preview shows the id starter."
+    : "Without a body the page is the starter's, with this css on top: read it with id starter.";
+}
+
+/** What a project without a template of its own shows is known of our own service alone. */
+async function leadToStarter<Text>(read: () => Promise<Text>, { keyContext }: Call) {
+  try {
+    return await read();
+  } catch (error) {
+    if (!keyContext.checksConditions || !isNotFound(error)) throw error;
+    const next = "Links show the default page: read it with id starter.";
+    throw new ToolFailure({ ...error.failure, next });
+  }
 }
 
 /** The API shows the draft only in the answer to a save, and to save nothing changes nothing. */

@@ -80,7 +80,7 @@ function isStrange(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
 
-function isNotFound(error: unknown): error is ToolFailure {
+export function isNotFound(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.code === "not_found";
 }
 

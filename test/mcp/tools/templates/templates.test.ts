@@ -86,6 +86,28 @@ describe("a draft", () => {
   });
 });
 
+test("of a project without a template the default page is what there is to read", async () => {
+  for (const id of ["live", "draft"]) {
+    const { error } = await call("get_template_version", { id });
+    expect(error).toMatchObject({ code: "not_found", effect: "none" });
+    expect(error.next).toBe("Links show the default page: read it with id starter.");
+  }
+  await call("save_template", { body: first });
+  expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
+});
+
+test("a text without a body tells whose page is shown", async () => {
+  await callApproved("publish_template", { css });
+  const live = await read("live");
+  expect(live).toMatchObject({ css, note: expect.stringContaining("with this css on top") });
+  expect(live).not.toHaveProperty("body");
+  expect((await read(live.id)).note).toBe(live.note);
+  expect((await read("draft")).note).toBe(live.note);
+  expect(await read("starter")).not.toHaveProperty("note");
+  await call("save_template", { css: "" });
+  expect((await read("draft")).note).toContain("Nothing is written yet");
+});
+
 describe("publishing", () => {
   test("is asked of a person with the difference and how many links change", async () => {
     await call("save_template", { body: first, css });
@@ -228,6 +250,7 @@ test("css alone is published on the starter's body, once a person has seen it", 
     published_at: expect.any(String),
     live: true,
     css,
+    note: expect.stringContaining("the starter's"),
   });
   const { html } = await call("preview_template", { html: true });
   expect(html).toContain('class="card"');
