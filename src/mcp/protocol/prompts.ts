@@ -60,11 +60,10 @@ const prompts: readonly Prompt[] = [
     ],
     write: ({ about }) => [
       about === undefined
-        ? "Audit the links, those with the most clicks first."
-        : `Audit the links whose name contains ${cite(about)}, those with the most clicks first.`,
-      "Read them page by page with list_links, and call explain_link for the first 50.",
-      "Report the problems by their kind, with the links concerned and their clicks.",
-      "Change nothing: propose repairs and wait for me.",
+        ? "Audit the links: call audit_links once, which looks at all of them."
+        : `Audit the links whose name contains ${cite(about)}: call audit_links once, with that filter.`,
+      "Report each of its groups, the worst first: what is wrong, and with how many links.",
+      "Say what it could not check. Change nothing: propose its fixes, and wait for me.",
     ],
   },
   {

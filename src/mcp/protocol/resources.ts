@@ -74,7 +74,7 @@ export function serveResources(
       await keyContext.readListening();
       await keyContext.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
-      const skill = readSkill(uri);
+      const skill = readSkill(uri, options);
       if (skill !== undefined) return { contents: [skill] };
       const page = await readBulkPage(uri, keyContext);
       if (page !== undefined) return { contents: [page] };

@@ -95,7 +95,7 @@ export function createServer(options: ServerOptions): Server {
     }),
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);
-  serveSkills(server, hideErrors);
+  serveSkills(server, options, hideErrors);
   serveResources(server, options, hideErrors);
   servePrompts(server, options);
   serveCompletions(server, options, hideErrors);

@@ -5,7 +5,10 @@ import { launchCampaign } from "../skills/launch-campaign.ts";
 import { linkDoesNotOpenApp } from "../skills/link-does-not-open-app.ts";
 import { moveLinksHere } from "../skills/move-links-here.ts";
 import { once } from "../schemas/once.ts";
+import { leadsAway } from "../tools/keep-to-tools.ts";
+import { findAbsent } from "../tools/toolbox.ts";
 import { refuseParams, type HideErrors } from "./protocol-errors.ts";
+import type { ServerOptions } from "./server-options.ts";
 
 /**
  * Ways of working that a model reads when it needs them, and that cost nothing before (SEP-2640).
@@ -15,35 +18,40 @@ import { refuseParams, type HideErrors } from "./protocol-errors.ts";
 export const skillsExtension = "io.modelcontextprotocol/skills";
 
 const mimeType = "text/markdown";
-/** They change with the version of Waypost alone. */
-const cache = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+/** Their texts change with the version of Waypost alone; which of them there are, with the key. */
+const cache = { ttlMs: 3_600_000, cacheScope: "private" } as const;
 
 const listParams = z.object({ cursor: z.string().optional() });
 const getParams = z.object({ uri: z.string() });
 
-export function serveSkills(server: Server, hideErrors: HideErrors): void {
+export function serveSkills(server: Server, options: Offering, hideErrors: HideErrors): void {
+  const answerList = () => ({ skills: listOffered(options).map(({ entry }) => entry), ...cache });
+  const answerGet = ({ uri }: z.output<typeof getParams>) => {
+    const skill = findSkill(uri, options);
+    if (skill === undefined) throw refuseParams("There is no such skill.");
+    return { skill: skill.entry, ...cache };
+  };
   server.setRequestHandler("skills/list", { params: listParams }, hideErrors(answerList));
   server.setRequestHandler("skills/get", { params: getParams }, hideErrors(answerGet));
 }
 
-function answerList() {
-  return { skills: listSkills().map(({ entry }) => entry), ...cache };
-}
-
-function answerGet({ uri }: z.output<typeof getParams>) {
-  const skill = findSkill(uri);
-  if (skill === undefined) throw refuseParams("There is no such skill.");
-  return { skill: skill.entry, ...cache };
-}
+type Offering = Pick<ServerOptions, "toolbox" | "keyContext">;
 
 /** The text of a skill, as a resource; undefined for another address. */
-export function readSkill(uri: string) {
-  const skill = findSkill(uri);
+export function readSkill(uri: string, options: Offering) {
+  if (!uri.startsWith("skill:")) return undefined;
+  const skill = findSkill(uri, options);
   return skill && { uri, mimeType, text: skill.text };
 }
 
-function findSkill(uri: string) {
-  return listSkills().find(({ entry }) => entry.uri === uri);
+function findSkill(uri: string, options: Offering) {
+  return listOffered(options).find(({ entry }) => entry.uri === uri);
+}
+
+/** Those whose every tool the key has, as with prompts: half a way of working is none. */
+function listOffered({ toolbox, keyContext }: Offering) {
+  const isAbsent = findAbsent(toolbox, keyContext);
+  return listSkills().filter(({ text }) => !leadsAway(text, isAbsent));
 }
 
 /** Made when first asked for: a start that reads none makes none. */

@@ -10,11 +10,10 @@ step 4, and a person approves what is.
 
 ## 1. Apps first
 Links open apps only if the apps are registered. Call \`list_ios_apps\` and \`list_android_apps\`.
-Ask
-the user for what is missing, and never make up an id:
+Ask the user for what is missing, and never make up an id:
 - iOS: \`register_ios_app {bundle_id, team_id, app_store_id, custom_scheme}\`. The team id is the
-  10 characters in App Store Connect under Membership. Without \`app_store_id\` nobody who lacks the
-  app gets to the store.
+  10 characters in App Store Connect under Membership. Without \`app_store_id\` nobody who lacks
+  the app gets to the store.
 - Android: \`register_android_app {package_name, fingerprints, custom_scheme}\`. Use the SHA-256
   fingerprint of Google Play's signing key (Play Console, App integrity), and the upload key's if
   test builds shall open links.
@@ -29,8 +28,7 @@ terminal, with \`waypost import FILE\`; go on with step 5 then.
 
 ## 3. Plan
 \`plan_links {operation: "upsert", csv}\` (for JSON: \`plan_links {operation: "upsert", rows}\`)
-reads
-the file and compares it with what is here. Tell the user, in this order:
+reads the file and compares it with what is here. Tell the user, in this order:
 1. the counts: created, updated, unchanged, conflicts, invalid;
 2. \`unmapped\`: what the other service had and a link has no field for;
 3. \`problems\`, by their row. Mend them with the user in the file, and plan again.
@@ -38,20 +36,26 @@ An update means that a link here has that path already: ask before you overwrite
 
 ## 4. Apply
 \`apply_plan {plan_id}\` once the user agrees. It asks for approval where it overwrites or
-registers.
-Follow it with \`get_job {job_id}\`; its \`failures\` are rows to mend and plan once more.
+registers. Follow it with \`get_job {job_id}\`; its \`failures\` are rows to mend and plan once
+more.
 
 ## 5. Prove it
 - Plan the same source again: every row must be unchanged.
-- \`audit_links\` finds links that lead nowhere, loops, missing stores and apps without
-  fingerprints.
+- \`audit_links\` looks at all links in one call: links that lead nowhere, loops, mistyped hosts,
+  missing stores, short fingerprints. Each group has its \`ids\`, and a \`fix\` where a call mends
+  it.
 - \`explain_link {id}\` for the five most visited: compare with what the old link did.
 
 ## 6. The addresses
-Old addresses keep leading to the old service until its domain points here: the user adds the domain
-to the project and changes its DNS. Say so plainly, and that apps must list the new domain (iOS:
-Associated Domains, \`applinks:\`; Android: an intent filter with \`autoVerify\`). Firebase's
-\`page.link\` domains cannot be moved: those links must be replaced where they were published.
+Old addresses keep leading to the old service until its domain points here: the user adds the
+domain to the project and changes its DNS. Say so plainly, and that apps must list the new domain
+(iOS: Associated Domains, \`applinks:\`; Android: an intent filter with \`autoVerify\`).
+Firebase's \`page.link\` domains cannot be moved: those links must be replaced where they were
+published. Where links lead to other links by the old domain, move these in one plan, host for
+host, paths kept: \`plan_links {operation: "update", filters, replace}\` with
+\`filters: [{field: "url", condition: "cont", value: "old.example"}]\` and
+\`replace: [{field: "url", from: "old.example", to: "new.example", match: "host"}]\`; once for
+each of the fallback fields that has it.
 
 To take it all back: \`plan_links {undo}\` with the job's id, then \`apply_plan {plan_id}\`.
 `;

@@ -47,7 +47,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     expect(text).toContain('It opens the app "com.a"');
     expect(text).toContain("Choose a short path");
     expect(text).not.toContain("undefined");
-    expect(await get(stage, "audit_links")).toContain("Audit the links, those");
+    expect(await get(stage, "audit_links")).toContain("Audit the links: call audit_links once");
     expect(await get(stage, "audit_links", { about: "shoes" })).toContain('contains "shoes"');
     expect(await get(stage, "connect_app", { package_name: "com.b" })).toContain('name "com.b".');
     expect(await get(stage, "migrate_links")).toContain("over from another service.");

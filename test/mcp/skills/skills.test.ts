@@ -24,6 +24,21 @@ test.each(["modern", "legacy"] as const)("a %s client lists and reads them", asy
   }
 });
 
+test.each([
+  [{ mode: "read-only" }, []],
+  [{ selection: ["templates", "links", "bulk"] }, ["launch-campaign"]],
+  [{ selection: ["-apply_plan"] }, ["link-does-not-open-app"]],
+] as const)("with %j those are there whose every tool is", async (given, left) => {
+  await using opened = await openStage({ ...stage, ...given });
+  const skills = new SkillsClient(opened.client as Client);
+  const listed = (await skills.list()).skills.map(({ frontmatter }) => frontmatter.name);
+  expect(listed).toEqual(left);
+  for (const name of names.filter((one) => !listed.includes(one))) {
+    const uri = `skill://waypost/${name}/SKILL.md`;
+    await expect(opened.client.readResource({ uri })).rejects.toThrow("no such resource");
+  }
+});
+
 test("none costs anything before it is read", async () => {
   await using opened = await openStage(stage);
   const shown = JSON.stringify([await opened.listTools(), opened.client.getInstructions()]);
