@@ -25,6 +25,7 @@ export type KnownKey = {
   readonly keyId?: string;
   /** Left out for a master key, and where a deployment elsewhere keeps the key. */
   readonly projectId?: string;
+  readonly projectName?: string;
   /** Where the links of the key's project live: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
   /** Other hosts that serve them too: the subdomain beside a domain of its own, a second host. */

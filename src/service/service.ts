@@ -111,7 +111,7 @@ export function createService(options: ServiceOptions): Service {
     const known: KnownKey = {
       facts: describeKey(holder),
       keyId: holder.key_id,
-      ...(project !== null && { projectId: project.id }),
+      ...(project !== null && { projectId: project.id, projectName: project.name }),
       linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
       ...(project !== null && {
         otherLinkHosts: [linkOrigin, services.secondOrigin].flatMap((origin) =>

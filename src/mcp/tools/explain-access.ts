@@ -58,7 +58,7 @@ export function describeAccess(
   tools: readonly Tool[],
   mode: Mode,
 ): JsonObject {
-  const { facts, linkHost } = known;
+  const { facts, linkHost, projectName } = known;
   const readings = tools.map(({ name, readAccess }): Told => {
     return { name, reading: { reason: undefined, since: undefined, ...readAccess(access) } };
   });
@@ -66,6 +66,7 @@ export function describeAccess(
   const unknown = readings.filter(({ reading }) => reading.state === "unknown");
   return dropEmpty({
     kind: access.readKind(),
+    project: projectName,
     host: linkHost,
     plan: facts?.plan,
     role: facts?.role,

@@ -66,10 +66,9 @@ export async function journalWrite<E extends Endpoint>(
     // What was done stays done, and its row stays as one whose end is unknown.
     report(error);
   }
-  return {
-    body,
-    change: { id: change.id, fields: showFields({ ...change, ...ended }, keyContext) },
-  };
+  // Of what was made, all that is in it was sent, or stands in the answer.
+  const fields = before === null ? undefined : showFields({ ...change, ...ended }, keyContext);
+  return { body, change: { id: change.id, ...(fields && { fields }) } };
 }
 
 type Begun = Pick<Journaling, "ask" | "keyContext"> & {
