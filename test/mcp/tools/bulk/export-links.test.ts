@@ -83,8 +83,9 @@ test("a client that may be elsewhere gets no path, and no file is made", async (
   expect(await readdir(data)).toEqual([]);
 });
 
+const unwritten = () => Promise.resolve(undefined);
+
 test("a file that cannot be written leaves the resource", async () => {
-  const unwritten = () => Promise.resolve(undefined);
   await using stage = await openStage({ send: manyLinks, probe: "off", saveFile: unwritten });
   const { uri, pages, ...rest } = (await stage.callTool("export_links", {})).structured["export"];
   expect(rest).not.toHaveProperty("file");
