@@ -61,7 +61,7 @@ const prompts: readonly Prompt[] = [
     write: ({ about }) => [
       about === undefined
         ? "Audit the links: call audit_links once, which looks at all of them."
-        : `Audit the links whose name contains ${cite(about)}: call audit_links once, with that filter.`,
+        : `Audit the links whose name contains ${cite(about)}: call audit_links once, so filtered.`,
       "Report each of its groups, the worst first: what is wrong, and with how many links.",
       "Say what it could not check. Change nothing: propose its fixes, and wait for me.",
     ],
