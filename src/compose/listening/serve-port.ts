@@ -21,6 +21,7 @@ import type { Signer } from "./signer.ts";
 
 /** A stdio process that is asked leaves the port at once. */
 const handOverWithin_ms = 1500;
+const announceWithin_ms = 1500;
 const tryAgain_ms = 20;
 
 /** Where a stdio process of the same folder has the port, it is asked for it. */
@@ -89,7 +90,9 @@ export function joinFolder({ config, port, listening, report }: Joining): Served
   return {
     ...createProcessAnswers({ signer, port, statement }),
     announce: async () => {
-      await takeNote(signer).catch(report);
+      const noted = takeNote(signer).catch(report);
+      // Whoever holds the note up holds up no server.
+      await Promise.race([noted, setTimeout(announceWithin_ms, undefined, { ref: false })]);
     },
   };
 

@@ -9,6 +9,7 @@ import { networkInterfaces } from "node:os";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openDatabase } from "../../../src/sql/engine.ts";
 import { bundle, createFolder, run, startServe } from "../../support/command.ts";
 import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -214,6 +215,22 @@ describe.concurrent("where nothing listens", () => {
     expect(serving.places.links).toBe(`http://{subdomain}.localhost:${port}`);
     expect(await opens(address)).toBe(true);
   });
+});
+
+test("a process that never lets go of the note holds up no server", async () => {
+  await using folder = await createFolder();
+  const port = await findFreePort();
+  await using session = await startSession({ data: folder.path, port });
+  const { address } = await session.askAddress();
+  const lock = openDatabase(join(folder.path, "listener.lock"));
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    await using _ = await startServe(folder.path, ["--port", `${port}`]);
+    expect(await opens(address)).toBe(true);
+    expect(await session.askAddress()).toEqual({ address, notes: [] });
+  } finally {
+    lock.close();
+  }
 });
 
 describe("a note that is no note", () => {
