@@ -40,6 +40,14 @@ export type KnownKey = {
   readonly destinations?: readonly string[] | undefined;
 };
 
+/** Where the links of this key's project live, as far as that is known. */
+export function listLinkHosts({
+  linkHost,
+  otherLinkHosts = [],
+}: Pick<KnownKey, "linkHost" | "otherLinkHosts">): readonly string[] {
+  return linkHost === undefined ? [] : [linkHost, ...otherLinkHosts];
+}
+
 /** Why a 401 was given. The API answers one status for all of them; only its words differ. */
 export type Cause =
   | "key_missing"

@@ -20,8 +20,11 @@ export type PlanWanted = (
       readonly source: RowSource;
       /** What the file is called that the rows come from. */
       readonly file?: string;
-      /** Whether rows may name links and apps in every way that a person does. */
-      readonly takesNames?: boolean;
+      /**
+       * Where the project's links live. Given where rows may name links and apps in every way that
+       * a person does.
+       */
+      readonly linkHosts?: readonly string[];
     }
   | { readonly undo: Job }
   | FilterWanted
@@ -86,12 +89,10 @@ function describe(wanted: PlanWanted): PlanRequest {
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
-    const settle = wanted.takesNames === true ? settleApps(planning) : undefined;
-    const { takesAnyId } = planning;
-    const { rows, listFindings } = readRows(wanted.source, wanted.operation, {
-      takesAnyId,
-      settle,
-    });
+    const { source, linkHosts } = wanted;
+    const settle = linkHosts === undefined ? undefined : settleApps(planning);
+    const options = { takesAnyId: planning.takesAnyId, linkHosts, settle };
+    const { rows, listFindings } = readRows(source, wanted.operation, options);
     return { rows: planRows(planning, rows), listFindings };
   }
   const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);

@@ -1,11 +1,20 @@
 import { listUnreadFields } from "../../contract/deviations.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, toSentence } from "../../contract/problem.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 import { findNewPathFault } from "../../contract/rules/link-path.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
+import { describeForeignHost } from "../../text/foreign-host.ts";
 import type { Asking, Owner } from "../owner.ts";
 import type { CheckedRow } from "../rows/check-rows.ts";
-import { findLinks, batchRows, type Known, type Taken } from "../select/find-links.ts";
+import {
+  batchRows,
+  findLinks,
+  findThere,
+  pickMeant,
+  type Known,
+  type Taken,
+} from "../select/find-links.ts";
 import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
 import {
   createAppComparison,
@@ -76,8 +85,11 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   const dispute = context.earlier.findDispute(row.row, row.fields);
   if (dispute !== undefined) return planRefusal("invalid", row, dispute);
   if (planning.operation === "upsert") return planUpsert(planning, row, context);
-  const link = findMeant(row, context.known);
-  if (link === undefined) return planRefusal("conflict", row, explainMissing(context.known));
+  const [link, ...others] = pickMeant(row, context.known);
+  if (link === undefined || others.length > 0) {
+    const message = link ? several : explainMissing(row, context.known, planning);
+    return planRefusal("conflict", row, message);
+  }
   const first = context.earlier.rowsById.get(link.id);
   if (first !== undefined) {
     const message = `It is about the same link as number ${first}; keep one of them`;
@@ -85,15 +97,33 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   }
   context.earlier.rowsById.set(link.id, row.row);
   const { left } = context.earlier;
-  if (planning.operation === "update") return planUpdate(row, link, { ...context, left });
-  const isElsewhere = row.path !== undefined && link.path !== row.path;
+  if (planning.operation === "update") {
+    return planUpdate({ ...row, id: link.id }, link, { ...context, left });
+  }
+  const isNamed = row.named?.by === "path";
+  const isElsewhere = !isNamed && row.path !== undefined && link.path !== row.path;
   const message = "The link with this id has another path now";
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
 }
 
-function explainMissing({ isPartial }: Known): string {
-  return isPartial ? maybeUnread : "There is no such link";
+function explainMissing(row: CheckedRow, known: Known, { linkHost }: Planning): string {
+  if (known.isPartial) return maybeUnread;
+  const address = row.named?.address;
+  if (address === undefined || address.isOurs === true) return "There is no such link";
+  const { host, path, isOurs } = address;
+  const link = findThere(row, known);
+  const ours =
+    linkHost === undefined || isOurs === undefined
+      ? undefined
+      : {
+          host: new URL(linkHost).host,
+          place: writeAddress(linkHost, path),
+          ...(link && { there: link.name || path }),
+        };
+  return `There is no such link: ${describeForeignHost(host, ours)}`;
 }
+
+const several = "More than one link is meant; name it by its id, or by its whole path";
 
 const maybeUnread = "A link that could not be read may be this one";
 
@@ -154,12 +184,6 @@ export function planUpdate(
   if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (isMoved) left.add(link.path ?? "");
   return planChange(row.row, link, row, apps);
-}
-
-/** The id says which, where there is one; the path beside it may be where the link is to go. */
-function findMeant({ id, path, fields }: CheckedRow, known: Known): ReadLink | undefined {
-  const atPath = known.byPath.get(path ?? fields.path ?? "");
-  return id === undefined || atPath?.id === id ? atPath : known.byId.get(id);
 }
 
 function planCreation(row: number | null, path: string, fields: LinkFields): UnnumberedRow {

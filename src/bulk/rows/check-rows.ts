@@ -3,6 +3,7 @@ import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
 import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
+import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
 import type { GivenRow } from "../files/columns.ts";
@@ -22,6 +23,8 @@ export type CheckedRow = {
    * move the link there).
    */
   readonly path?: string;
+  /** What else an update or a deletion may mean by its id or path. */
+  readonly named?: RowName;
   /** What to write, as the API takes it; an upsert's path is among it. */
   readonly fields: LinkFields;
   /** Of the plain fields, what would then be stored: for comparing. */
@@ -30,17 +33,26 @@ export type CheckedRow = {
   readonly problems: readonly PlanProblem[];
 };
 
+/** Where the text stood by which the row names its link. */
+type RowName = NamedLink & { readonly by: "id" | "path" };
+
 /** Which row came first with an id or a path. */
 export type Seen = {
   readonly unit: Unit;
+  /** Where the project's links live, where rows may name them in every way that a person does. */
+  readonly linkHosts: readonly string[] | undefined;
   /** Whether ids may be others than UUIDs, as those of another deployment than ours may be. */
   readonly takesAnyId: boolean;
   readonly ids: Map<string, number>;
   readonly paths: Map<string, number>;
 };
 
-export function createSeenRows(unit: Unit, takesAnyId = false): Seen {
-  return { unit, takesAnyId, ids: new Map(), paths: new Map() };
+export function createSeenRows(
+  unit: Unit,
+  takesAnyId = false,
+  linkHosts?: readonly string[],
+): Seen {
+  return { unit, takesAnyId, linkHosts, ids: new Map(), paths: new Map() };
 }
 
 /** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
@@ -57,9 +69,11 @@ export function checkRow(
   const pathFaults = faults.filter(({ field }) => field === "path");
   // A path with a fault is one all the same, and a row that was not understood may have had one.
   const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
+  const named = operation === "upsert" ? undefined : readName(id, given.fields, seen);
+  const takesAnyId = seen.takesAnyId || named?.by === "id";
   const problems = [
     ...given.problems,
-    ...checkKeys(operation, id, values.path, { isNamed, takesAnyId: seen.takesAnyId }),
+    ...checkKeys(operation, id, values.path, { isNamed, takesAnyId }),
     ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
     ...(operation === "delete"
       ? [...pathFaults, ...checkDeletion(given.fields)]
@@ -69,7 +83,8 @@ export function checkRow(
   ];
   return {
     row,
-    ...(id !== "" && { id }),
+    ...(id !== "" && isId(id, seen) && { id }),
+    ...(named && { named }),
     ...(values.path !== undefined && !isMove && { path: values.path }),
     ...pickWritten(operation, isMove, given.fields, values),
     problems: problems.map(({ field, message }) => ({
@@ -78,6 +93,19 @@ export function checkRow(
       message: addHint(message),
     })),
   };
+}
+
+function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undefined {
+  const { linkHosts } = seen;
+  if (linkHosts === undefined || uuidPattern.test(id)) return undefined;
+  if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id" };
+  return isBlank(path) ? undefined : { ...readNamedLink(path ?? "", linkHosts), by: "path" };
+}
+
+/** What no deployment has for an id is only a name. */
+function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
+  if (linkHosts === undefined || uuidPattern.test(id)) return true;
+  return takesAnyId && /^[\w:.-]+$/.test(id);
 }
 
 /** Every rule that the same changes of many links would break. */

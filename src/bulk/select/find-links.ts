@@ -3,6 +3,7 @@ import { listUnreadRows } from "../../contract/deviations.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
+import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
@@ -33,13 +34,17 @@ export async function* batchRows<Row extends Named>(
 ): AsyncGenerator<readonly Row[]> {
   let batch: Row[] = [];
   let bytes = 0;
+  let count = 0;
   for await (const row of rows) {
-    bytes += encodeURIComponent((readPath(row) ?? "").toWellFormed()).length + nameBytes;
+    const paths = listPaths(row);
+    for (const path of paths) bytes += countBytes(path);
+    count += Math.max(1, paths.length);
     batch.push(row);
-    if (batch.length < mostRows && bytes < mostBytes) continue;
+    if (count < mostRows && bytes < mostBytes) continue;
     yield batch;
     batch = [];
     bytes = 0;
+    count = 0;
   }
   if (batch.length > 0) yield batch;
 }
@@ -50,8 +55,10 @@ export async function findLinks(
   batch: readonly CheckedRow[],
 ): Promise<Known> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
-  const paths = [...new Set(sound.flatMap((row) => readPath(row) ?? []).filter(isFindable))];
-  const taken = await findAtPaths(asking, paths, operation !== "delete");
+  const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
+  const hasNames = sound.some(({ named }) => named !== undefined);
+  const found = await findAtPaths(asking, paths, operation !== "delete" || hasNames);
+  const taken = await findNamed(asking, sound, found);
   const { byPath } = taken;
   const missing = sound.flatMap(({ id, ...row }) => {
     const path = readPath(row) ?? "";
@@ -60,6 +67,56 @@ export async function findLinks(
     return id === undefined || isFound ? [] : [id];
   });
   return { ...taken, byId: await findEach(asking, missing) };
+}
+
+/** Of names that are no path as they were written, what else they may stand for. */
+async function findNamed(
+  asking: Asking,
+  batch: readonly CheckedRow[],
+  found: Taken,
+): Promise<Taken> {
+  const isThere = (path: string) => found.byPath.has(path) || found.byShort.has(path);
+  const names = batch.flatMap(({ named }) =>
+    named === undefined || named.exact.some(isThere) ? [] : listNamedPaths(named),
+  );
+  const missing = [...new Set(names)].filter((path) => isFindable(path) && !isThere(path));
+  let all = found;
+  for await (const some of batchRows(missing.map((path) => ({ path, fields: {} })))) {
+    const more = await findAtPaths(
+      asking,
+      some.map(({ path }) => path),
+    );
+    all = {
+      byPath: new Map([...all.byPath, ...more.byPath]),
+      byShort: new Map([...all.byShort, ...more.byShort]),
+      isPartial: all.isPartial || more.isPartial,
+    };
+  }
+  return all;
+}
+
+/** The links that a row means: of more than one, nobody knows which. */
+export function pickMeant(
+  { id, path, fields, named }: CheckedRow,
+  known: Known,
+): readonly ReadLink[] {
+  const { byPath, byShort, byId } = known;
+  if (named === undefined) {
+    // The id says which, where there is one; the path beside it may be where the link is to go.
+    const atPath = byPath.get(path ?? fields.path ?? "");
+    const link = id === undefined || atPath?.id === id ? atPath : byId.get(id);
+    return link === undefined ? [] : [link];
+  }
+  const near = listNamedPaths(named).flatMap((each) => [byPath.get(each), byShort.get(each)]);
+  const links = near.filter((link) => link !== undefined);
+  const all = [byId.get(id ?? ""), ...pickNamedLinks(named, links)];
+  return [...new Map(all.flatMap((link) => (link ? [[link.id, link] as const] : []))).values()];
+}
+
+/** The link at the same path here, of an address that is not ours. */
+export function findThere({ named }: CheckedRow, { byPath, byShort }: Taken): ReadLink | undefined {
+  const path = named?.address?.path ?? "";
+  return byPath.get(path) ?? byShort.get(path);
 }
 
 /** Not more paths than one batch of rows has. */
@@ -75,7 +132,17 @@ export async function findAtPaths(
   return { byPath, byShort, isPartial: unread + more > 0 };
 }
 
-type Named = Pick<CheckedRow, "path" | "fields">;
+type Named = Pick<CheckedRow, "path" | "fields" | "named">;
+
+/** The paths that are looked up for a row, whatever is found. */
+function listPaths(row: Named): readonly string[] {
+  const paths = [readPath(row) ?? "", ...(row.named?.exact ?? [])];
+  return [...new Set(paths.filter((path) => path !== ""))];
+}
+
+function countBytes(path: string): number {
+  return encodeURIComponent(path.toWellFormed()).length + nameBytes;
+}
 
 /** The path that a row names its link by, or wants it to have. */
 function readPath({ path, fields }: Named) {

@@ -21,6 +21,43 @@ export type NamedAddress = {
   readonly path: string;
 };
 
+/** Every path that it may stand for. */
+export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
+  const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
+  return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");
+}
+
+/** What a link is reached by, as any deployment may show it. */
+type Reached = { readonly path?: unknown; readonly shortened_path?: unknown };
+
+/** Those of the links that the text names: where it is more than one, nobody knows which. */
+export function pickNamedLinks<Link extends Reached>(
+  { exact, loose }: NamedLink,
+  links: readonly Link[],
+): readonly Link[] {
+  for (const path of exact) {
+    // As a visitor of the address: the link at the path, else the one with that short path.
+    for (const read of [readPathOf, readShortPathOf]) {
+      const found = links.filter((link) => read(link) === path);
+      if (found.length > 0) return found;
+    }
+  }
+  return links.filter((link) => loose.some((path) => isReachedBy(link, path)));
+}
+
+export function isReachedBy(link: Reached, path: string): boolean {
+  return readPathOf(link) === path || readShortPathOf(link) === path;
+}
+
+/** Another deployment may store paths with a leading slash, or encoded. */
+export function readPathOf({ path }: Reached): string {
+  return typeof path === "string" ? normalizeForSearch(path) : "";
+}
+
+function readShortPathOf({ shortened_path: path }: Reached): string {
+  return typeof path === "string" ? normalizeForSearch(path) : "";
+}
+
 /** `hosts` are origins: of one host every port counts, for a port may be another tomorrow. */
 export function readNamedLink(given: string, hosts: readonly string[]): NamedLink {
   const written = normalizeForSearch(given);

@@ -8,6 +8,7 @@ import {
 } from "../../../bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
 import type { FilterWanted } from "../../../bulk/plan/plan-filters.ts";
+import { listLinkHosts } from "../../../contract/access.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
@@ -153,7 +154,8 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   if (stray !== undefined) {
     throw refuseField(stray, "changes and rules go with filters; a row has its own fields");
   }
-  return { operation, source: await readSource(name, given), takesNames: true, skipsInvalid };
+  const linkHosts = listLinkHosts(call.keyContext.known);
+  return { operation, source: await readSource(name, given), linkHosts, skipsInvalid };
 }
 
 const ruleNames = ["replace", "add_query", "path_prefix"] as const;

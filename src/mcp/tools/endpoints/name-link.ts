@@ -1,3 +1,4 @@
+import { listLinkHosts } from "../../../contract/access.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -8,7 +9,6 @@ import { readNamedLink } from "../../../contract/rules/named-link.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Call } from "../tool.ts";
 import { findTarget } from "./find-target.ts";
-import { listHosts } from "./find-link.ts";
 
 /** Arguments beside `id` that name a link, as the API takes them. */
 
@@ -29,7 +29,7 @@ export async function nameLinkOf(
 
 /** A short path, or an address without its scheme, as the address that the API resolves. */
 function completeAddress(given: string, call: Call): string {
-  const { address } = readNamedLink(given, listHosts(call));
+  const { address } = readNamedLink(given, listLinkHosts(call.keyContext.known));
   if (address !== undefined) return address.text;
   const { linkHost } = call.keyContext.known;
   const isPath = linkHost !== undefined && !given.includes("://");

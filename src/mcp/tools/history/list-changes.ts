@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { presentJob } from "../../../bulk/present.ts";
+import { listLinkHosts } from "../../../contract/access.ts";
 import { contract, listEndpoints } from "../../../contract/index.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { readNamedLink } from "../../../contract/rules/named-link.ts";
@@ -10,7 +11,6 @@ import type { Access, Reading } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import { isRefused } from "../../results/tool-failure.ts";
-import { listHosts } from "../endpoints/find-link.ts";
 import { findTarget } from "../endpoints/find-target.ts";
 import type { Call, Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
@@ -68,7 +68,10 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
  */
 async function readTarget(given: string, history: History, call: Call): Promise<string> {
   const { readers } = call.keyContext;
-  const { exact, loose, address } = readNamedLink(given.trim(), listHosts(call));
+  const { exact, loose, address } = readNamedLink(
+    given.trim(),
+    listLinkHosts(call.keyContext.known),
+  );
   const told = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
   // What no database can hold names nothing.
   const names = told.filter((name) => isStorable(name));

@@ -95,3 +95,94 @@ test("an app that two are called, or none, is refused with those there are", asy
   expect(mistyped.message).toContain('did you mean "Acme Legacy" (com.acme.legacy)?');
   expect(plan.problems).toHaveLength(2);
 });
+
+describe("a row's link is named", () => {
+  const host = "default.localhost:8787";
+  let spring: { readonly id: string; readonly shortened_path: string };
+
+  beforeEach(async () => {
+    const fields = { path: "spring", name: "Spring", options: { shorten: true } };
+    spring = (await assistant.world.call("POST", "/links", { body: fields })).body;
+    await assistant.plant("link", { path: "slashed/" });
+    await assistant.plant("link", { path: "other" });
+  });
+
+  const ways: readonly (readonly [string, () => string])[] = [
+    ["an address", () => `http://${host}/spring`],
+    ["an address without its scheme and port", () => "default.localhost/spring"],
+    ["an address with a query and a slash", () => `https://${host}/spring/?utm=1`],
+    ["a path with a slash and a query", () => "/spring?x=1"],
+    ["a short path", () => spring.shortened_path],
+    ["a short address", () => `${host}/${spring.shortened_path}`],
+  ];
+
+  describe.each(["id", "path"])("by its %s", (member) => {
+    test.each(ways)("as %s", async (_, write) => {
+      const row = { [member]: write() };
+      const updating = { operation: "update", rows: [{ ...row, url: "https://x.example/new" }] };
+      const { plan, error } = await call("plan_links", updating);
+      expect(plan?.counts, JSON.stringify([plan, error])).toMatchObject({ update: 1 });
+      expect(plan.sample[0]).toMatchObject({ path: "spring" });
+      const deleting = await call("plan_links", { operation: "delete", rows: [row] });
+      const told = JSON.stringify(deleting.plan);
+      expect(deleting.plan.counts, told).toMatchObject({ delete: 1, conflict: 0 });
+      const { job } = await call("apply_plan", { plan_id: deleting.plan.id });
+      expect(job.state).toBe("done");
+      expect((await assistant.world.call("GET", `/links/${spring.id}`)).status).toBe(404);
+    });
+  });
+
+  test("by its path, which an id stands for as well, to move it", async () => {
+    const rows = [{ id: `${host}/spring`, path: "summer" }];
+    const { plan } = await call("plan_links", { operation: "update", rows });
+    await call("apply_plan", { plan_id: plan.id });
+    expect((await readLink(spring.id)).path).toBe("summer");
+  });
+
+  test("in two ways by two rows, of which one is refused", async () => {
+    const rows = [{ path: "spring" }, { id: `${host}/spring` }, { id: spring.shortened_path }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.counts).toMatchObject({ delete: 1, invalid: 2 });
+  });
+
+  test("by an address on another host, which is refused with ours and what is there", async () => {
+    const rows = [{ id: "https://elsewhere.example/spring" }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
+    expect(JSON.stringify(plan.sample)).toContain(
+      'is not its host, which is \\"default.localhost:8787\\". ' +
+        'At \\"http://default.localhost:8787/spring\\" is the link \\"Spring\\"',
+    );
+  });
+
+  test("by what two could be, which is refused", async () => {
+    await assistant.plant("link", { path: "both/" });
+    await assistant.plant("link", { path: "both" });
+    const rows = [{ id: "both#x" }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
+    expect(plan.sample[0].message).toContain("More than one link is meant");
+  });
+
+  test("by its exact path before any other reading", async () => {
+    await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
+    const rows = [{ id: `${host}/spring` }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.sample[0].path).toBe(`${host}/spring`);
+  });
+
+  test("with many others by few requests", async () => {
+    const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
+    for (const path of many) await assistant.plant("link", { path });
+    const byPath = await countRequests(many.map((path) => ({ path })));
+    const byAddress = await countRequests(many.map((path) => ({ path: `http://${host}/${path}` })));
+    // Addresses are longer, and each could be a path as it is written.
+    expect(byAddress - byPath).toBeLessThanOrEqual(3);
+  });
+});
+
+async function countRequests(rows: readonly object[]) {
+  const before = assistant.countAsked();
+  await call("plan_links", { operation: "delete", rows });
+  return assistant.countAsked() - before;
+}
