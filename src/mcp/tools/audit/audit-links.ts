@@ -12,6 +12,7 @@ import { listFields, type Fields } from "../../schemas/input-schema.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
 import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
+import { findHidingTemplates } from "./find-hiding-templates.ts";
 import { findNeverClicked } from "./find-never-clicked.ts";
 import { readAuditedApps } from "./read-audited-apps.ts";
 
@@ -108,7 +109,9 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
   for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
   const never = await findNeverClicked(filters, { page, limit: idsPerPage }, call);
-  const groups = [...describeGroups(end.findings), ...never.groups];
+  // One group of one id is on no later page.
+  const templates = page === 1 ? await findHidingTemplates(call) : undefined;
+  const groups = [...(templates?.groups ?? []), ...describeGroups(end.findings), ...never.groups];
   const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
   const last = Math.max(1, asked?.pages ?? 1, ...pages);
   return {
@@ -118,6 +121,7 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
       groups: showGroups(groups, window, call),
       ...tellUnchecked([
         ...notChecked,
+        ...(templates?.notChecked ?? []),
         ...listUnjudged(reading, end, known.linkHost),
         ...(asked?.notChecked ?? []),
         ...never.notChecked,

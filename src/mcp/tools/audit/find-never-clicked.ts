@@ -42,8 +42,8 @@ export async function findNeverClicked(
   // A deployment that ignores filters answers with links that were visited.
   if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return nothing;
   const message =
-    `Made more than ${days} days ago, and never visited. If nobody needs them any more, ` +
-    "plan_links deletes them by these filters.";
+    `Made more than ${days} days ago, and never visited. If nobody needs them any more, a plan ` +
+    "can delete them by these filters.";
   const ids = rows.map(({ id }) => id);
   return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
 }

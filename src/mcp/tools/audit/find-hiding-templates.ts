@@ -1,0 +1,62 @@
+import type { Group } from "../../../audit/describe-groups.ts";
+import { contract } from "../../../contract/index.ts";
+import type { TemplateProblem, TemplateSource } from "../../../template/page-input.ts";
+import { isText, readState, type ReadText } from "../templates/template-state.ts";
+import type { Call } from "../tool.ts";
+
+/** Texts of the links' page that hide the buttons by which visitors go on. */
+
+type Looked = {
+  /** The page that visitors meet comes first. */
+  readonly groups: readonly Group[];
+  readonly notChecked: readonly string[];
+};
+
+const { pageTemplate } = contract;
+const mostTold = 3;
+
+export async function findHidingTemplates(call: Call): Promise<Looked> {
+  const mayRead = call.keyContext.access.read(pageTemplate.versions).state !== "denied";
+  const { live, draft } = mayRead ? await readState(call) : { live: undefined, draft: undefined };
+  const isSame = live && draft && live.body === draft.body && live.css === draft.css;
+  const texts = {
+    live: { name: "live page", id: live?.id ?? "live", text: live },
+    draft: { name: "draft of the page", id: "draft", text: isSame ? null : draft },
+  };
+  const looked = await Promise.all(Object.values(texts).map(lookAt));
+  return {
+    groups: looked.flatMap(({ group }) => group ?? []),
+    notChecked: looked.flatMap(({ notChecked }) => notChecked ?? []),
+  };
+}
+
+type Named = {
+  readonly name: string;
+  readonly id: string;
+  /** Null where there is none, undefined where nobody knows. */
+  readonly text: ReadText | null | undefined;
+};
+
+async function lookAt({ name, id, text }: Named) {
+  if (text === null) return {};
+  if (text === undefined || !isText(text)) {
+    return { notChecked: `The ${name}: this key may not read it, or it is not shown.` };
+  }
+  const problems = await judge(text);
+  return problems.length === 0 ? {} : { group: describe(name, id, problems) };
+}
+
+async function judge({ body, css }: TemplateSource): Promise<readonly TemplateProblem[]> {
+  // What reads templates is large, and few calls need it.
+  const { findHiddenButtons } = await import("../../../template/find-hidden-buttons.ts");
+  return findHiddenButtons({ body, css });
+}
+
+function describe(name: string, id: string, problems: readonly TemplateProblem[]): Group {
+  const told = problems
+    .slice(0, mostTold)
+    .map(({ field, line, message }) => `${field}, line ${line}: ${message}`);
+  const what = `The ${name} hides buttons by which visitors go on.`;
+  const message = [what, ...told, "Ask whether it should."].join(" ");
+  return { code: "hides_buttons", count: 1, message, ids: [id] };
+}
