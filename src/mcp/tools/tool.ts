@@ -69,6 +69,8 @@ export type Written<E extends Endpoint> = {
   readonly body: Answer<E>;
   /** Its id and what it changed, for the result. */
   readonly change: JsonObject;
+  /** The apps that it registered besides, where they could be read. */
+  readonly registered: readonly JsonObject[];
 };
 
 /** One call of a tool. */

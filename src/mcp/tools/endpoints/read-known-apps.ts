@@ -11,15 +11,18 @@ import { readRecord } from "./find-record.ts";
 
 /**
  * The apps on some links, for their names. Our own service is in this process and answers at once;
- * of a deployment elsewhere each would be a call more, so that only what it answers is told.
+ * of a deployment elsewhere each would be a call more, so that only what it answers is told. Those
+ * that were `read` before are not asked for again.
  */
 export async function readKnownApps(
   links: readonly JsonObject[],
   call: Asking,
+  read: readonly JsonObject[] = [],
 ): Promise<KnownApps> {
-  if (!call.keyContext.checksConditions) return new Map();
-  const found = await Promise.all(kinds.map((kind) => readApps(kind, links, call)));
-  return new Map(found.flat().map((app) => [String(app["id"]), app]));
+  const known = new Map(read.map((app) => [String(app["id"]), app]));
+  if (!call.keyContext.checksConditions) return known;
+  const found = await Promise.all(kinds.map((kind) => readApps(kind, links, call, known)));
+  return new Map([...known, ...found.flat().map((app) => [String(app["id"]), app] as const)]);
 }
 
 type Asking = Pick<Call, "ask" | "keyContext">;
@@ -33,9 +36,10 @@ async function readApps(
   kind: ResourceKind,
   links: readonly JsonObject[],
   call: Asking,
+  known: KnownApps,
 ): Promise<readonly JsonObject[]> {
   const ids = new Set(links.map((link) => link[`${kind.name}_id`]));
-  const wanted = [...ids].filter((id) => typeof id === "string");
+  const wanted = [...ids].filter((id) => typeof id === "string").filter((id) => !known.has(id));
   if (wanted.length > mostAlone) {
     return readAny(kind.index, call, async () => {
       const page: unknown = await call.ask(kind.index, { limit: paging.max_limit });

@@ -102,11 +102,11 @@ async function carryOut(act: Act, call: Call): Promise<JsonObject> {
     condition: describeCondition(act),
     registered,
   });
-  const { change } = written;
+  const { change, registered: read } = written;
   if (endpoint.method !== "DELETE") {
     const body: unknown = written.body;
     // Every response that is no deletion's is an object, parsed by the entry's schema.
-    return presentWritten(act, body as JsonObject, change, call);
+    return presentWritten(act, body as JsonObject, { change, read }, call);
   }
   const record = target.state === "known" ? target.record : {};
   return { deleted: { id: input["id"], ...pickNames(kind, record) }, change };
@@ -140,14 +140,14 @@ async function presentFound(
 async function presentWritten(
   act: Act,
   body: JsonObject,
-  change: JsonObject,
+  { change, read }: { readonly change: JsonObject; readonly read: readonly JsonObject[] },
   call: Call,
 ): Promise<JsonObject> {
   const { endpoint, kind, input, beside } = act;
   const { linkHost } = call.keyContext.known;
   const isLink = kind.name === "link";
-  const chosen = beside.filter(isJsonObject).map((app) => [String(app["id"]), app] as const);
-  const apps = new Map([...chosen, ...(isLink ? await readKnownApps([body], call) : [])]);
+  const known = [...beside.filter(isJsonObject), ...read];
+  const apps = await readKnownApps(isLink ? [body] : [], call, known);
   const sent = Object.keys(pickFields(endpoint, input));
   const { problems = [], ...shown } = presentBody(endpoint, body, { linkHost, apps, sent });
   // Those of the answer are a list.

@@ -1,6 +1,6 @@
 import { pickFields, type Answer, type Endpoint, type Input } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
@@ -59,8 +59,10 @@ export async function journalWrite<E extends Endpoint>(
     throw error;
   });
   let ended: Ended = { ...change, state: "done" };
+  let registered: readonly Registered[] = [];
   try {
-    ended = await describeEnd(endpoint, sent, known, body, { ...journaling, change, detached });
+    registered = await readRegistered(known, body, journaling);
+    ended = describeEnd(endpoint, sent, known, body, { change, detached, registered, keyContext });
     await history.note(change.id, ended);
   } catch (error) {
     // What was done stays done, and its row stays as one whose end is unknown.
@@ -68,21 +70,33 @@ export async function journalWrite<E extends Endpoint>(
   }
   // Of what was made, all that is in it was sent, or stands in the answer.
   const fields = before === null ? undefined : showFields({ ...change, ...ended }, keyContext);
-  return { body, change: { id: change.id, ...(fields && { fields }) } };
+  return {
+    body,
+    change: { id: change.id, ...(fields && { fields }) },
+    registered: registered.map(({ record }) => record),
+  };
 }
 
-type Begun = Pick<Journaling, "ask" | "keyContext"> & {
+type Begun = Pick<Journaling, "keyContext"> & {
   readonly change: Change;
   readonly detached: readonly Effect[];
+  readonly registered: readonly Registered[];
 };
 
-async function describeEnd<E extends Endpoint>(
+/** An app that came with a link. */
+type Registered = {
+  readonly kind: Known["kind"];
+  readonly id: string;
+  readonly record: JsonObject;
+};
+
+function describeEnd<E extends Endpoint>(
   endpoint: E,
   sent: JsonObject,
-  { kind, before, registered = [] }: Known,
+  { kind, before }: Known,
   body: Answer<E>,
-  { change, detached, ...asking }: Begun,
-): Promise<Ended> {
+  { change, detached, registered, keyContext }: Begun,
+): Ended {
   const { target_id } = change;
   if (endpoint.method === "DELETE") {
     const effect = describeEffect(kind, target_id, before, null);
@@ -99,30 +113,29 @@ async function describeEnd<E extends Endpoint>(
   const { id } = record;
   // It was done, but nobody knows to what: whoever undoes it has to look for that.
   if (typeof id !== "string") return { ...change, state: "done" };
-  const brought = registered.filter((app) => app.kind.name !== kind.name);
-  const apps = await Promise.all(
-    brought.map((app) => describeApp(app.kind, app.fields, record, asking)),
-  );
+  const apps = registered.map((app) => describeEffect(app.kind, app.id, null, app.record));
   const after = completeBySent(kind, sent, record);
-  const { linkHost } = asking.keyContext.known;
+  const { linkHost } = keyContext.known;
   const isOld =
     endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record, linkHost);
   const own = isOld ? [] : [describeEffect(kind, id, before, after)];
-  return { ...nameTarget(kind, id, record), state: "done", effects: [...apps.flat(), ...own] };
+  return { ...nameTarget(kind, id, record), state: "done", effects: [...apps, ...own] };
 }
 
-/** An app that came with a link; where nobody could look before, it may have been there already. */
-async function describeApp(
-  kind: Known["kind"],
-  fields: JsonObject,
-  link: JsonObject,
+/** Where nobody could look before, an app may have been there already, and is none of these. */
+async function readRegistered(
+  { kind: { name }, registered = [] }: Known,
+  written: unknown,
   { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
-): Promise<readonly Effect[]> {
-  const id = link[`${kind.name}_id`];
-  if (typeof id !== "string") return [];
-  if (keyContext.access.read(kind.index).state !== "granted") return [];
-  const body: unknown = await readIfAllowed(() => ask(kind.show, { id })).catch(() => undefined);
-  return [describeEffect(kind, id, null, (body as JsonObject | undefined) ?? fields)];
+): Promise<readonly Registered[]> {
+  const found = registered.map(async ({ kind, fields }) => {
+    const id = isJsonObject(written) ? written[`${kind.name}_id`] : undefined;
+    const isTold = keyContext.access.read(kind.index).state === "granted";
+    if (kind.name === name || typeof id !== "string" || !isTold) return [];
+    const body: unknown = await readIfAllowed(() => ask(kind.show, { id })).catch(() => undefined);
+    return [{ kind, id, record: isJsonObject(body) ? body : { ...fields, id } }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** A short path of a link that was there cannot be told from one that the link had already. */
