@@ -76,11 +76,11 @@ export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promi
 async function lists({ listNames }: Seat): Promise<void> {
   expect((await listNames()).toSorted()).toEqual([
     "apply_plan",
+    "audit_links",
     "cancel_job",
     "create_link",
     "delete_link",
     "explain_access",
-    "audit_links",
     "explain_link",
     "export_links",
     "get_job",
