@@ -161,7 +161,23 @@ function isNamed({ prelude }: Rule, ways: readonly (readonly Named[])[]): boolea
 }
 
 /** Whether a selector names the last one of these; what cannot be told is not said to. */
-function matches(parts: readonly CssNode[], way: readonly Named[]): boolean {
+function matches(
+  parts: readonly CssNode[],
+  way: readonly Named[],
+  known = new Map<string, boolean>(),
+): boolean {
+  // Of elements in elements of one kind the same question comes up by millions of ways.
+  const key = `${parts.length} ${way.length}`;
+  const answer = known.get(key) ?? matchesAnew(parts, way, known);
+  known.set(key, answer);
+  return answer;
+}
+
+function matchesAnew(
+  parts: readonly CssNode[],
+  way: readonly Named[],
+  known: Map<string, boolean>,
+): boolean {
   const last = way.at(-1);
   const from = parts.findLastIndex(({ type }) => type === "Combinator");
   if (last === undefined || !parts.slice(from + 1).every((part) => fits(part, last))) return false;
@@ -169,9 +185,9 @@ function matches(parts: readonly CssNode[], way: readonly Named[]): boolean {
   if (combinator?.type !== "Combinator") return true;
   const before = parts.slice(0, from);
   const outer = way.slice(0, -1);
-  if (combinator.name === ">") return matches(before, outer);
+  if (combinator.name === ">") return matches(before, outer, known);
   if (combinator.name !== " ") return false;
-  return outer.some((_, end) => matches(before, outer.slice(0, end + 1)));
+  return outer.some((_, end) => matches(before, outer.slice(0, end + 1), known));
 }
 
 function fits(part: CssNode, { tag, id, classes }: Named): boolean {

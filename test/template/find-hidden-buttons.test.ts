@@ -77,3 +77,10 @@ describe("buttons are seen", () => {
     expect(list(".card { display: none }", "<p>No buttons</p>")).toEqual([]);
   });
 });
+
+test("a selector that fits in millions of ways is judged at once", () => {
+  const body = `${"<div>".repeat(60)}{% store_buttons %}${"</div>".repeat(60)}`;
+  const css = `section ${"div ".repeat(12)}.store-buttons { display: none }`;
+  // By each of the ways it would be hours, and this test ends with its time.
+  expect(list(css, body)).toEqual([]);
+});

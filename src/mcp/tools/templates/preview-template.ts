@@ -7,6 +7,7 @@ import { problemSchema, type CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
+import { pickText } from "./template-state.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
 /** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
@@ -33,17 +34,42 @@ export async function previewTemplate(given: JsonObject, call: Call): Promise<Js
   const device = platform as Platform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // So the body of this endpoint is presented.
-  const { html, problems } = presentBody(preview, body as JsonObject) as Page;
+  const { html, problems: unread = [] } = presentBody(preview, body as JsonObject) as Page;
+  const problems = [...unread, ...(await findProblems(html, asked, call))];
   await attachTemplateView(asked, { device, html }, call);
   const preview_url = await openInBrowser(html, call);
   return {
     ...(preview_url !== undefined && { preview_url }),
     ...((isWanted === true || preview_url === undefined) && { html }),
-    ...(problems !== undefined && { problems }),
+    ...(problems.length > 0 && { problems }),
   };
 }
 
 type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
+
+/** What can be said of a page of our own service without looking at it. */
+async function findProblems(
+  html: string,
+  asked: JsonObject,
+  { keyContext }: Call,
+): Promise<readonly CallProblem[]> {
+  if (!keyContext.checksConditions) return [];
+  const { findHiddenButtons } = await import("../../../template/find-hidden-buttons.ts");
+  const given = pickText(asked);
+  const found = findHiddenButtons({ ...readSource(html), ...given });
+  // Of what was not given, the page shows what became of it, which has other lines.
+  return found.map(({ field, message, ...place }) => {
+    return { field, message, ...(given[field] !== undefined && place) };
+  });
+}
+
+/** The text that a page of ours was made of, as far as it stands in the page (link-page.ts). */
+function readSource(html: string) {
+  const [, body = ""] = /<body class="\w+">(.*)<\/body>/s.exec(html) ?? [];
+  const css = [...html.matchAll(/<style[^>]*>(.*?)<\/style>/gs)].at(-1)?.[1] ?? "";
+  const buttons = /<div class="store-buttons">.*?<\/div>/s;
+  return { body: body.replace(buttons, "{% store_buttons %}"), css };
+}
 
 /** Undefined where nothing listens, and for a page that is too long to be kept. */
 async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {

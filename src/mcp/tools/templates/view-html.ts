@@ -81,10 +81,9 @@ function place(problem) {
 }
 
 function receive({ structuredContent = {}, _meta = {} }) {
-  const { html, error } = structuredContent;
+  const { html, error, problems = error?.problems ?? [] } = structuredContent;
   const data = _meta["${viewData}"] ?? {};
   pages = data.pages ?? (html === undefined ? {} : { ios: html });
-  const problems = error?.problems ?? [];
   fill("problems", problems.map((problem) => [place(problem), problem.message]));
   fill("changes", (data.changes ?? []).map(({ name, text }) => [name, text]));
   find("shown").hidden = Object.keys(pages).length === 0;

@@ -139,6 +139,16 @@ describe("the view", () => {
     expect(await view.locator("#page").isVisible()).toBe(false);
   });
 
+  test("tells what is amiss with a page beside the page", async () => {
+    const { view, tab } = await open();
+    await send(tab, await preview(body, { css: ".store-buttons { opacity: 0 }" }));
+    await view.frameLocator("#page").locator("h1").waitFor();
+    expect(await view.locator("#problems tr").allTextContents()).toEqual([
+      expect.stringMatching(/^css, line 1.*The buttons are not seen/),
+    ]);
+    expect(await view.locator("#state").isVisible()).toBe(false);
+  });
+
   test("runs nothing and fetches nothing of what it shows, whatever that is", async () => {
     const { view, tab, requests } = await open();
     const html = `<script>parent.parent.document.title = "hacked"</script>
