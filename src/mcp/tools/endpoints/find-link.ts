@@ -1,6 +1,7 @@
 import { listLinkHosts } from "../../../contract/access.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { paging } from "../../../contract/limits.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import {
   isReachedBy,
@@ -11,10 +12,12 @@ import {
   type NamedAddress,
   type NamedLink,
 } from "../../../contract/rules/named-link.ts";
+import { pickNamed } from "../../../contract/rules/named-resource.ts";
+import { isStorable } from "../../../contract/text.ts";
 import { describeForeignHost } from "../../../text/foreign-host.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { listRows, readText, type Found } from "./found-rows.ts";
+import { listPage, listRows, readText, type Found } from "./found-rows.ts";
 
 /** The link that a text names: by its path or short path, or by one of its addresses. */
 
@@ -35,12 +38,30 @@ export async function findLink(given: string, call: Asking): Promise<Found> {
   if (found.length > 0) return { rows: found, near: undefined };
   const resolved = address === undefined ? [] : await resolve(address, call);
   if (resolved.length > 0) return { rows: resolved, near: undefined };
-  if (address === undefined || address.isOurs === true) {
-    return { rows: [], near: address === undefined ? (exact[0] ?? "") : address.path };
+  if (address === undefined) {
+    const rows = await findCalled(given, call);
+    return { rows, near: rows.length > 0 ? undefined : (exact[0] ?? "") };
   }
+  if (address.isOurs === true) return { rows: [], near: address.path };
   const there = rows.filter((row) => isReachedBy(row, address.path));
   return { rows: [], near: undefined, foreign: describeForeign(address, there, call) };
 }
+
+/** By its whole name, in this case or else in any: asked for only where no path fits. */
+async function findCalled(given: string, call: Asking): Promise<readonly JsonObject[]> {
+  const value = given.trim();
+  if (value === "" || !isStorable(value)) return [];
+  for (const condition of ["eq", "cont"] as const) {
+    const filters = [{ field: "name", condition, value }];
+    const page = await listPage(links.index, { filters, limit: paging.max_limit }, call);
+    const found = pickNamed(page.rows, value, byName);
+    // Behind what was read there may be another one of the same name.
+    if (found.length > 0) return page.hasMore && condition === "cont" ? [] : found;
+  }
+  return [];
+}
+
+const byName = { unique: () => "", name: (row: JsonObject) => readText(row, "name") };
 
 /** Our own service looks for paths and short paths at once; others are asked for one at a time. */
 async function readRows(

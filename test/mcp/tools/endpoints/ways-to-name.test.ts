@@ -94,6 +94,21 @@ test("of two links that could be meant both are told, and none is taken", async 
   });
 });
 
+test("a link's whole name names it, unless two have it or a path is the same", async () => {
+  for (const id of ["Spring sale", "spring SALE"]) {
+    expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
+    expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
+  }
+  expect((await get(assistant, "Spring")).structured.error?.code).toBe("not_found");
+  await plant("/links", { path: "twice", name: "Spring sale" });
+  const { error } = (await get(assistant, "Spring sale")).structured;
+  expect(error.message).toBe('More than one link is meant by "Spring sale".');
+  expect(JSON.stringify(error.problems)).toMatch(/spring.*twice|twice.*spring/);
+  await plant("/links", { path: "Spring sale", name: "Another" });
+  const { structured, lookups } = await get(assistant, "Spring sale");
+  expect([structured.link.name, lookups]).toEqual(["Another", 1]);
+});
+
 describe("an address on another host", () => {
   const id = "https://elsewhere.example/spring?utm=1";
 
