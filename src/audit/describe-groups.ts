@@ -1,4 +1,4 @@
-import type { FilterInput } from "../contract/filters.ts";
+import { ownLinkFilters, type FilterInput } from "../contract/filters.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { dropHidden, quote } from "../text/show-hidden.ts";
@@ -20,7 +20,13 @@ export type Group = {
 /** A call that changes nothing before a person has said yes to what it would do. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
-export function describeGroups(findings: readonly Finding[]): readonly Group[] {
+/** A finding among the links that these filters name. */
+type Told = Finding & { readonly among: readonly FilterInput[] };
+
+export function describeGroups(
+  findings: readonly Finding[],
+  among: readonly FilterInput[],
+): readonly Group[] {
   const order = Object.keys(kinds);
   const sorted = findings.toSorted(
     (one, other) => order.indexOf(one.code) - order.indexOf(other.code) || other.count - one.count,
@@ -28,7 +34,7 @@ export function describeGroups(findings: readonly Finding[]): readonly Group[] {
   return sorted.map((finding) => {
     const { code, field, count, ids } = finding;
     const { message, fix } = kinds[code];
-    const mend = fix?.(finding);
+    const mend = fix?.({ ...finding, among });
     return {
       code,
       ...(field !== undefined && { field }),
@@ -42,7 +48,7 @@ export function describeGroups(findings: readonly Finding[]): readonly Group[] {
 
 type Kind = {
   readonly message: string | ((finding: Finding) => string);
-  readonly fix?: (finding: Finding) => Fix | undefined;
+  readonly fix?: (finding: Told) => Fix | undefined;
 };
 
 /** The worst first. */
@@ -85,7 +91,8 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
       "which of the two is meant; the fix puts in the other one.",
     fix: (finding) => {
       const { host = "", meant = "" } = finding.detail;
-      return planReplacement(finding, { from: host, to: meant, match: "host" });
+      const wider = { condition: "cont", value: host } as const;
+      return planReplacement(finding, { from: host, to: meant, match: "host" }, wider);
     },
   },
   destination_redirects_elsewhere: {
@@ -118,7 +125,10 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message: ({ field }) =>
       `${field} is http, not https: others can read and change the page. ` +
       "The fix makes it https; ask whether the host has that.",
-    fix: (finding) => planReplacement(finding, { from: "http://", to: "https://", match: "text" }),
+    fix: (finding) => {
+      const all = { condition: "start", value: "http://" } as const;
+      return planReplacement(finding, { from: "http://", to: "https://", match: "text" }, all);
+    },
   },
   hidden_characters: {
     message: "Their names have characters that nobody sees. The fix takes them out.",
@@ -161,11 +171,22 @@ function planRows({ first }: Finding, change: (link: ReadLink) => JsonObject): F
   return { tool: "plan_links", arguments: { operation: "update", rows: planned } };
 }
 
-/** The same for one text of a field that is another one in all of them. */
-function planReplacement({ field, first }: Finding, replacement: JsonObject): Fix | undefined {
+/**
+ * The same for one text of a field that is another one in all of them. More links than were kept
+ * are named by what stands in the field: what the rule does not find there stays as it is.
+ */
+function planReplacement(
+  { field, first, count, among }: Told,
+  replacement: JsonObject,
+  wider: Pick<FilterInput, "condition" | "value">,
+): Fix | undefined {
   const paths = first.flatMap(({ path }) => path ?? []);
   if (field === undefined || paths.length === 0) return undefined;
-  const filters = [{ field: "path", condition: "in", value: paths }];
+  const isTaken = among.some((one) => one.field === field && one.condition === wider.condition);
+  const isNamed = count > paths.length && Object.hasOwn(ownLinkFilters, field) && !isTaken;
+  const filters: readonly FilterInput[] = isNamed
+    ? [...among, { field, ...wider }]
+    : [{ field: "path", condition: "in", value: paths }];
   const replace = [{ field, ...replacement }];
   return { tool: "plan_links", arguments: { operation: "update", filters, replace } };
 }

@@ -111,7 +111,11 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
   const never = await findNeverClicked(filters, { page, limit: idsPerPage }, call);
   // One group of one id is on no later page.
   const templates = page === 1 ? await findHidingTemplates(call) : undefined;
-  const groups = [...(templates?.groups ?? []), ...describeGroups(end.findings), ...never.groups];
+  const groups = [
+    ...(templates?.groups ?? []),
+    ...describeGroups(end.findings, filters),
+    ...never.groups,
+  ];
   const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
   const last = Math.max(1, asked?.pages ?? 1, ...pages);
   return {

@@ -186,6 +186,19 @@ describe("a fix that is carried out leaves less to mend", () => {
     expect(await find(code)).toBeUndefined();
   });
 
+  test("at once of more links than are named, and of none beside those looked at", async () => {
+    for (let index = 0; index < 25; index += 1) {
+      await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
+    }
+    await plant({ path: "other", url: "http://shop.example/other" });
+    const filters = [{ field: "path", condition: "start", value: "p" }];
+    const found = await find("http_address", { filters });
+    if (found === undefined) throw new Error("nothing is found");
+    await mend(found);
+    expect(await find("http_address", { filters })).toBeUndefined();
+    expect((await find("http_address"))?.count).toBe(1);
+  });
+
   test("and names keep all that can be seen of them", async () => {
     await plant({ path: "a", url: away, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectMended("hidden_characters");
