@@ -150,13 +150,14 @@ function showGroups(
 }
 
 function listUnjudged(
-  { unread, isWhole }: ReadWithin,
+  { unread, isWhole, reached }: ReadWithin,
   { checked, unjudged }: AuditEnd,
   linkHost: string | undefined,
 ): readonly string[] {
   const lost = unread + unjudged;
+  const onward = reached === undefined ? "name fewer by filters" : "call next";
   return [
-    ...(isWhole ? [] : [`What comes after these ${checked} links: the time was up; call next.`]),
+    ...(isWhole ? [] : [`What comes after these ${checked} links: the time was up; ${onward}.`]),
     ...(lost === 0 ? [] : [`${lost} links, which could not be read.`]),
     ...(linkHost === undefined ? ["Loops: it is not known at which address links are."] : []),
   ];
