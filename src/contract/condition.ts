@@ -10,13 +10,9 @@ export type Condition =
   /** There is none yet. */
   | "absent";
 
-/**
- * A record without what changes by itself while a person thinks about it, and without what is only
- * told where a list is asked for it, and never changes.
- */
+/** A record without what changes by itself while a person thinks about it. */
 export function pickLasting(record: JsonObject): JsonObject {
-  const { clicks: _clicks, links_count: _count, updated_at: _time, ...others } = record;
-  const { created_at: _since, created_via: _by, ...lasting } = others;
+  const { clicks: _clicks, links_count: _count, updated_at: _time, ...lasting } = record;
   return lasting;
 }
 

@@ -47,11 +47,7 @@ const shownColumns = [
   "clicks",
 ] as const satisfies readonly (keyof LinkTable)[];
 
-/** Shown besides where a list is filtered or sorted by them: else nobody could tell the order. */
-const askedColumns = ["created_at", "created_via"] as const satisfies readonly (keyof LinkTable)[];
-
-type LinkRow = Pick<LinkTable, (typeof shownColumns)[number]> &
-  Partial<Pick<LinkTable, (typeof askedColumns)[number]>>;
+type LinkRow = Pick<LinkTable, (typeof shownColumns)[number]>;
 
 const selectLink = prepareQuery((db) =>
   db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
@@ -88,7 +84,7 @@ export async function listLinks(
 ): Promise<Page<Link>> {
   const tally = await readTally(tenant);
   const isIndexed = tally.indexed_to === wholeIndex;
-  const source = { shown: listShown(query), ...describeLinks(tenant, query, isIndexed) };
+  const source = { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
   const count =
     query.filters.length === 0
       ? tally.links
@@ -204,12 +200,6 @@ export async function releaseAddress(
     .execute();
 }
 
-function listShown({ filters, sorts }: ListQuery): readonly string[] {
-  const tested = filters.flatMap(({ tests }) => tests);
-  const asked = new Set([...tested, ...sorts].map(({ field }) => field));
-  return [...shownColumns, ...askedColumns.filter((column) => asked.has(column))];
-}
-
 async function countFiltered(
   { db, projectId }: Tenant,
   counts: Counts,
@@ -229,10 +219,9 @@ async function countFiltered(
   return count;
 }
 
-function toLink({ created_at, ...row }: LinkRow): Link {
+function toLink(row: LinkRow): Link {
   return {
     ...row,
-    ...(created_at !== undefined && { created_at: new Date(created_at).toISOString() }),
     enable_forced_redirect: row.enable_forced_redirect === 1,
     ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
   };

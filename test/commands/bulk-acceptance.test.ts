@@ -107,6 +107,7 @@ test.concurrent.each(["modern", "v1"] as const)(
 /** Of the links that the sentence named. */
 async function countUrls({ callTool }: Pick<Connected, "callTool">) {
   const { links: found } = (await callTool("list_links", { filters, limit: 100 })).structured;
-  const count = (url: string) => found.filter((link: { url: string }) => link.url === url).length;
+  const count = (url: string) =>
+    found.filter((link: { destination: string }) => link.destination === url).length;
   return { old: count(oldUrl), new: count(newUrl) };
 }

@@ -78,7 +78,8 @@ test("a template goes from draft to the link's page, down again, and back to a d
   );
 
   await call("save_template", { body: first });
-  expect((await call("preview_template", { link_id: await findLink() })).html).toContain("first");
+  const preview = await call("preview_template", { link_id: await findLink(), html: true });
+  expect(preview.html).toContain("first");
   expect((await visit("ios")).text).not.toContain("The first page");
   await call("publish_template");
   expect(asked.at(-1)).toContain('+ "<p>The first page</p>"');

@@ -337,9 +337,10 @@ async function approveOne(client: Connected): Promise<string> {
 }
 
 describe("the built command", () => {
-  test("over stdio opens a server for the page alone, and closes it", async () => {
+  test("over stdio that serves nothing opens a server for the page alone, and closes it", async () => {
     await using folder = await createFolder();
-    await using client = await connectV2({ transport: "stdio", data: folder.path });
+    const env = { WAYPOST_SERVE: "off" };
+    await using client = await connectV2({ transport: "stdio", data: folder.path, env });
     const url = await approveOne(client);
     expect(new URL(url).hostname).toBe("127.0.0.1");
     // It says goodbye for two seconds.

@@ -38,8 +38,8 @@ describe.concurrent("each key", () => {
     await using owning = await connect(era, mcp, owner.key);
     expect(await owning.listNames()).toContain("delete_link");
     expect((await looking.listNames()).toSorted()).toEqual([
-      "explain_access",
       "audit_links",
+      "explain_access",
       "explain_link",
       "export_links",
       "get_link",

@@ -198,6 +198,8 @@ test("the doctor tries nothing where nobody can be asked, or all is known", asyn
   expect(unasked.stderr).toContain("nobody can be asked, for stdin is no terminal: --yes");
   expect(strange.listAsked()).toEqual(["GET /api/v1/links?limit=1"]);
   await using folder = await createFolder();
+  // A home with a store: of an empty one there is no key to look at.
+  await run(["keys", "create", "--data", folder.path]);
   const own = await run(["doctor", "--probe", "--data", folder.path]);
   expect(own.stdout).toMatch(/^ok +probe +not needed/m);
 });

@@ -21,8 +21,8 @@ describe.concurrent("a key that may look at links", () => {
     const connect = era === "v1" ? connectV1 : connectV2;
     await using client = await connect({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual([
-      "explain_access",
       "audit_links",
+      "explain_access",
       "explain_link",
       "export_links",
       "get_link",
