@@ -337,7 +337,7 @@ async function approveOne(client: Connected): Promise<string> {
 }
 
 describe("the built command", () => {
-  test("over stdio that serves nothing opens a server for the page alone, and closes it", async () => {
+  test("over stdio that serves nothing opens a server for it, and closes it", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });

@@ -31,7 +31,7 @@ describe.concurrent("a key that may look at links", () => {
     ]);
     await expectFailure(client, "create_link", {}, "scope_missing");
     const { structured } = await client.callTool("explain_access");
-    expect(structured.access.granted).toHaveLength(6);
+    expect(structured.access.granted).toHaveLength(7);
   });
 });
 
