@@ -119,7 +119,9 @@ export function createBulk(options: RunnerOptions): Bulk {
     },
     readLinks: (filters, take, { key_print, call }, given) => {
       const signal = limit(given);
-      return line.run(key_print, signal, () => readWithin({ call, signal, clock }, filters, take));
+      return line.run(key_print, signal, () =>
+        readWithin({ call, signal, clock, sleep }, filters, take),
+      );
     },
     findExport: async (id, page, { key_print }) =>
       (await openState()).exports.findPage(key_print, id, page),

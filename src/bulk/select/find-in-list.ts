@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../../client/call-failure.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { describePage } from "../../contract/describe-page.ts";
 import { listUnreadRows, noteDeviations, type Deviation } from "../../contract/deviations.ts";
 import type { ReadMeta } from "../../contract/fields.ts";
 import type { ListInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import type { Asking } from "../owner.ts";
+import { limitTime, untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createOwnMatch, readAppNames } from "./match-own.ts";
 import { listSpecified } from "./own-filters.ts";
 
@@ -33,13 +32,10 @@ type Reached = {
   readonly complete: false;
 };
 
-type Finding = Asking & { readonly clock: Pick<Clock, "monotonic"> };
-
-const mostTime_ms = 20_000;
 /** As our own service orders a list. */
 const newestFirst: Sort = { field: "created_at", direction: "desc" };
 
-export async function findInList(finding: Finding, input: FindInput): Promise<FoundPage> {
+export async function findInList(finding: InTime, input: FindInput): Promise<FoundPage> {
   const { page = 1, limit = paging.default_limit } = input;
   const apps = await readAppNames(finding, input);
   const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
@@ -77,21 +73,34 @@ type ReadSoFar = {
   readonly isWhole: boolean;
 };
 
+type Look = (link: ReadLink, place: number) => void;
+
+async function readList(finding: InTime, input: FindInput, look: Look): Promise<ReadSoFar> {
+  const timed = limitTime(finding);
+  try {
+    return await readPages({ ...finding, ...timed }, input, look);
+  } finally {
+    timed.stop();
+  }
+}
+
 /** At least one page is read, however long that takes. */
-async function readList(
-  { call, signal, clock }: Finding,
+async function readPages(
+  { call, signal, noteRead }: Pick<InTime, "signal"> & ReturnType<typeof limitTime>,
   input: FindInput,
-  look: (link: ReadLink, place: number) => void,
+  look: Look,
 ): Promise<ReadSoFar> {
   const { sort = newestFirst, after = 0 } = input;
   const filters = listSpecified(input);
-  const end = clock.monotonic() + mostTime_ms;
   const seen = new Set<string>();
   const unread: Deviation[] = [];
   let limit: number = paging.max_limit;
+  let of: number | undefined;
   for (let reached = after; ;) {
     const page = Math.floor(reached / limit) + 1;
-    const answer = await call(links.index, { page, limit, filters, sort }, signal);
+    const asked = { page, limit, filters, sort };
+    const answer = await untilTimeIsUp(call(links.index, asked, signal));
+    if (answer === undefined) return { reached, of, unread, isWhole: false };
     const { meta } = answer;
     const lost = listUnreadRows(answer);
     const shown = answer.links.length + lost.length;
@@ -112,9 +121,9 @@ async function readList(
     }
     for (const row of lost) unread.push({ kind: "unread", row: start + row, found: "unreadable" });
     reached = Math.max(reached, start + shown);
-    const of = meta.count ?? undefined;
+    of = meta.count ?? undefined;
     if (isEnd) return { reached, of, unread, isWhole: true };
-    if (clock.monotonic() >= end) return { reached, of, unread, isWhole: false };
+    noteRead();
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
   }

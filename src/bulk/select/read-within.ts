@@ -1,8 +1,7 @@
-import type { Clock } from "../../contract/clock.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { ReadLink } from "../../contract/links.ts";
-import type { Asking } from "../owner.ts";
-import { selectParts } from "./select-links.ts";
+import { limitTime, type InTime } from "./limit-time.ts";
+import { readStart, selectParts } from "./select-links.ts";
 
 /** The links that filters name, for as long as the answer to one call may take. */
 
@@ -10,42 +9,39 @@ export type ReadWithin = {
   /** How many more there are that could not be read. */
   readonly unread: number;
   readonly isWhole: boolean;
-  /** Where to go on: all links that were made before this moment were read. */
+  /**
+   * Where to go on: all links that were made before this moment were read, and of the next ones
+   * some may have been. Undefined where that is where it began.
+   */
   readonly reached: string | undefined;
 };
 
-type Within = Asking & { readonly clock: Pick<Clock, "monotonic"> };
-
-const mostTime_ms = 20_000;
-/** Of a part that was not read to its end when the time is up nothing is used. */
+/** A part that was not read to its end is read once more by whoever goes on. */
 const mostTogether = 2000;
 
 export async function readWithin(
-  { call, signal, clock }: Within,
+  asking: InTime,
   filters: readonly FilterInput[],
   take: (links: readonly ReadLink[]) => void,
 ): Promise<ReadWithin> {
-  const end = clock.monotonic() + mostTime_ms;
-  const callInTime: Asking["call"] = async (...asked) => {
-    if (clock.monotonic() > end) throw new TimeIsUp();
-    return call(...asked);
-  };
+  const { call, noteRead, stop } = limitTime(asking);
   let unread = 0;
   let reached: string | undefined;
   try {
-    const asking = { call: callInTime, signal };
-    for await (const part of selectParts(asking, filters, { most: mostTogether })) {
+    const options = { most: mostTogether, noteRead };
+    for await (const part of selectParts({ ...asking, call }, filters, options)) {
       take(part.rows);
       unread += part.unread;
       reached = part.before;
+      if (!part.isCut) continue;
+      return {
+        unread,
+        isWhole: false,
+        reached: reached === readStart(filters) ? undefined : reached,
+      };
     }
-  } catch (error) {
-    if (!(error instanceof TimeIsUp)) throw error;
-    return { unread, isWhole: false, reached };
+  } finally {
+    stop();
   }
   return { unread, isWhole: true, reached: undefined };
-}
-
-class TimeIsUp extends Error {
-  override readonly name = "TimeIsUp";
 }

@@ -10,6 +10,7 @@ import { listUnreadRows } from "../../contract/deviations.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
+import { untilTimeIsUp } from "./limit-time.ts";
 import { createOwnMatch, readAppNames } from "./match-own.ts";
 import { askOwn, asksOwn, listSpecified } from "./own-filters.ts";
 import { readWholeList, type PageAsked, type WholeList } from "./read-whole-list.ts";
@@ -39,12 +40,19 @@ export type SelectedLinks = WholeList<ReadLink>;
 type SelectedPart = SelectedLinks & {
   /** Its links were made before this moment, and all others since; undefined in the last part. */
   readonly before: string | undefined;
+  /** The time was up: its links are some that were made since `before`, and no part follows. */
+  readonly isCut: boolean;
 };
 
 type SelectOptions = {
   /** A text that is searched for beside the filters. */
   readonly search?: string | undefined;
-  readonly most?: number;
+} & Partial<Reading>;
+
+type Reading = {
+  readonly most: number;
+  /** Called for every page that counts. */
+  readonly noteRead: () => void;
 };
 
 /**
@@ -54,17 +62,18 @@ type SelectOptions = {
 export async function* selectParts(
   asking: Asking,
   filters: Filters,
-  { search, most = mostTogether }: SelectOptions = {},
+  { search, most = mostTogether, noteRead = () => undefined }: SelectOptions = {},
 ): AsyncGenerator<SelectedPart> {
   const selection = { filters, search };
-  if (!asksOwn(selection)) return yield* readParts(asking, filters, most);
+  const reading = { most, noteRead };
+  if (!asksOwn(selection)) return yield* readParts(asking, filters, reading);
   const specified = listSpecified(selection);
   if ((await askOwn(asking, { ...selection, limit: 1 })) !== undefined) {
-    return yield* readParts(addOwn(asking, selection), specified, most);
+    return yield* readParts(addOwn(asking, selection), specified, reading);
   }
   const apps = await readAppNames(asking, selection);
   const matches = createOwnMatch(selection, { apps, linkHost: asking.linkHost });
-  for await (const part of readParts(asking, specified, most)) {
+  for await (const part of readParts(asking, specified, reading)) {
     const rows = part.rows.filter((link) => {
       const verdict = matches(link);
       if (verdict === undefined) throw refuseUntold();
@@ -97,44 +106,74 @@ function refuseUntold(): CallFailure {
 async function* readParts(
   asking: Asking,
   filters: Filters,
-  most: number,
+  reading: Reading,
 ): AsyncGenerator<SelectedPart> {
   const checkFilters = createFilterCheck(asking);
   const waiting = [filters];
+  /** Its oldest links were read, and no part of it yet. */
+  let divided: Begun | undefined;
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    const found = await readPart(asking, part, checkFilters, most);
-    if (found !== undefined) {
-      yield { ...found, before: readEnd(part) };
-      continue;
+    const begun: Begun = { filters: part, rows: new Map(), unread: new Set() };
+    const read = await untilTimeIsUp(readOrHalve(asking, begun, checkFilters, reading));
+    if (read === undefined) {
+      const { rows, unread } = begun.rows.size === 0 && divided ? divided : begun;
+      yield { rows: [...rows.values()], unread: unread.size, before: readStart(part), isCut: true };
+      return;
     }
-    const halves = await findHalves(asking, part);
-    if (halves !== undefined) {
-      waiting.push(...halves);
-      continue;
-    }
-    const whole = (await readPart(asking, part, checkFilters)) ?? noLinks;
-    yield { ...whole, before: readEnd(part) };
+    divided = "halves" in read ? begun : undefined;
+    if ("halves" in read) waiting.push(...read.halves);
+    else yield { ...read, before: readEnd(part), isCut: false };
   }
+}
+
+/** What was read of a part so far, however often it was begun. */
+type Begun = {
+  readonly filters: Filters;
+  readonly rows: Map<string, ReadLink>;
+  /** The places of links that could not be read. */
+  readonly unread: Set<number>;
+};
+
+async function readOrHalve(
+  asking: Asking,
+  begun: Begun,
+  checkFilters: FilterCheck,
+  { most, noteRead }: Reading,
+): Promise<SelectedLinks | { readonly halves: readonly Filters[] }> {
+  const read = (atMost?: number) => readPart(asking, begun, { checkFilters, noteRead, atMost });
+  const found = await read(most);
+  if (found !== undefined) return found;
+  const halves = await findHalves(asking, begun.filters);
+  return halves === undefined ? ((await read()) ?? noLinks) : { halves };
 }
 
 const noLinks: SelectedLinks = { rows: [], unread: 0 };
 
+type PartReading = Pick<Reading, "noteRead"> & {
+  readonly checkFilters: FilterCheck;
+  readonly atMost: number | undefined;
+};
+
 /** Undefined where there are more than may be read together. */
 function readPart(
   { call, signal }: Asking,
-  filters: Filters,
-  checkFilters: FilterCheck,
-  most?: number,
+  { filters, ...begun }: Begun,
+  { checkFilters, noteRead, atMost }: PartReading,
 ): Promise<SelectedLinks | undefined> {
   const read = async (asked: PageAsked) => {
     const page = await call(links.index, { ...asked, filters }, signal);
     const { links: rows, meta } = page;
     await checkFilters(rows, filters);
+    const unread = listUnreadRows(page);
+    for (const row of rows) begun.rows.set(row.id, row);
+    const start = (asked.page - 1) * (meta.limit ?? asked.limit);
+    for (const place of unread) begun.unread.add(start + place);
+    noteRead();
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
-    return { rows, unread: listUnreadRows(page), meta };
+    return { rows, unread, meta };
   };
-  return readWholeList(read, "path", most);
+  return readWholeList(read, "path", atMost);
 }
 
 /** The first bounds of a search; links outside them stay in the outermost parts. */
@@ -157,6 +196,12 @@ async function findHalves(asking: Asking, whole: Filters): Promise<readonly Filt
     return [...(counts[0] > 0 ? [younger] : []), ...(counts[1] > 0 ? [older] : [])];
   }
   return undefined;
+}
+
+/** All links of a part were made since then; undefined where it has no such end. */
+export function readStart(part: Filters): string | undefined {
+  const start = part.find((filter) => isBound(filter, "gteq"))?.value;
+  return start === undefined ? undefined : String(start);
 }
 
 function readEnd(part: Filters): string | undefined {

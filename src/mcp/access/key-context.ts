@@ -37,6 +37,7 @@ export type KeyContext = DestinationLimits &
     /** Where the project's links live, where that is known. */
     readonly linkHost: string | undefined;
     readonly clock: Pick<Clock, "now" | "monotonic">;
+    readonly sleep: Sleep;
     /** Asks strangers' hosts; undefined where the operator has not allowed it. */
     readonly askDestinations: DestinationCheck | undefined;
     /** What was written, by this key and by others. */
@@ -147,6 +148,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       return known.linkHost;
     },
     clock: options.clock,
+    sleep: options.sleep,
     askDestinations: options.askDestinations,
     openHistory,
     openPreviews,

@@ -1,36 +1,58 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Asking } from "../../../src/bulk/owner.ts";
 import { readWithin } from "../../../src/bulk/select/read-within.ts";
 import type { FilterInput } from "../../../src/contract/filters.ts";
+import { createTestClock } from "../../support/test-clock.ts";
 import { openPlanner } from "../planner.ts";
 
 /** What one call reads of a long list where the deployment is slow. */
 
-test("what was read in time counts, and all the rest is read where it says to go on", async () => {
-  await using planner = await openPlanner();
-  const made = await planner.makeMany(2500, "p");
-  let now = 0;
-  let perRequest_ms = 200;
-  const call: Asking["call"] = (...asked) => {
-    now += perRequest_ms;
-    return planner.owner.call(...asked);
-  };
-  const read = async (filters: readonly FilterInput[]) => {
+async function openSlowList(count: number) {
+  const planner = await openPlanner();
+  onTestFinished(() => planner[Symbol.asyncDispose]());
+  const made = await planner.makeMany(count, "p");
+  const clock = createTestClock();
+  const read = async (perRequest_ms: number, filters: readonly FilterInput[] = []) => {
     const paths: string[] = [];
-    const asking = { call, signal: new AbortController().signal, clock: { monotonic: () => now } };
+    const call: Asking["call"] = (...asked) => {
+      clock.advance(perRequest_ms);
+      return planner.owner.call(...asked);
+    };
+    const asking = { call, signal: new AbortController().signal, clock, sleep: clock.sleep };
     const end = await readWithin(asking, filters, (links) => {
       paths.push(...links.flatMap(({ path }) => path ?? []));
     });
     return { ...end, paths };
   };
-  const first = await read([]);
+  return { made, read };
+}
+
+test("what was read in time counts, and all the rest is read where it says to go on", async () => {
+  const { made, read } = await openSlowList(2500);
+  const first = await read(200);
   expect(first).toMatchObject({ isWhole: false, unread: 0, reached: expect.any(String) });
   expect(first.paths.length).toBeGreaterThan(0);
   expect(first.paths).toEqual(made.slice(0, first.paths.length));
 
-  perRequest_ms = 0;
   const value = first.reached ?? "";
-  const rest = await read([{ field: "created_at", condition: "gteq", value }]);
+  const rest = await read(0, [{ field: "created_at", condition: "gteq", value }]);
   expect(rest.isWhole).toBe(true);
-  expect([...first.paths, ...rest.paths]).toEqual(made);
+  expect(rest.paths).toEqual(made.slice(-rest.paths.length));
+  expect(rest.paths.length).toBeLessThan(made.length);
+  expect(first.paths.length + rest.paths.length).toBeGreaterThanOrEqual(made.length);
 });
+
+test.each([
+  ["a part that was begun", 300, 6000],
+  ["the first page of a list that is to be divided", 2500, 6000],
+  ["the first page where it alone takes too long", 300, 25_000],
+])(
+  "%s counts, and where nothing was finished it leads nowhere",
+  async (_, count, perRequest_ms) => {
+    const { made, read } = await openSlowList(count);
+    const { paths, ...end } = await read(perRequest_ms);
+    expect(end).toEqual({ isWhole: false, unread: 0, reached: undefined });
+    expect(paths.length).toBeGreaterThanOrEqual(100);
+    expect(paths).toEqual(made.slice(0, paths.length));
+  },
+);

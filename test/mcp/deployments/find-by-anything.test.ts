@@ -5,6 +5,7 @@ import { eras } from "../../support/assistant-world.ts";
 import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
+import { addLink } from "../../support/rows.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
 /** Links are found by anything also where a deployment knows the specification's filters alone. */
@@ -291,6 +292,51 @@ describe("a list that is too long to be read for one answer", () => {
     expect(links).toHaveLength(3);
     expect(meta).not.toHaveProperty("complete");
   });
+});
+
+test.each<[tool: string, args: Args, part: string]>([
+  ["list_links", { search: "spring" }, "meta"],
+  ["audit_links", {}, "audit"],
+])("%s ends in time where a page never comes, with what it has read", async (tool, args, part) => {
+  beSlow();
+  let asked = 0;
+  strange.proxy.setAlter(({ path }, reply) => {
+    if (path.startsWith("/api/v1/links?")) asked += 1;
+    if (asked !== 4) return reply;
+    asked += 1;
+    strange.advance(20_000);
+    return new Promise(() => undefined);
+  });
+  const { [part]: far } = await callDone(strange, tool, args);
+  expect(far.complete).toBe(false);
+  expect(far.checked).toBeGreaterThan(0);
+  expect(far.checked).toBeLessThan(seeds.length);
+});
+
+test("an audit that is not complete says so, and next goes on to the end", async () => {
+  const { world, proxy } = strange;
+  await world.store.write(async (db) => {
+    for (let index = 0; index < 2100; index += 1) {
+      world.advance(1000);
+      await addLink({ db, projectId: world.project.id }, `more/${index}`, { now: world.now() });
+    }
+  });
+  const all = seeds.length + 2100;
+  proxy.setAlter((request, reply) => {
+    if (request.path.startsWith("/api/v1/links?")) strange.advance(200);
+    return reply;
+  });
+  const first = (await callDone(strange, "audit_links")).audit;
+  expect(first).toMatchObject({ complete: false, next: { tool: "audit_links" } });
+  expect(first.checked).toBeGreaterThan(0);
+  expect(first.checked).toBeLessThan(all);
+  expect(JSON.stringify(first.not_checked)).toContain(`after these ${first.checked} links`);
+  proxy.setAlter((_, reply) => reply);
+  const rest = (await callDone(strange, first.next.tool, first.next.arguments)).audit;
+  expect(rest).toMatchObject({ complete: true });
+  expect(rest).not.toHaveProperty("next");
+  expect(rest.checked).toBeLessThan(all);
+  expect(first.checked + rest.checked).toBeGreaterThanOrEqual(all);
 });
 
 test("a key that may not read the apps learns which scope their names need", async () => {

@@ -53,7 +53,7 @@ const toolCall = z.looseObject({ tool: z.string(), arguments: z.looseObject({}) 
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** Left out where all links were read; then `next` goes on. */
+  /** Where it is false, `next` goes on, unless that would come no further. */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -130,7 +130,7 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
         ...(asked?.notChecked ?? []),
         ...never.notChecked,
       ]),
-      ...(!reading.isWhole && { next: goOn(filters, reading) }),
+      ...(reading.reached !== undefined && { next: goOn(filters, reading.reached) }),
     },
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
   };
@@ -168,11 +168,10 @@ function tellUnchecked(notChecked: readonly string[]): JsonObject {
 }
 
 /** The links that were made since; groups that look at many links together start anew there. */
-function goOn(filters: readonly FilterInput[], { reached }: ReadWithin) {
-  const others = filters.filter((filter) => reached === undefined || !isStart(filter));
+function goOn(filters: readonly FilterInput[], reached: string) {
+  const others = filters.filter((filter) => !isStart(filter));
   const since = { field: "created_at", condition: "gteq", value: reached } as const;
-  const wanted = reached === undefined ? others : [...others, since];
-  return { tool: name, arguments: { filters: wanted } };
+  return { tool: name, arguments: { filters: [...others, since] } };
 }
 
 function isStart({ field, condition }: FilterInput): boolean {

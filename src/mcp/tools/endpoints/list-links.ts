@@ -21,12 +21,13 @@ export async function askLinks(input: FindInput, call: Call): Promise<AskedLinks
     return { body: await call.ask(index, asked), told: {} };
   }
   const { keyContext, signal } = call;
+  const { clock, sleep } = keyContext;
   const { linkHost } = keyContext.known;
   const asking = { call: keyContext.call, signal, linkHost };
   try {
     const page = after === undefined ? await askOwn(asking, asked) : undefined;
     if (page !== undefined) return { body: page, told: {} };
-    const found = await findInList({ ...asking, clock: keyContext.clock }, input);
+    const found = await findInList({ ...asking, clock, sleep }, input);
     return { body: found, told: describeReached(found.meta) };
   } catch (error) {
     throw explainEnd({ tool: index.tool, endpoint: index, isListed: true }, error);
