@@ -5,7 +5,7 @@ import { paging } from "../../contract/limits.ts";
 import type { Asking } from "../owner.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 
-/** What apps are called that rows name by their UUID. */
+/** What apps are called that rows name by their UUID, or by their bundle id or package name. */
 
 /** As the key may read it. */
 export type NamedApp = { readonly name: unknown; readonly identifier: unknown };
@@ -15,7 +15,7 @@ type Ids = Readonly<Record<"ios_app" | "android_app", ReadonlySet<string>>>;
 /** A project has few apps; of one that has thousands, not all are looked through. */
 const mostPages = 5;
 
-/** Every id that is asked for, with its app where one was found. */
+/** Every id and identifier that is asked for, with its app where one was found. */
 export async function readApps(
   { call, signal }: Asking,
   { ios_app, android_app }: Ids,
@@ -48,8 +48,11 @@ async function readKind(
   for (let page = 1; page <= mostPages && missing.size > 0; page += 1) {
     const asked = await readIfAllowed(() => read({ page, limit: paging.max_limit }));
     for (const { id, name, bundle_id, package_name } of asked?.apps ?? []) {
-      if (typeof id !== "string" || !missing.delete(normalizeId(id))) continue;
-      found.set(normalizeId(id), { name, identifier: bundle_id ?? package_name });
+      const identifier = bundle_id ?? package_name;
+      for (const by of [id, identifier]) {
+        if (typeof by !== "string" || !missing.delete(normalizeId(by))) continue;
+        found.set(normalizeId(by), { name, identifier });
+      }
     }
     if (typeof asked?.meta.next !== "number") break;
   }

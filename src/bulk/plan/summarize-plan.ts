@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../contract/clock.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
@@ -36,7 +36,10 @@ export type PlanSummary = {
   readonly registrations: readonly Registration[];
   /** The clicks of the links that would be deleted. */
   readonly clicksLost: number;
-  /** The apps that links get or lose, by their UUID; undefined where the key may not read one. */
+  /**
+   * The apps that links get or lose, by what rows name them by: undefined where the key may not
+   * read one, or where it is yet to be registered.
+   */
   readonly apps: ReadonlyMap<string, NamedApp | undefined>;
 };
 
@@ -132,9 +135,9 @@ function countRow(tally: Tally, row: PlanRow): void {
     else tally.hosts.set(host, (known ?? 0) + 1);
   }
   noteApps(tally, row.fields ?? {});
-  for (const { kind } of appKinds) {
+  for (const { kind, key } of appKinds) {
     const { from, to } = changes[kind] ?? {};
-    for (const id of [from, readId(to)]) {
+    for (const id of [from, readMember(to, "id"), readMember(to, key)]) {
       if (typeof id === "string" && id !== "") keep(tally.appIds[kind], id);
     }
   }
@@ -143,8 +146,8 @@ function countRow(tally: Tally, row: PlanRow): void {
 }
 
 /** Of an app as a row names it; another value than an object has none. */
-function readId(choice: unknown): unknown {
-  return typeof choice === "object" && choice !== null && "id" in choice ? choice.id : undefined;
+function readMember(choice: unknown, name: string): unknown {
+  return isJsonObject(choice) ? choice[name] : undefined;
 }
 
 function keep(kept: Set<string>, item: string): void {

@@ -5,7 +5,7 @@ import { writeLabel } from "./page-facts.ts";
 
 /** What rows and records hold, as a person reads it: on the page and in a text alike. */
 
-/** How apps are named, by their UUID. */
+/** How apps are named, by their UUID, bundle id or package name. */
 export type Names = Readonly<Record<string, string>>;
 
 /** A text in quotes, a list or an app by its members, and whatever else as it is written. */
@@ -21,11 +21,15 @@ export function writeValue(value: unknown, names: Names = {}): string {
   return Object.entries(value)
     .map(([name, member]) => {
       // An app is told of by its name alone, where that is known.
-      const isNamed = name === "id" && typeof member === "string" && Object.hasOwn(names, member);
+      const isNamed =
+        identifying.has(name) && typeof member === "string" && Object.hasOwn(names, member);
       return `${isNamed ? "" : `${writeLabel(name)}: `}${writeValue(member, names)}`;
     })
     .join(", ");
 }
+
+/** What an app is chosen by. */
+const identifying: ReadonlySet<string> = new Set(["id", "bundle_id", "package_name"]);
 
 /** By its name and its identifier; by its UUID where neither is known. */
 export function writeApp(id: string, known: readonly unknown[]): string {

@@ -3,6 +3,7 @@ import { listChanges } from "../../../bulk/plan/list-changes.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
+import { uuidPattern } from "../../../contract/fields.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { limits } from "../../../contract/limits.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
@@ -178,8 +179,12 @@ function describeLoss(
 }
 
 function nameApps({ apps }: PlanSummary): Names {
-  const named = [...apps].map(([id, app]) => [id, writeApp(id, [app?.name, app?.identifier])]);
-  return Object.fromEntries(named) as Names;
+  const named = [...apps].flatMap(([id, app]) => {
+    // An identifier speaks for itself; a UUID does not.
+    if (app === undefined && !uuidPattern.test(id)) return [];
+    return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
+  });
+  return Object.fromEntries(named);
 }
 
 function describeFields({ fields, update }: PlanSummary, names: Names): readonly Fact[] {

@@ -228,6 +228,16 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("{");
   });
 
+  test("is told by its name where its bundle id was given, on every link alike", async () => {
+    await assistant.plant("ios_app", ios_app);
+    for (const path of ["one", "two"]) await assistant.plant("link", { path, url: old });
+    const chosen = { bundle_id: "com.example.shop" };
+    const rows = ["one", "two"].map((path) => ({ path, ios_app: chosen }));
+    const { text } = await ask({ operation: "update", rows });
+    expect(text).toContain('ios_app changes: becomes "Shop" ("com.example.shop") on all 2');
+    expect(text).not.toContain("Bundle ID");
+  });
+
   test("is told to be one that the key may not read, where it may not", async () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
