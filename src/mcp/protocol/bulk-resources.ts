@@ -2,6 +2,8 @@ import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { showPlanPage } from "../tools/bulk/show-plan.ts";
 import { readBulkUri } from "../tools/bulk/uris.ts";
+import { nameChangedApps } from "../tools/name-changed-apps.ts";
+import type { Call } from "../tools/tool.ts";
 import { nameVisible } from "../tools/toolbox.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -34,14 +36,22 @@ const templates = {
 } as const;
 
 /** Undefined for an address that is no page of these, or of another key's. */
-export async function readBulkPage(uri: string, owner: KeyContext): Promise<Page | undefined> {
+export async function readBulkPage(
+  uri: string,
+  owner: KeyContext,
+  signal: AbortSignal,
+): Promise<Page | undefined> {
   const asked = readBulkUri(uri);
   if (asked === undefined) return undefined;
   const { kind, id, page } = asked;
   if (kind === "plans") {
     const plan = await owner.bulk.findPlan(id, owner);
     if (plan === undefined) return undefined;
-    const text = JSON.stringify(showHiddenIn(await showPlanPage(plan, owner.bulk, page)));
+    const ask: Call["ask"] = (endpoint, input) => owner.call(endpoint, input, signal);
+    const shown = await showPlanPage(plan, owner.bulk, page);
+    const text = JSON.stringify(
+      showHiddenIn(await nameChangedApps(shown, { ask, keyContext: owner })),
+    );
     return { uri, mimeType: "application/json", text };
   }
   // A file is data, and is read exactly as it was written.

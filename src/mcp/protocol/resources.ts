@@ -76,7 +76,7 @@ export function serveResources(
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
       const skill = readSkill(uri, options);
       if (skill !== undefined) return { contents: [skill] };
-      const page = await readBulkPage(uri, keyContext);
+      const page = await readBulkPage(uri, keyContext, mcpReq.signal);
       if (page !== undefined) return { contents: [page] };
       const value = await readResource(uri, options, mcpReq.signal);
       return { contents: [{ uri, mimeType, text: JSON.stringify(showHiddenIn(value)) }] };

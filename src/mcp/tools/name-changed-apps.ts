@@ -92,7 +92,7 @@ function listFields(result: JsonObject): readonly JsonObject[] {
   return found;
 }
 
-/** The fields of each change in a result: of writes, of the history, and of a plan's sample. */
+/** The fields of each change in a result: of writes, of the history, of a plan's sample and rows. */
 function mapFields(result: JsonObject, map: (fields: JsonObject) => JsonObject): JsonObject {
   const mapChange = (change: unknown): unknown => {
     if (!isJsonObject(change)) return change;
@@ -104,12 +104,13 @@ function mapFields(result: JsonObject, map: (fields: JsonObject) => JsonObject):
       ...(Array.isArray(also) && { also: also.map(mapChange) }),
     };
   };
-  const { change, changes, plan } = result;
+  const { change, changes, plan, rows } = result;
   const sample: unknown = isJsonObject(plan) ? plan["sample"] : undefined;
   return {
     ...result,
     ...(change !== undefined && { change: mapChange(change) }),
     ...(Array.isArray(changes) && { changes: changes.map(mapChange) }),
+    ...(Array.isArray(rows) && { rows: rows.map(mapChange) }),
     ...(isJsonObject(plan) &&
       Array.isArray(sample) && { plan: { ...plan, sample: sample.map(mapChange) } }),
   };

@@ -38,7 +38,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("by the sample of a plan, by rows and by filters", async () => {
+test("by the sample of a plan and by its rows, which rows or filters made", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];
@@ -46,6 +46,8 @@ test("by the sample of a plan, by rows and by filters", async () => {
   for (const wanted of [byRows, byFilters]) {
     const { plan } = await call("plan_links", wanted);
     expect(plan.sample[0].changes).toEqual({ ios_app: moved });
+    const [page] = (await assistant.readResource(plan.uri)).contents;
+    expect(JSON.parse(page?.text ?? "").rows[0].changes).toEqual({ ios_app: moved });
   }
 });
 
