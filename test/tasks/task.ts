@@ -23,8 +23,6 @@ export type Task = {
   /** No tools could do it in fewer calls, and why that is so. */
   readonly least: number;
   readonly because: string;
-  /** Calls beyond the least, and what they are spent on. */
-  readonly beyond?: { readonly calls: number; readonly why: string };
   readonly setting?: Setting;
 };
 
