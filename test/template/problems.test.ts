@@ -250,7 +250,7 @@ test("a blank body without css is told at its beginning", async () => {
   expect(error).toBe(message);
 });
 
-test("of css alone, which the starter's body is shown with, its own problems are told", async () => {
+test("of css alone, shown on the starter's body, its own problems are told", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },

@@ -92,7 +92,7 @@ function listFields(result: JsonObject): readonly JsonObject[] {
   return found;
 }
 
-/** The fields of each change in a result: of writes, of the history, of a plan's sample and rows. */
+/** The fields of each change: of writes, of the history, of a plan's sample and rows. */
 function mapFields(result: JsonObject, map: (fields: JsonObject) => JsonObject): JsonObject {
   const mapChange = (change: unknown): unknown => {
     if (!isJsonObject(change)) return change;
