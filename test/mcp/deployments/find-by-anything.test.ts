@@ -300,10 +300,12 @@ test.each<[tool: string, args: Args, part: string]>([
 ])("%s ends in time where a page never comes, with what it has read", async (tool, args, part) => {
   beSlow();
   let asked = 0;
+  let silent = "";
   strange.proxy.setAlter(({ path }, reply) => {
     if (path.startsWith("/api/v1/links?")) asked += 1;
     if (asked !== 4) return reply;
     asked += 1;
+    silent = path;
     strange.advance(20_000);
     return new Promise(() => undefined);
   });
@@ -311,6 +313,8 @@ test.each<[tool: string, args: Args, part: string]>([
   expect(far.complete).toBe(false);
   expect(far.checked).toBeGreaterThan(0);
   expect(far.checked).toBeLessThan(seeds.length);
+  // A request that ends by its own time is sent once more.
+  expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
 });
 
 test("an audit that is not complete says so, and next goes on to the end", async () => {
