@@ -65,7 +65,9 @@ describe("a folder without data", () => {
   test("a folder that cannot be made ends in one line, not in a loop", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^waypost: the data folder [^\n]+ cannot be used \(\w+\)\n$/);
+    expect(stderr).toMatch(
+      /^waypost: the data folder [^\n]+ cannot be used \(\w+\); see --data\n$/,
+    );
   });
 });
 

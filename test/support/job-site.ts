@@ -114,7 +114,7 @@ export async function expectDone(
   const links = await readPages(limit, async (page): Promise<readonly Told[]> => {
     return (await callTool("list_links", { page, limit, sort })).structured.links;
   });
-  const found = links.map(({ path, name, url }) => ({ path, name, url }));
+  const found = links.map(({ path, name, destination: url }) => ({ path, name, url }));
   expect(found.toSorted(byPath)).toEqual(wanted.toSorted(byPath));
 }
 
