@@ -1,7 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import { isNestedTooDeep, isJsonObject } from "../contract/json.ts";
 import { toSentence, type StatedProblem } from "../contract/problem.ts";
-import { readPageTexts } from "../text/page-texts.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import { listProblems } from "./refusal-problems.ts";
 
@@ -45,7 +44,8 @@ const sentenceNames: readonly string[] = [
 ];
 
 /** Undefined where it says nothing. */
-export function readRefusal({ endpoint, body, secret }: Answered): Refusal | undefined {
+export async function readRefusal(answered: Answered): Promise<Refusal | undefined> {
+  const { endpoint, body, secret } = answered;
   const clean = (text: string, most = wordsLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
   const problems = listProblems(body, endpoint.wrapper).map(({ field, message, ...place }) => ({
@@ -54,7 +54,9 @@ export function readRefusal({ endpoint, body, secret }: Answered): Refusal | und
     message: clean(message, problemLength),
   }));
   const said =
-    typeof body === "string" ? listTextSentences(hideSecret(body, secret)) : listSentences(body);
+    typeof body === "string"
+      ? await listTextSentences(hideSecret(body, secret))
+      : listSentences(body);
   const texts = said.filter((text) => text.trim() !== "");
   const sentence = texts.find(isSaying) ?? joinProblems(problems);
   const message = clean(sentence ?? texts[0] ?? writeOut(body));
@@ -77,8 +79,10 @@ export function isPage(text: string): boolean {
 }
 
 /** Everything that may be the sentence of a body that is no data, the likeliest first. */
-function listTextSentences(body: string): readonly string[] {
+async function listTextSentences(body: string): Promise<readonly string[]> {
   if (!isPage(body)) return [body.replace(/\s+/g, " ").trim()];
+  // The parser of pages is heavy, and no start waits for what hardly any session meets.
+  const { readPageTexts } = await import("../text/page-texts.ts");
   const { title, heading, text } = readPageTexts(body);
   return [title, heading, text];
 }

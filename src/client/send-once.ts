@@ -82,7 +82,8 @@ export async function sendOnce(asked: Try): Promise<Outcome> {
   }
   try {
     const form = endpoint.type === "text/html" ? "page" : "data";
-    return readOutcome(asked, response, await response.readBody(isOk(response) ? form : "words"));
+    const body = await response.readBody(isOk(response) ? form : "words");
+    return await readOutcome(asked, response, body);
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return readSuccess(asked, undefined);
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
@@ -94,7 +95,7 @@ function isOk({ status }: Reply): boolean {
   return status >= 200 && status < 300;
 }
 
-function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
+async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<Outcome> {
   const { endpoint, secret } = asked;
   const { status } = response;
   if (status === 429) return { kind: "limited" };
@@ -105,7 +106,7 @@ function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
     if (outcome.kind === "answered") noteWarnings(outcome.body, warning, hide);
     return outcome;
   }
-  const refusal = readRefusal({ endpoint, body, secret });
+  const refusal = await readRefusal({ endpoint, body, secret });
   // After a 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
     const words = refusal === undefined ? "" : `: ${refusal.message}`;
