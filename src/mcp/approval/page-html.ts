@@ -162,3 +162,10 @@ ${body.replace(/\n{2,}/g, "\n")}
 </html>
 `;
 }
+
+/** What every page says to a request under a name that is not ours, or of another method. */
+export const elsewhere = renderNotice(
+  "Not from here",
+  "Open the address exactly as your assistant gave it to you.",
+);
+export const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");

@@ -10,7 +10,7 @@ import type { State } from "../../state/state.ts";
 import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
 import { answerFrame } from "./page-frames.ts";
-import { pageHeaders, renderNotice, renderQuestion } from "./page-html.ts";
+import { elsewhere, pageHeaders, renderNotice, renderQuestion, wrongMethod } from "./page-html.ts";
 import { readPageNumber, readPlanPage } from "./page-rows.ts";
 import type { Asker } from "./person-asked.ts";
 import { writeSpan } from "./write-span.ts";
@@ -236,11 +236,6 @@ function describeFault(reference: string): string {
   return `Nothing was decided. Open the address again. Reference ${reference}.`;
 }
 
-const elsewhere = renderNotice(
-  "Not from here",
-  "Open the address exactly as your assistant gave it to you.",
-);
-const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");
 const over = renderNotice(
   "This approval is over",
   "It has expired, or it never was. If you still want this, ask your assistant again.",

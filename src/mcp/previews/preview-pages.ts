@@ -1,6 +1,6 @@
 import { hostHeaderValidationResponse } from "@modelcontextprotocol/server";
 import type { Previews } from "../../state/previews.ts";
-import { pageHeaders, renderNotice } from "../approval/page-html.ts";
+import { elsewhere, pageHeaders, renderNotice, wrongMethod } from "../approval/page-html.ts";
 
 /**
  * A link's page as it would be, for a person to look at in a browser. Its HTML is a stranger's: it
@@ -77,11 +77,6 @@ function disarmLinks(html: string): string {
   return `${start}<base target="_blank">${html.slice(start.length)}`;
 }
 
-const elsewhere = renderNotice(
-  "Not from here",
-  "Open the address exactly as your assistant gave it to you.",
-);
-const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");
 const over = renderNotice(
   "This preview is over",
   "It was there for ten minutes, or it never was. Ask your assistant for another one.",
