@@ -2,6 +2,7 @@ import { normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
+import { isWholeAddress, wholeAddressFault } from "../../contract/rules/link-path.ts";
 import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
 import { readNamedLink, type NamedLink } from "../../contract/rules/named-link.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -164,9 +165,8 @@ function checkKeys(
 
 /** The API would take a whole address for a path, and make a link at the wrong place. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
-  if (!/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path ?? "")) return [];
-  const message = "Path is a whole address; give only what follows the host, such as spring";
-  return [{ field: "path", message }];
+  if (!isWholeAddress(path ?? "")) return [];
+  return [{ field: "path", message: `Path ${wholeAddressFault}` }];
 }
 
 /** Filters are stripped: no link is looked up by white space at the ends of its path. */

@@ -53,6 +53,14 @@ export function findNewPathFault(path: string): string | undefined {
   return "can't contain a question mark or a hash sign: parameters go behind the link's address";
 }
 
+/** Such a path is allowed, but whoever writes one means the link at that address. */
+export function isWholeAddress(path: string): boolean {
+  return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path);
+}
+
+export const wholeAddressFault =
+  "is a whole address; give only what follows the host, such as spring";
+
 /** The path as it stands in an address. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");

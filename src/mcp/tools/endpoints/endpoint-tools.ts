@@ -66,12 +66,13 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, known),
-    run: async (args, call) => {
+    run: async (given, call) => {
+      const args = await nameLinkOf(endpoint, given, call);
       if (effect !== "read") {
         const readId = () => findTarget(kind, String(args["id"]), call);
         await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
       }
-      return run(endpoint, await nameLinkOf(endpoint, args, call), call);
+      return run(endpoint, args, call);
     },
     view: endpoint === preview ? templateView.uri : undefined,
   };

@@ -255,3 +255,71 @@ test("explain_link hands an address's query on, with a scheme or without", async
     expect(structured.visits.desktop.to).toBe("https://shop.example/?utm=1");
   }
 });
+
+test.each([
+  "spring",
+  "Spring sale",
+  `${host}/spring`,
+  `https://${host}/spring/`,
+  () => spring.id,
+  () => spring.shortened_path,
+])("shorten_link takes %s, and answers the short path that is there", async (name) => {
+  const url = typeof name === "string" ? name : name();
+  const { structured } = await assistant.callTool("shorten_link", { url });
+  expect(structured.link?.shortened_path, JSON.stringify(structured)).toBe(spring.shortened_path);
+});
+
+test("shorten_link shortens with the query that stands behind a link's name", async () => {
+  for (const url of ["spring?utm=mail", `${host}/spring?utm=mail`]) {
+    const { structured } = await assistant.callTool("shorten_link", { url });
+    expect(structured.link?.shortened_path).toBe(queried.shortened_path);
+  }
+});
+
+test("shorten_link makes no link of what names none", async () => {
+  const { error } = (await assistant.callTool("shorten_link", { url: "sprin" })).structured;
+  expect(error).toMatchObject({ code: "not_found", effect: "none" });
+  expect(error.problems[0].fix).toBe(`Use id "${spring.id}".`);
+  const foreign = await assistant.callTool("shorten_link", { url: "elsewhere.example/spring" });
+  expect(foreign.structured.error.code).toBe("validation_failed");
+});
+
+describe("an address as the path of a link", () => {
+  test.each([`http://${host}/spring`, `${host}/spring/`, `HTTPS://${host}/spring?x=1`])(
+    "of ours is the path of the link there: %s",
+    async (path) => {
+      const { structured } = await assistant.callTool("upsert_link", { path, name: "New" });
+      expect(structured.link?.id, JSON.stringify(structured)).toBe(spring.id);
+    },
+  );
+
+  test("is that of a path with a slash at its end, where there is one", async () => {
+    const args = { path: `http://${host}/slashed/`, name: "New" };
+    const { structured } = await assistant.callTool("upsert_link", args);
+    expect(structured.link).toMatchObject({ path: "slashed/", name: "New" });
+  });
+
+  test("of ours is that of a new link, and of one that is moved there", async () => {
+    const made = await assistant.callTool("create_link", {
+      path: `http://${host}/a/%C3%A9t%C3%A9`,
+    });
+    expect(made.structured.link.path).toBe("a/été");
+    const moved = await assistant.callTool("update_link", {
+      id: "spring",
+      path: `${host}/summer`,
+    });
+    expect(moved.structured.link.path).toBe("summer");
+  });
+
+  test.each(["create_link", "upsert_link"])("of another host is refused by %s", async (tool) => {
+    const path = "https://elsewhere.example/autumn";
+    const { error } = (await assistant.callTool(tool, { path })).structured;
+    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+    expect(error.problems).toEqual([
+      {
+        field: "path",
+        message: "Path is a whole address; give only what follows the host, such as spring",
+      },
+    ]);
+  });
+});
