@@ -34,10 +34,7 @@ const templateFields = z.object({
 export type TemplateFields = z.output<typeof templateFields>;
 
 const previewFields = templateFields.extend({
-  link_id: z
-    .string()
-    .optional()
-    .describe("UUID, path or address of the link to show; a sample without it."),
+  link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
 });
 
 const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;

@@ -48,7 +48,7 @@ const link: ResourceKind = {
   show: links.show,
   index: links.index,
   key: "path",
-  by: "path or address",
+  by: "name, (short) path or address",
 };
 
 const kinds: Readonly<Record<string, ResourceKind>> = {
@@ -98,6 +98,12 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   const kind = kinds[path.split("/")[1] ?? ""];
   if (kind === undefined) throw new Error(`no kind of resource at ${path}`);
   return kind;
+}
+
+/** `UUID, name or bundle_id`: each way to name one. */
+export function describeIds({ by }: ResourceKind): string {
+  if (by === undefined) return "UUID";
+  return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;
 }
 
 /** By the name that `findKind` answered. */

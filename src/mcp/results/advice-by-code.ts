@@ -2,6 +2,7 @@ import { listNamedScopes } from "../../contract/access.ts";
 import { isKnownToMaker } from "../../contract/apps.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
+import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { messages } from "../../contract/messages.ts";
 
 /** The codes of failures (design.md, "Results"), each with what the assistant is to do next. */
@@ -88,7 +89,8 @@ function adviseNotFound(context: Context): string {
     return `Tell the user that this deployment may not offer ${tool}.`;
   }
   if (endpoint === contract.pageTemplate.preview) {
-    return "Give a link's UUID, path or address as link_id, or none at all for a sample.";
+    const ids = describeIds(findKind(contract.links.show));
+    return `Give a link's ${ids} as link_id, or none at all for a sample.`;
   }
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet: a draft has to be saved first.";

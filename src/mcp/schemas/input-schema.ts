@@ -5,7 +5,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { findSearchFault } from "../../contract/rules/read-search.ts";
 import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
-import { createWriter } from "./json-schema.ts";
+import { createWriter, mapObjects } from "./json-schema.ts";
 import { once } from "./once.ts";
 
 /** From an entry to the one flat object that its tool takes. */
@@ -21,12 +21,15 @@ export type InputOptions = {
 
 export type Fields = Readonly<Record<string, z.ZodType>>;
 
-/** What the tool takes, member by member, as the contract has it. */
-export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
+/**
+ * What the tool takes, member by member, as the contract has it; or, for `isTerse`, as it is shown
+ * where another tool tells of the filters.
+ */
+export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): Fields {
   const { params, list, body, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
   if (params !== undefined) fields["id"] = describeId(options.idText);
-  if (list !== undefined) Object.assign(fields, buildListFields(list));
+  if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
   for (const [name, member] of Object.entries(body?.shape ?? {})) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
     const field = member as z.ZodType;
@@ -37,7 +40,8 @@ export function listFields(endpoint: Endpoint, options: InputOptions): Fields {
 }
 
 export function describeApproval(): z.ZodType {
-  return z.string().optional().describe("approval.token of the first call's answer");
+  // Whoever is asked for one is told which.
+  return z.string().optional();
 }
 
 /** What arguments are checked by: an unknown member is refused, at every depth. */
@@ -55,7 +59,10 @@ function describeId(text: string): z.ZodType {
 
 const ids = new Map<string, z.ZodType>();
 
-function buildListFields({ filters: sortable, own }: NonNullable<Endpoint["list"]>): Fields {
+function buildListFields(
+  { filters: sortable, own }: NonNullable<Endpoint["list"]>,
+  isTerse: boolean,
+): Fields {
   const pages = pageFields();
   const names = Object.keys(sortable);
   if (names.length === 0) return pages;
@@ -77,7 +84,7 @@ function buildListFields({ filters: sortable, own }: NonNullable<Endpoint["list"
     })
     .describe(describeFilters(filterable));
   return {
-    filters: filters.optional(),
+    filters: isTerse ? showFilters(z.enum(names)) : filters.optional(),
     ...(own !== undefined && { search: searchText() }),
     sort: sort.optional(),
     ...pages,
@@ -103,11 +110,13 @@ const searchText = once(() =>
     .describe("Words of name, path, url or title; or an address"),
 );
 
-/** Filters as they are shown where another tool lists the fields; never used for checking. */
-export const shownFilters = once(() => {
-  const filter = z.strictObject({ field: z.string(), condition: z.string(), value: filterValue });
+/** Filters as they are shown where another tool tells of them; never used for checking. */
+export const shownFilters = once(() => showFilters(z.unknown()));
+
+function showFilters(field: z.ZodType): z.ZodType {
+  const filter = z.strictObject({ field, condition: z.unknown(), value: z.unknown() });
   return z.array(filter).optional();
-});
+}
 
 export const shownSearch = once(() => z.string().optional());
 
@@ -165,18 +174,27 @@ type SchemaOptions = {
   readonly terseFields?: () => Fields;
   /** Fields that are declared as required, and left to the API to check. */
   readonly needed?: readonly string[];
+  /** Whether the names of the `told` fields say enough where no other tool tells of them. */
+  readonly isWordless?: boolean;
 };
 
-/** The schema with the texts of its fields and without them, each made when first asked for. */
+/**
+ * The schema with all of its fields, and as it is shown beside a tool that tells of the `told`
+ * ones: without their texts and what is inside of them. Each is made when first asked for.
+ */
 export function buildBothSchemas(
   fields: () => Fields,
-  silent: readonly string[],
-  { terseFields = fields, needed = [] }: SchemaOptions = {},
+  told: readonly string[],
+  { terseFields = fields, needed = [], isWordless = false }: SchemaOptions = {},
 ): (isTerse: boolean) => JsonObject {
-  const full = once(() => declareNeeded(buildInputSchema(fields()), needed));
-  const terse = once(() => declareNeeded(buildInputSchema(terseFields(), silent), needed));
+  const build = (shown: Fields, shorten?: Shorten) =>
+    declareNeeded(buildInputSchema(shown, told, shorten), needed);
+  const full = once(() => build(fields(), isWordless ? dropText : undefined));
+  const terse = once(() => build(terseFields(), dropInside));
   return (isTerse) => (isTerse ? terse() : full());
 }
+
+type Shorten = (schema: JsonObject) => JsonObject;
 
 /** What the API will not do without, so that a model need not learn of it by a refusal. */
 export function declareNeeded(
@@ -187,12 +205,16 @@ export function declareNeeded(
   return { type, ...(names.size > 0 && { required: [...names] }), ...schema };
 }
 
-/** As a client reads it; short, for a model pays for every word. `silent` fields get no texts. */
-function buildInputSchema(fields: Fields, silent: readonly string[] = []): JsonObject {
+/** As a client reads it; short, for a model pays for every word. */
+function buildInputSchema(
+  fields: Fields,
+  told: readonly string[],
+  shorten: Shorten = (schema) => schema,
+): JsonObject {
   const required = Object.keys(fields).filter((name) => !(fields[name] instanceof z.ZodOptional));
   const properties = Object.entries(writeFields(fields)).map(([name, field]) => [
     name,
-    silent.includes(name) ? mapObjects(field, dropText) : field,
+    told.includes(name) ? mapObjects(field, shorten) : field,
   ]);
   return {
     type: "object",
@@ -213,11 +235,16 @@ const writeFields = createWriter(
     delete jsonSchema.additionalProperties;
     delete jsonSchema.maxItems;
   },
-  (field) => mapObjects(field, dropNull) as JsonObject,
+  (field) => mapObjects(field, dropNull),
 );
 
 function dropText(object: JsonObject): JsonObject {
   const { description: _, ...kept } = object;
+  return kept;
+}
+
+function dropInside(schema: JsonObject): JsonObject {
+  const { properties: _, ...kept } = dropText(schema);
   return kept;
 }
 
@@ -235,11 +262,3 @@ function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
 }
 
 const objectOrNull = ["object", "null"];
-
-/** The value with every object in it changed, the inner ones first. An object stays an object. */
-function mapObjects(value: unknown, change: (object: JsonObject) => JsonObject): unknown {
-  if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
-  if (typeof value !== "object" || value === null) return value;
-  const parts = Object.entries(value).map(([name, part]) => [name, mapObjects(part, change)]);
-  return change(Object.fromEntries(parts));
-}

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 
 type Override = NonNullable<z.core.ToJSONSchemaParams["override"]>;
 type Shape = Readonly<Record<string, z.ZodType>>;
@@ -20,7 +20,7 @@ export function createWriter(
     const fresh = writeAll(members.filter(([, member]) => !written.has(member)));
     return Object.fromEntries(
       members.map(([name, member]) => {
-        const field = written.get(member) ?? finish(fresh[name] ?? {});
+        const field = written.get(member) ?? finish(mapObjects(fresh[name] ?? {}, dropAny));
         written.set(member, field);
         return [name, field];
       }),
@@ -45,4 +45,30 @@ export function createWriter(
     // No member here is `z.any()`, the one schema that would be written as a bare `true`.
     return properties as Members;
   }
+}
+
+/** The value with every object in it changed, the inner ones first. An object stays an object. */
+export function mapObjects<Value>(value: Value, change: (object: JsonObject) => JsonObject): Value {
+  return mapInside(value, change) as Value;
+}
+
+function mapInside(value: unknown, change: (object: JsonObject) => JsonObject): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapInside(item, change));
+  if (!isJsonObject(value)) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, mapInside(part, change)]);
+  return change(Object.fromEntries(parts) as JsonObject);
+}
+
+/** Of what may be anything there is nothing to say; what is required, is so all the same. */
+function dropAny({ items, properties, ...schema }: JsonObject): JsonObject {
+  const told = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
+  return {
+    ...schema,
+    ...(items !== undefined && !isEmpty(items) && { items }),
+    ...(told.length > 0 && { properties: Object.fromEntries(told) }),
+  };
+}
+
+function isEmpty(schema: unknown): boolean {
+  return isJsonObject(schema) && Object.keys(schema).length === 0;
 }

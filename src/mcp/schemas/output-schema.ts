@@ -45,8 +45,8 @@ export function describeShown(schema: z.ZodObject): z.ZodObject {
   return z.looseObject(Object.fromEntries(members)).describe("Empty and false members left out");
 }
 
-/** What a client needs of it to take it for one; its advice is read and not checked. */
-const failure = { type: "object", required: ["code", "message", "effect", "retry", "next"] };
+/** What a client needs of it to take it for one; the rest is read and not checked. */
+const failure = { type: "object", required: ["code", "message", "next"] };
 
 function coverFailure(mains: readonly string[], properties: JsonObject): JsonObject {
   return {

@@ -9,8 +9,8 @@ Go from what can be seen here to what only the user can see. Stop at the first c
 it, and change nothing before the user agrees.
 
 ## 1. The link
-\`explain_link {id}\` (an id, path or address). Read \`visits\` for the platform in question, then
-\`problems\`, and tell the user both. Most often:
+\`explain_link {id}\` (an id, name, path or address). Read \`visits\` for the platform in question,
+then \`problems\`, and tell the user both. Most often:
 - there is no \`ios_app\` or \`android_app\` on the link: \`update_link {id, ios_app}\` or
   \`update_link {id, android_app}\`;
 - \`problems\` say that there is no Open button, or no store id: mend the app (step 2);

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
-import { findKind } from "../../contract/resource-kind.ts";
+import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { readQuery } from "../../contract/rules/address-query.ts";
 import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -15,7 +15,7 @@ import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
-import { describeIds, findTarget } from "./endpoints/find-target.ts";
+import { findTarget } from "./endpoints/find-target.ts";
 import { readVisitOptions } from "./endpoints/find-written-problems.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
@@ -34,7 +34,7 @@ const result = {
 export function createExplainLink(): Tool {
   const fields = once(listOwnFields);
   const schema = once(() => buildInput(fields()));
-  const schemas = buildBothSchemas(fields, Object.keys(links.create.body.shape));
+  const told = Object.keys(links.create.body.shape);
   return {
     name,
     title: "Explain a link",
@@ -44,8 +44,7 @@ export function createExplainLink(): Tool {
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
     like: { what: "Fields", tool: links.create.tool },
-    // The fields' names say enough for a draft, also where no tool that writes explains them.
-    inputSchema: () => schemas(true),
+    inputSchema: buildBothSchemas(fields, told, { isWordless: true }),
     outputSchema: once(() => buildOutputSchema(result)),
     readAccess,
     check: (given) => checkArguments(name, schema(), given),

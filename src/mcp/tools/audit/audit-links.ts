@@ -8,7 +8,7 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { ReadLink } from "../../../contract/links.ts";
 import type { DestinationCheck } from "../../../network/hosts/check-destinations.ts";
-import { listFields, type Fields } from "../../schemas/input-schema.ts";
+import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
 import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
@@ -33,7 +33,7 @@ export function createAuditLinks(): Tool {
     readAccess: (access) => access.read(links.index),
     fields: () => listOwnFields(false),
     shown: listOwnFields,
-    result: { audit, meta: z.looseObject({ page: z.int() }).optional() },
+    result: { audit, meta: z.looseObject({ page: z.unknown() }).optional() },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], page = 1, check_destinations = false } = args as AuditArguments;
@@ -49,7 +49,7 @@ type AuditArguments = {
   readonly page?: number;
 };
 
-const toolCall = z.looseObject({ tool: z.string(), arguments: z.looseObject({}) });
+const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
@@ -73,14 +73,11 @@ const audit = z.looseObject({
 function listOwnFields(isTerse: boolean): Fields {
   const { filters } = listFields(links.index, { idText: "", takesApproval: false });
   return {
-    ...(filters && { filters: isTerse ? briefFilters : filters }),
+    ...(filters && { filters: isTerse ? shownFilters() : filters }),
     check_destinations: z.boolean().optional(),
     page: z.int().min(1).optional(),
   };
 }
-
-/** The tool that is said to have the same ones tells what is in them. */
-const briefFilters = z.array(z.record(z.string(), z.unknown())).optional();
 
 type Wanted = {
   readonly filters: readonly FilterInput[];

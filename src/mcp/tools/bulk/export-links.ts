@@ -3,8 +3,8 @@ import { exportFormats } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-import { problemSchema } from "../../results/call-problem.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
+import { problems } from "../../schemas/output-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
 import { writeExportUri } from "./uris.ts";
@@ -31,7 +31,7 @@ export function createExportLinks(): Tool {
         pages: z.int(),
         file: z.string().optional(),
       }),
-      problems: z.array(problemSchema).optional(),
+      problems,
     },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
@@ -41,7 +41,7 @@ export function createExportLinks(): Tool {
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
       const next = describeNext(pages);
       const file = await owner.saveFile?.(format, readWhole({ id, pages, format }, owner));
-      const problems = lacks.map((message) => ({ message }));
+      const lacking = lacks.map((message) => ({ message }));
       return {
         export: {
           uri: writeExportUri(id),
@@ -51,7 +51,7 @@ export function createExportLinks(): Tool {
           ...(file !== undefined && { file }),
           next,
         },
-        ...(problems.length > 0 && { problems }),
+        ...(lacking.length > 0 && { problems: lacking }),
       };
     },
   });

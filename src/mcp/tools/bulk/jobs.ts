@@ -10,7 +10,7 @@ import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 import { refuseForeignRows } from "./refuse-foreign-rows.ts";
-import { jobSchema, showJob, showJobPage } from "./show-job.ts";
+import { jobSchema, otherJobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
 
@@ -39,7 +39,7 @@ function createApplyPlan(mode: Mode): Tool {
       plan_id: z.string(),
       ...(mode === "two-step" && { approval: describeApproval() }),
     }),
-    result: { job: jobSchema },
+    result: { job: otherJobSchema },
     run: async (args, call) => {
       const owner = call.keyContext;
       const { bulk } = owner;
@@ -158,7 +158,7 @@ function createListJobs(): Tool {
     description: "List the jobs of this API key, the newest first.",
     effect: "read",
     fields: () => ({ page }),
-    result: { jobs: z.array(jobSchema), meta: z.looseObject({ count: z.int() }) },
+    result: { jobs: z.array(otherJobSchema), meta: z.looseObject({ count: z.unknown() }) },
     run: async (args, call) => {
       const { bulk } = call.keyContext;
       const { jobs, meta } = await bulk.listJobs(call.keyContext, readPage(args) ?? 1);
@@ -176,7 +176,7 @@ function createCancelJob(): Tool {
       "plan_links with undo takes back what is done.",
     effect: "write",
     fields: () => ({ job_id: z.string() }),
-    result: { job: jobSchema },
+    result: { job: otherJobSchema },
     run: async (args, call) => {
       const job = await requireJob(args, call);
       return answerJob(await call.keyContext.bulk.cancel(job), call);

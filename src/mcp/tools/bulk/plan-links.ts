@@ -82,7 +82,10 @@ function listSources(isTerse: boolean): Fields {
       .enum(planOperations)
       .optional()
       .describe("upsert creates or overwrites by path. Not with undo"),
-    rows: z.array(object).optional().describe("Link fields; id or path to update or delete"),
+    rows: z
+      .array(object)
+      .optional()
+      .describe("Link fields; id (UUID, name or address) or path to update or delete"),
     csv: z.string().optional().describe("A header of field names, or another service's export"),
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     ...(search && { search: isTerse ? shownSearch() : search }),

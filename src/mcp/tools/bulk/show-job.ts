@@ -14,6 +14,14 @@ export const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
+/** A job where it is not the one that is asked for: get_job tells its members. */
+export const otherJobSchema = z.looseObject({
+  id: z.unknown(),
+  plan_id: z.unknown(),
+  state: z.unknown(),
+  counts: z.unknown(),
+});
+
 /** Of a job, so many at a time. */
 export const receiptsPerPage = 50;
 /** However large a job is, what is told of it can be read at a glance. */

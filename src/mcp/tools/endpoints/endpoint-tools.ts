@@ -2,7 +2,12 @@ import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract, listToolEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { findKind, nameResult, type ResourceKind } from "../../../contract/resource-kind.ts";
+import {
+  describeIds,
+  findKind,
+  nameResult,
+  type ResourceKind,
+} from "../../../contract/resource-kind.ts";
 import type { Mode } from "../../approval/mode.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import {
@@ -26,7 +31,7 @@ import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
-import { describeIds, findTarget } from "./find-target.ts";
+import { findTarget } from "./find-target.ts";
 import { linkFields, runGetLink } from "./get-link.ts";
 import { nameLinkOf } from "./name-link.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
@@ -48,10 +53,11 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     own,
   };
   const fields = once(() => listFields(endpoint, fieldOptions));
+  const terseFields = once(() => listFields(endpoint, fieldOptions, true));
   const schema = once(() => buildInput(fields()));
   const run = chooseRun(endpoint);
   const known = Object.keys(endpoint.body?.shape ?? {});
-  const silent = known.filter((field) => !Object.hasOwn(own, field));
+  const told = known.filter((field) => !Object.hasOwn(own, field));
   return {
     name,
     title,
@@ -60,8 +66,8 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     group: kind.group,
     effect,
     annotations: annotate(endpoint),
-    like: findDescribedFields(endpoint),
-    inputSchema: buildBothSchemas(fields, silent, { needed }),
+    like: findDescribedFields(endpoint) ?? findDescribedFilters(endpoint),
+    inputSchema: buildBothSchemas(fields, told, { terseFields, needed }),
     demandMore: needed_here && ((schema) => declareNeeded(schema, needed_here)),
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
@@ -102,6 +108,13 @@ function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
+/** So are filters, but for the fields that they are on. */
+function findDescribedFilters({ tool, list }: Endpoint): Likeness | undefined {
+  const first = contract.links.index.tool;
+  const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
+  return hasFilters && tool !== first ? { what: "Filters", tool: first } : undefined;
+}
+
 /** Whether a body has all fields of another one, and these are the very same. */
 function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
@@ -113,7 +126,7 @@ function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   if (response === null) return buildOutputSchema({});
   const name = nameResult(endpoint, kind);
   // The text of a page, for a person to look at.
-  if (!(response instanceof z.ZodObject)) return buildOutputSchema(previewResult);
+  if (!(response instanceof z.ZodObject)) return buildOutputSchema({ ...previewResult, problems });
   if (name === undefined || list !== undefined) {
     // The response is the envelope itself: its rows and, where there are pages, `meta`.
     const isPaged = list !== undefined;
@@ -134,9 +147,9 @@ function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
 }
 
 /** The tool that reads one of them tells its members. */
-const otherRow = z.looseObject({ id: z.string() }).describe("Empty and false members left out");
+const otherRow = z.looseObject({ id: z.unknown() });
 
-const meta = z.looseObject({ count: z.int().optional() });
+const meta = z.looseObject({});
 
-const deleted = z.looseObject({ id: z.string() });
+const deleted = z.looseObject({ id: z.unknown() });
 const next = z.string();

@@ -1,7 +1,7 @@
 import { contract } from "../../../contract/index.ts";
 import { uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { describeIds, findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
@@ -84,12 +84,6 @@ async function refuseUnknown(
   const rows =
     typeof near === "string" ? await listNearLinks(kind, near, mostCandidates, call) : near;
   return refuse(kind, `${message}.`, rows ?? []);
-}
-
-/** `UUID, path or address`. */
-export function describeIds({ by }: ResourceKind): string {
-  if (by === undefined) return "UUID";
-  return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;
 }
 
 function refuse(

@@ -31,7 +31,7 @@ export function createListChanges(): Tool {
       target: z.string().optional().describe("UUID, path, address, app's name or bundle id"),
       page: z.int().min(1).optional(),
     }),
-    result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.int() }) },
+    result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.unknown() }) },
     run: async (args, call) => {
       const { keyContext } = call;
       const { readers, openHistory } = keyContext;

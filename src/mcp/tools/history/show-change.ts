@@ -10,6 +10,8 @@ import type { KeyContext } from "../../access/key-context.ts";
 /** A change as an assistant reads it, without what the key may not read. */
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
+/** A change where it is not one of a list: list_changes tells its members. */
+export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
 export type Fields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 

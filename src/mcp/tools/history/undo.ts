@@ -19,7 +19,7 @@ import { carryOutUndo } from "./carry-out-undo.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
 import { describeUndoState, listReasons, previewUndo } from "./preview-undo.ts";
-import { changeSchema, showChange } from "./show-change.ts";
+import { otherChangeSchema, showChange } from "./show-change.ts";
 
 /** A change put back: by the same calls as anybody would make, under the same rules. */
 
@@ -42,7 +42,10 @@ export function createUndo(mode: Mode): Tool {
       change_id: z.string().optional(),
       ...(mode === "two-step" && { approval: describeApproval() }),
     }),
-    result: { change: changeSchema.optional(), plan: z.looseObject({ id: z.string() }).optional() },
+    result: {
+      change: otherChangeSchema.optional(),
+      plan: z.looseObject({ id: z.unknown() }).optional(),
+    },
     run: async (args, call) => {
       const history = await call.keyContext.openHistory();
       const change = await findChange(args["change_id"], history, call);

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { describeIds, findKind } from "../../../contract/resource-kind.ts";
 import { mostPreviewBytes } from "../../../state/previews.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
-import { problemSchema, type CallProblem } from "../../results/call-problem.ts";
+import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
@@ -13,11 +14,12 @@ import { platforms, userAgents, type Platform } from "./user-agents.ts";
 /** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
 
 const { preview } = contract.pageTemplate;
+const linkIds = describeIds(findKind(contract.links.show));
 const [usual] = platforms;
 
 /** What it takes beside the template's text. */
 export const previewFields = {
-  link_id: z.string().optional().describe("Id, path or address"),
+  link_id: z.string().optional().describe(linkIds),
   platform: z.enum(platforms).meta({ default: usual }).optional(),
   html: z.boolean().optional(),
 } as const;
@@ -25,7 +27,6 @@ export const previewFields = {
 export const previewResult = {
   preview_url: z.string().optional(),
   html: z.string().optional(),
-  problems: z.array(problemSchema).optional(),
 } as const;
 
 export async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {

@@ -100,7 +100,7 @@ describe("not exactly one match is none", () => {
     const { structured } = await stage.callTool("get_link", { id: "prin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
-      message: 'No link has the UUID, path or address "prin".',
+      message: 'No link has the UUID, name, (short) path or address "prin".',
       effect: "none",
       retry: "never",
       next: "Ask the user which of the candidates is meant, and call again with its id.",
@@ -114,14 +114,24 @@ describe("not exactly one match is none", () => {
   });
 
   test.each([
-    ["get_link", "winter", 'No link has the UUID, path or address "winter".', "list_links"],
-    ["get_link", "", 'No link has the UUID, path or address "".', "list_links"],
-    ["get_link", " ", 'No link has the UUID, path or address " ".', "list_links"],
-    ["get_link", "/", 'No link has the UUID, path or address "/".', "list_links"],
+    [
+      "get_link",
+      "winter",
+      'No link has the UUID, name, (short) path or address "winter".',
+      "list_links",
+    ],
+    ["get_link", "", 'No link has the UUID, name, (short) path or address "".', "list_links"],
+    ["get_link", " ", 'No link has the UUID, name, (short) path or address " ".', "list_links"],
+    ["get_link", "/", 'No link has the UUID, name, (short) path or address "/".', "list_links"],
     ["get_link", "https://elsewhere.example/winter", "No link has", "list_links"],
-    ["get_link", "%", 'No link has the UUID, path or address "%".', "list_links"],
+    ["get_link", "%", 'No link has the UUID, name, (short) path or address "%".', "list_links"],
     ["get_link", "a\u0000b\ud800", "No link has", "list_links"],
-    ["get_link", "null", 'No link has the UUID, path or address "null".', "list_links"],
+    [
+      "get_link",
+      "null",
+      'No link has the UUID, name, (short) path or address "null".',
+      "list_links",
+    ],
     ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id", "list_ios_apps"],
     ["get_android_app", "COM.other", "No Android app has the", "list_android_apps"],
     ["delete_link", "winter", "No link has", "list_links"],

@@ -121,7 +121,8 @@ describe("an address on another host", () => {
       problems: [{ field: "id", fix: `Use id "${spring.id}".` }],
     });
     expect(error.message).toBe(
-      `No link has the UUID, path or address "${id}": "elsewhere.example" is not its host, ` +
+      `No link has the UUID, name, (short) path or address "${id}": ` +
+        '"elsewhere.example" is not its host, ' +
         `which is "${host}". At "http://${host}/spring" is the link "Spring sale".`,
     );
   });
