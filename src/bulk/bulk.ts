@@ -19,6 +19,7 @@ import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
 import { summarizePlan, type PlanSummary } from "./plan/summarize-plan.ts";
+import type { InTime } from "./select/limit-time.ts";
 import { readWithin, type ReadWithin } from "./select/read-within.ts";
 import { selectParts } from "./select/select-links.ts";
 
@@ -45,12 +46,12 @@ export type Bulk = Runner & {
     owner: Owner,
     signal?: AbortSignal,
   ) => Promise<SavedExport>;
-  /** Hands over the links that the filters name, for as long as one call may take. */
+  /** Hands over the links that the filters name, until the time is up. */
   readonly readLinks: (
     filters: readonly FilterInput[],
     take: (links: readonly ReadLink[]) => void,
-    owner: Owner,
-    signal?: AbortSignal,
+    owner: Pick<Owner, "key_print">,
+    inTime: InTime,
   ) => Promise<ReadWithin>;
   readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
 };
@@ -117,11 +118,9 @@ export function createBulk(options: RunnerOptions): Bulk {
         saveExport(openState, wanted, owner, signal),
       );
     },
-    readLinks: (filters, take, { key_print, call }, given) => {
-      const signal = limit(given);
-      return line.run(key_print, signal, () =>
-        readWithin({ call, signal, clock, sleep }, filters, take),
-      );
+    readLinks: (filters, take, { key_print }, inTime) => {
+      const signal = limit(inTime.signal);
+      return line.run(key_print, signal, () => readWithin({ ...inTime, signal }, filters, take));
     },
     findExport: async (id, page, { key_print }) =>
       (await openState()).exports.findPage(key_print, id, page),

@@ -6,7 +6,7 @@ import type { ReadMeta } from "../../contract/fields.ts";
 import type { ListInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import { limitTime, untilTimeIsUp, type InTime } from "./limit-time.ts";
+import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createOwnMatch, readAppNames } from "./match-own.ts";
 import { listSpecified } from "./own-filters.ts";
 
@@ -41,7 +41,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
   const found: Placed[] = [];
   const untold: Deviation[] = [];
-  const read = await readList(finding, input, (link, place) => {
+  const read = await readPages(finding, input, (link, place) => {
     const verdict = matches(link);
     if (verdict === true) found.push({ link, place });
     else if (verdict === undefined) untold.push({ kind: "unread", row: place, ...noAnswer });
@@ -75,18 +75,8 @@ type ReadSoFar = {
 
 type Look = (link: ReadLink, place: number) => void;
 
-async function readList(finding: InTime, input: FindInput, look: Look): Promise<ReadSoFar> {
-  const timed = limitTime(finding);
-  try {
-    return await readPages({ ...finding, ...timed }, input, look);
-  } finally {
-    timed.stop();
-  }
-}
-
-/** At least one page is read, however long that takes. */
 async function readPages(
-  { call, signal, noteRead }: Pick<InTime, "signal"> & ReturnType<typeof limitTime>,
+  { call, signal, noteRead }: InTime,
   input: FindInput,
   look: Look,
 ): Promise<ReadSoFar> {

@@ -5,16 +5,16 @@ import type { Asking } from "../owner.ts";
 
 /** How long a list is read for one answer. What was read by then counts. */
 
-export type InTime = Asking & {
+type Limited = Asking & {
   readonly clock: Pick<Clock, "monotonic">;
   readonly sleep: Sleep;
 };
 
-type Timed = {
-  /** Ends with `TimeIsUp`, also while it waits; before anything was read, only by itself. */
+export type InTime = Asking & {
+  /** Ends when the time is up, also while it waits. */
   readonly call: Asking["call"];
+  /** From then on what was read can be answered when the time is up. */
   readonly noteRead: () => void;
-  readonly stop: () => void;
 };
 
 class TimeIsUp extends Error {
@@ -23,7 +23,14 @@ class TimeIsUp extends Error {
 
 const mostTime_ms = 20_000;
 
-export function limitTime({ call, signal, clock, sleep }: InTime): Timed {
+/** It runs from here on, over all that is asked by `call`, until it is stopped. */
+export function limitTime({
+  call,
+  signal,
+  linkHost,
+  clock,
+  sleep,
+}: Limited): InTime & { readonly stop: () => void } {
   const end = clock.monotonic() + mostTime_ms;
   const over = new AbortController();
   const stopped = new AbortController();
@@ -34,15 +41,16 @@ export function limitTime({ call, signal, clock, sleep }: InTime): Timed {
     () => undefined,
   );
   return {
+    signal,
+    linkHost,
     call: async (endpoint, input, caller = signal, condition) => {
-      if (!hasRead) return call(endpoint, input, caller, condition);
-      if (over.signal.aborted || clock.monotonic() >= end) throw new TimeIsUp();
+      if (over.signal.aborted || clock.monotonic() >= end) throw endTime(hasRead);
       try {
         const either = AbortSignal.any([caller, over.signal]);
         return await call(endpoint, input, either, condition);
       } catch (error) {
         const isCut = error instanceof CallFailure && error.code === "cancelled";
-        throw isCut && !caller.aborted ? new TimeIsUp() : error;
+        throw isCut && !caller.aborted ? endTime(hasRead) : error;
       }
     },
     noteRead: () => {
@@ -52,7 +60,16 @@ export function limitTime({ call, signal, clock, sleep }: InTime): Timed {
   };
 }
 
-/** Undefined where the time was up before the end. */
+/** Where nothing was read there is nothing to answer. */
+function endTime(hasRead: boolean): Error {
+  if (hasRead) return new TimeIsUp();
+  const message =
+    `The deployment did not answer within ${mostTime_ms / 1000} s, and no link was read. ` +
+    "Filters of name, path, clicks or created_at that name fewer may help.";
+  return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
+}
+
+/** Undefined where the time was up before the end, and something was read by then. */
 export async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;

@@ -1,6 +1,6 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { ReadLink } from "../../contract/links.ts";
-import { limitTime, type InTime } from "./limit-time.ts";
+import type { InTime } from "./limit-time.ts";
 import { readStart, selectParts } from "./select-links.ts";
 
 /** The links that filters name, for as long as the answer to one call may take. */
@@ -16,7 +16,10 @@ export type ReadWithin = {
   readonly reached: string | undefined;
 };
 
-/** A part that was not read to its end is read once more by whoever goes on. */
+/**
+ * A part that was not read to its end is read once more by whoever goes on: links do not tell when
+ * they were made, so nothing names the rest of it.
+ */
 const mostTogether = 2000;
 
 export async function readWithin(
@@ -24,24 +27,14 @@ export async function readWithin(
   filters: readonly FilterInput[],
   take: (links: readonly ReadLink[]) => void,
 ): Promise<ReadWithin> {
-  const { call, noteRead, stop } = limitTime(asking);
+  const { noteRead } = asking;
   let unread = 0;
-  let reached: string | undefined;
-  try {
-    const options = { most: mostTogether, noteRead };
-    for await (const part of selectParts({ ...asking, call }, filters, options)) {
-      take(part.rows);
-      unread += part.unread;
-      reached = part.before;
-      if (!part.isCut) continue;
-      return {
-        unread,
-        isWhole: false,
-        reached: reached === readStart(filters) ? undefined : reached,
-      };
-    }
-  } finally {
-    stop();
+  for await (const part of selectParts(asking, filters, { most: mostTogether, noteRead })) {
+    take(part.rows);
+    unread += part.unread;
+    if (!part.isCut) continue;
+    const isFurther = part.before !== readStart(filters);
+    return { unread, isWhole: false, reached: isFurther ? part.before : undefined };
   }
   return { unread, isWhole: true, reached: undefined };
 }

@@ -39,7 +39,11 @@ export type CallContext = {
   readonly report: (error: unknown) => string;
 };
 
-type Running = CallContext & { readonly warned: Warned };
+type Running = CallContext & {
+  readonly tool: Tool;
+  readonly args: JsonObject;
+  readonly warned: Warned;
+};
 
 /** Enough to tell a few keys apart. */
 const shownCharacters = 8;
@@ -68,7 +72,7 @@ export async function callTool(
     const args = readTimes(tool.check(given), timeZone);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
-    const result = await runTool(tool, args, { ...context, warned }, extras);
+    const result = await runTool({ ...context, tool, args, warned }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
     return toCallResult(tellTimes(shown, timeZone), extras);
@@ -91,12 +95,13 @@ function tellOfAddresses(result: JsonObject, { keyContext }: CallContext): JsonO
   return message === undefined ? result : tellProblems(result, [{ message }]);
 }
 
-async function runTool(
-  tool: Tool,
-  args: JsonObject,
-  context: Running,
-  { pictures, views }: Extras,
-): Promise<JsonObject> {
+async function runTool(running: Running, extras: Extras): Promise<JsonObject> {
+  const call = makeCall(running, extras);
+  return nameChangedApps(await running.tool.run(running.args, call), call);
+}
+
+function makeCall(context: Running, extras: Extras): Call {
+  const { tool, args } = context;
   const { keyContext, requireApproval, approveOverwrite, signal, report } = context;
   const token = args["approval"];
   const person = {
@@ -108,13 +113,14 @@ async function runTool(
   const approve = async (request: ApprovalRequest) =>
     requireApproval(await addRecent(request, keyContext), keyContext, person);
   const asking: Call["ask"] = (endpoint, input, condition) =>
-    ask(tool.name, endpoint, input, context, condition);
+    ask(endpoint, input, context, condition);
   const { realm, key_print } = keyContext;
   const writer = { realm, key_print, client: person.client ?? null };
-  const call: Call = {
+  return {
     keyContext,
     signal,
     ask: asking,
+    sendBy: (send) => makeCall({ ...context, keyContext: { ...keyContext, call: send } }, extras),
     requireAct: (endpoint) => {
       if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
     },
@@ -129,14 +135,13 @@ async function runTool(
     writer,
     approve,
     approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),
-    attachPicture: (picture) => pictures.push(picture),
+    attachPicture: (picture) => extras.pictures.push(picture),
     showsViews: context.showsViews === true,
-    attachView: (data) => views.push(data),
+    attachView: (data) => extras.views.push(data),
     tellProgress: (progress) => context.tellProgress?.(progress),
     takesTasks: context.answerWithTask !== undefined,
     answerWithTask: (task) => context.answerWithTask?.(task),
   };
-  return nameChangedApps(await tool.run(args, call), call);
 }
 
 /** Where the links of a key live, as far as that is known, or else the deployment. */
@@ -147,10 +152,9 @@ function describePlace({ known, origin }: KeyContext): string | undefined {
 }
 
 async function ask<E extends Endpoint>(
-  tool: string,
   endpoint: E,
   input: Input<E>,
-  { keyContext, signal, warned }: Running,
+  { tool, keyContext, signal, warned }: Running,
   condition: Condition | undefined,
 ): Promise<Answer<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
@@ -159,7 +163,7 @@ async function ask<E extends Endpoint>(
     noteWarned(warned, body);
     return body;
   } catch (error) {
-    throw explainEnd({ tool, endpoint, isListed }, error);
+    throw explainEnd({ tool: tool.name, endpoint, isListed }, error);
   }
 }
 

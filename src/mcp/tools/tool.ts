@@ -83,6 +83,8 @@ export type Call = {
     input: Input<E>,
     condition?: Condition,
   ) => Promise<Answer<E>>;
+  /** The same call, whose requests go this way. */
+  readonly sendBy: (send: KeyContext["call"]) => Call;
   /** Throws where the operator lets no tool do what this endpoint does. */
   readonly requireAct: (endpoint: Endpoint) => void;
   /** As `ask`, for what changes something: it is noted in the history before and after. */

@@ -6,6 +6,7 @@ import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { addLink } from "../../support/rows.ts";
+import { beSlow, ignoreOwn } from "../../support/slow-deployment.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
 /** Links are found by anything also where a deployment knows the specification's filters alone. */
@@ -39,16 +40,6 @@ const seeds = Array.from({ length: 24 }, (_, index): Seed => ({
   },
   pause: day / 4,
 }));
-
-/** As an API that takes no notice of parameters that it does not know. */
-function ignoreOwn(): void {
-  strange.proxy.setTurn((request) => {
-    const [path = "", query] = request.path.split("?");
-    if (query === undefined) return request;
-    const known = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("f["));
-    return { ...request, path: `${path}?${new URLSearchParams(known).toString()}` };
-  });
-}
 
 function listAsked(): readonly URLSearchParams[] {
   return strange.proxy.requests
@@ -113,7 +104,7 @@ test("everywhere the same is answered, page by page, as our own service answers"
   const [questions = []] = fc.sample(fc.array(asked, { minLength: 120, maxLength: 120 }), 1);
   const native = [];
   for (const question of questions) native.push(await listAnswer(question));
-  ignoreOwn();
+  ignoreOwn(strange);
   for (const [index, question] of questions.entries()) {
     expect({ question, ...(await listAnswer(question)) }).toEqual({ question, ...native[index] });
   }
@@ -176,7 +167,7 @@ describe("what a deployment says of itself is not enough", () => {
     ],
   ])("%s", async (_, alter) => {
     const native = await listAnswer({ filters });
-    ignoreOwn();
+    ignoreOwn(strange);
     strange.proxy.setAlter(alter);
     expect(await listAnswer({ filters })).toEqual(native);
   });
@@ -193,7 +184,7 @@ describe("plans and exports elsewhere", () => {
       (await callDone(strange, "plan_links", plan)).plan.counts,
       (await callDone(strange, "export_links", selection)).export.count,
     ];
-    ignoreOwn();
+    ignoreOwn(strange);
     expect(own_plan.delete).toBeGreaterThan(2);
     expect((await callDone(strange, "plan_links", plan)).plan.counts).toEqual(own_plan);
     expect((await callDone(strange, "export_links", selection)).export.count).toBe(own_export);
@@ -203,7 +194,7 @@ describe("plans and exports elsewhere", () => {
     const filters = [{ field: "url", condition: "cont", value: "new.example" }];
     const { links } = await callDone(strange, "list_links", { filters });
     const silent = links[1].id;
-    ignoreOwn();
+    ignoreOwn(strange);
     strange.proxy.setAlter((_, reply) =>
       withBody(reply, (body: { links?: readonly { id: string; url?: string }[] }) =>
         body.links
@@ -239,31 +230,17 @@ test("an audit elsewhere counts nothing by filters that are not known there", as
   };
   const own = await read();
   expect(own.never).toBe(own.checked);
-  ignoreOwn();
+  ignoreOwn(strange);
   const elsewhere = await read();
   expect(elsewhere).toMatchObject({ checked: own.checked, never: undefined });
   expect(elsewhere.not).toContain("Never visited: this deployment cannot count");
 });
 
-/** Pages of four links, each of which takes six seconds. */
-function beSlow(): void {
-  ignoreOwn();
-  const { proxy, advance } = strange;
-  proxy.setAlter((request, reply) => {
-    if (request.path.startsWith("/api/v1/links?")) advance(6000);
-    return reply;
-  });
-  proxy.setTurn((request) => ({
-    ...request,
-    path: request.path.replace(/&?f%5B[^&]*/g, "").replace("limit=100", "limit=4"),
-  }));
-}
-
 describe("a list that is too long to be read for one answer", () => {
   test("is answered as far as it came, and goes on where it stopped", async () => {
     const question = { search: "spring", sort: { field: "path", direction: "asc" } };
     const { ids } = await listAnswer({ ...question, limit: 100 });
-    beSlow();
+    beSlow(strange);
     const found: string[] = [];
     let after: number | undefined;
     let turns = 0;
@@ -283,7 +260,7 @@ describe("a list that is too long to be read for one answer", () => {
   });
 
   test("is narrowed by what the deployment does know", async () => {
-    beSlow();
+    beSlow(strange);
     const filters = [
       { field: "path", condition: "in", value: ["news/1", "news/2", "sale/3"] },
       { field: "url", condition: "present", value: true },
@@ -292,29 +269,6 @@ describe("a list that is too long to be read for one answer", () => {
     expect(links).toHaveLength(3);
     expect(meta).not.toHaveProperty("complete");
   });
-});
-
-test.each<[tool: string, args: Args, part: string]>([
-  ["list_links", { search: "spring" }, "meta"],
-  ["audit_links", {}, "audit"],
-])("%s ends in time where a page never comes, with what it has read", async (tool, args, part) => {
-  beSlow();
-  let asked = 0;
-  let silent = "";
-  strange.proxy.setAlter(({ path }, reply) => {
-    if (path.startsWith("/api/v1/links?")) asked += 1;
-    if (asked !== 4) return reply;
-    asked += 1;
-    silent = path;
-    strange.advance(20_000);
-    return new Promise(() => undefined);
-  });
-  const { [part]: far } = await callDone(strange, tool, args);
-  expect(far.complete).toBe(false);
-  expect(far.checked).toBeGreaterThan(0);
-  expect(far.checked).toBeLessThan(seeds.length);
-  // A request that ends by its own time is sent once more.
-  expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
 });
 
 test("an audit that is not complete says so, and next goes on to the end", async () => {
@@ -348,7 +302,7 @@ test("a key that may not read the apps learns which scope their names need", asy
   const client = await strange.connect({ key });
   const filters = [{ field: "ios_app_name", condition: "cont", value: "acme" }];
   expect((await callDone(client, "list_links", { filters })).links.length).toBeGreaterThan(2);
-  ignoreOwn();
+  ignoreOwn(strange);
   const refused = await callRefused(client, "list_links", { filters });
   expect(refused).toMatchObject({ code: "scope_missing", effect: "none" });
   expect(refused.message).toContain("ios_apps.index");

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { createAudit, type AuditEnd } from "../../../audit/audit-links.ts";
 import { describeGroups, type Group } from "../../../audit/describe-groups.ts";
 import type { Window } from "../../../audit/findings.ts";
+import { limitTime, untilTimeIsUp, type InTime } from "../../../bulk/select/limit-time.ts";
 import type { ReadWithin } from "../../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -38,7 +39,7 @@ export function createAuditLinks(): Tool {
       // The arguments were checked by the schema that names these types.
       const { filters = [], page = 1, check_destinations = false } = args as AuditArguments;
       const ask = check_destinations ? requireAsking(call) : undefined;
-      return runAudit({ filters, page, ask }, call);
+      return lookInTime({ filters, page, ask }, call);
     },
   });
 }
@@ -85,8 +86,23 @@ type Wanted = {
   readonly ask: DestinationCheck | undefined;
 };
 
-async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<JsonObject> {
+async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
   const { keyContext, signal } = call;
+  const { linkHost } = keyContext.known;
+  const { stop, ...inTime } = limitTime({ ...keyContext, signal, linkHost });
+  try {
+    return await runAudit(wanted, call.sendBy(inTime.call), inTime);
+  } finally {
+    stop();
+  }
+}
+
+async function runAudit(
+  { filters, page, ask }: Wanted,
+  call: Call,
+  inTime: InTime,
+): Promise<JsonObject> {
+  const { keyContext } = call;
   const { bulk, known } = keyContext;
   const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
   const { apps, notChecked } = await readAuditedApps(call);
@@ -101,13 +117,16 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
     started.addLinks(found);
     asking?.addLinks(found);
   };
-  const reading = await bulk.readLinks(filters, take, keyContext, signal);
+  // Of a long list the reading may take all of the time, and the others need little of it.
+  const [reading, never, templates] = await Promise.all([
+    bulk.readLinks(filters, take, keyContext, inTime),
+    leaveOutIfLate("Never visited", findNeverClicked(filters, { page, limit: idsPerPage }, call)),
+    // One group of one id is on no later page.
+    page === 1 ? leaveOutIfLate("The links' page", findHidingTemplates(call)) : undefined,
+  ]);
   const asked = await asking?.finish();
   for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
-  const never = await findNeverClicked(filters, { page, limit: idsPerPage }, call);
-  // One group of one id is on no later page.
-  const templates = page === 1 ? await findHidingTemplates(call) : undefined;
   const groups = [
     ...(templates?.groups ?? []),
     ...describeGroups(end.findings, filters),
@@ -131,6 +150,13 @@ async function runAudit({ filters, page, ask }: Wanted, call: Call): Promise<Jso
     },
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
   };
+}
+
+type Looked = { readonly groups: readonly Group[]; readonly notChecked: readonly string[] };
+
+async function leaveOutIfLate(what: string, looking: Promise<Looked>): Promise<Looked> {
+  const late = { groups: [], notChecked: [`${what}: the deployment did not answer in time.`] };
+  return (await untilTimeIsUp(looking)) ?? late;
 }
 
 /** On a later page are the groups that have more ids. A key that may not plan gets no plans. */

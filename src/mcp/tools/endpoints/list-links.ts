@@ -1,4 +1,5 @@
 import { findInList, type FindInput } from "../../../bulk/select/find-in-list.ts";
+import { limitTime } from "../../../bulk/select/limit-time.ts";
 import { askOwn, asksOwn } from "../../../bulk/select/own-filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -21,16 +22,17 @@ export async function askLinks(input: FindInput, call: Call): Promise<AskedLinks
     return { body: await call.ask(index, asked), told: {} };
   }
   const { keyContext, signal } = call;
-  const { clock, sleep } = keyContext;
   const { linkHost } = keyContext.known;
-  const asking = { call: keyContext.call, signal, linkHost };
+  const { stop, ...inTime } = limitTime({ ...keyContext, signal, linkHost });
   try {
-    const page = after === undefined ? await askOwn(asking, asked) : undefined;
+    const page = after === undefined ? await askOwn(inTime, asked) : undefined;
     if (page !== undefined) return { body: page, told: {} };
-    const found = await findInList({ ...asking, clock, sleep }, input);
+    const found = await findInList(inTime, input);
     return { body: found, told: describeReached(found.meta) };
   } catch (error) {
     throw explainEnd({ tool: index.tool, endpoint: index, isListed: true }, error);
+  } finally {
+    stop();
   }
 }
 

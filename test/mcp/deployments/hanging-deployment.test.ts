@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { plantLinks } from "../../support/planting.ts";
+import { beSlow, ignoreOwn } from "../../support/slow-deployment.ts";
+import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
+
+/** What is read in one call where a deployment does not answer: 20 s from the first question on. */
+
+const count = 24;
+let strange: StrangeWorld;
+openForEach(createStrangeWorld, async (opened) => {
+  strange = opened;
+  const seeds = Array.from({ length: count }, (_, index) => ({
+    name: `Spring ${index}`,
+    path: `p${index}`,
+    pause: 1000,
+  }));
+  await plantLinks(strange.world, seeds);
+});
+
+test.each<[tool: string, args: Args, part: string]>([
+  ["list_links", { search: "spring" }, "meta"],
+  ["audit_links", {}, "audit"],
+])("%s ends in time where a page never comes, with what it has read", async (tool, args, part) => {
+  beSlow(strange);
+  let asked = 0;
+  let silent = "";
+  strange.proxy.setAlter(({ path }, reply) => {
+    if (path.startsWith("/api/v1/links?")) asked += 1;
+    if (asked !== 4) return reply;
+    asked += 1;
+    silent = path;
+    strange.advance(20_000);
+    return new Promise(() => undefined);
+  });
+  const { [part]: far } = await callDone(strange, tool, args);
+  expect(far.complete).toBe(false);
+  expect(far.checked).toBeGreaterThan(0);
+  expect(far.checked).toBeLessThan(count);
+  // A request that ends by its own time is sent once more.
+  expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
+});
+
+test.each<[tool: string, args: Args, first: string]>([
+  ["list_links", { search: "spring" }, "/links?"],
+  [
+    "list_links",
+    { filters: [{ field: "ios_app_name", condition: "eq", value: "a" }] },
+    "/ios_apps",
+  ],
+  ["audit_links", {}, "/ios_apps"],
+  ["audit_links", {}, "/links?"],
+])("%s with %j ends in 20 s where %s hangs from the start", async (tool, args, first) => {
+  ignoreOwn(strange);
+  let hanging = 0;
+  strange.proxy.setAlter(({ path }, reply) => {
+    if (!path.startsWith(`/api/v1${first}`)) return reply;
+    hanging += 1;
+    strange.advance(20_000);
+    return new Promise(() => undefined);
+  });
+  const refused = await callRefused(strange, tool, args);
+  expect(refused).toMatchObject({ code: "timed_out", effect: "none", retry: "later" });
+  expect(refused.message).toContain("within 20 s, and no link was read. Filters");
+  expect(refused.next).toBe(`Nothing was changed: call ${tool} again later.`);
+  // Of the audit's first questions several are under way at once.
+  expect(hanging).toBeLessThanOrEqual(tool === "audit_links" ? 2 : 1);
+});
+
+test("an audit says what beside the links was not answered in time", async () => {
+  beSlow(strange);
+  let pages = 0;
+  strange.proxy.setAlter(({ path }, reply) => {
+    if (path.startsWith("/api/v1/links?")) pages += 1;
+    if (pages === 4) strange.advance(20_000);
+    const isSilent = pages >= 4 || path.startsWith("/api/v1/page_template");
+    return isSilent ? new Promise(() => undefined) : reply;
+  });
+  const { audit } = await callDone(strange, "audit_links");
+  expect(audit).toMatchObject({ checked: expect.any(Number), complete: false });
+  expect(audit.not_checked).toContain("The links' page: the deployment did not answer in time.");
+});
