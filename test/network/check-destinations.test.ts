@@ -14,8 +14,10 @@ let port: number;
 let asked: IncomingMessage[] = [];
 /** The address of this machine at which each of them came. */
 let places: string[] = [];
+const noPublicHost = "no host of the public internet";
 /** What each name leads to; each look takes the next one, and the last stays. */
 const names = new Map<string, readonly (readonly string[])[]>();
+const missing = new Set<string>();
 const looked: string[] = [];
 const alarms = new Set<() => void>();
 
@@ -47,11 +49,13 @@ beforeEach(() => {
   places = [];
   looked.length = 0;
   names.clear();
+  missing.clear();
   alarms.clear();
 });
 
 function resolve(hostname: string): Promise<readonly string[]> {
   looked.push(hostname);
+  if (missing.has(hostname)) return Promise.reject(new Error("ENOTFOUND"));
   if (/^[\d.]+$|:/.test(hostname)) return Promise.resolve([hostname]);
   const [next = [publicPlace], ...later] = names.get(hostname) ?? [];
   if (later.length > 0) names.set(hostname, later);
@@ -126,8 +130,8 @@ describe("redirects", () => {
   });
 
   test.each([
-    ["a private name", () => write("inside.example"), "a host that is not public"],
-    ["a private address", () => write(privatePlace), "a host that is not public"],
+    ["a private name", () => write("inside.example"), noPublicHost],
+    ["a private address", () => write(privatePlace), noPublicHost],
     ["another port", () => "http://a.example:22/", "an unusual port"],
     ["no web address", () => "ftp://a.example/", "no web address"],
     ["a login", () => `http://me:pw@a.example:${port}/`, "a user name in the address"],
@@ -142,10 +146,13 @@ describe("nothing is asked of a host", () => {
   test.each([
     ["that is not public", [privatePlace]],
     ["of which one address is not public", [publicPlace, privatePlace]],
-    ["that is not there", []],
+    ["that has no address", []],
+    ["whose name is not there", undefined],
   ])("%s", async (_, addresses) => {
-    names.set("odd.example", [addresses]);
-    expect(await askOne(write("odd.example"))).toMatchObject({ kind: "unreachable" });
+    if (addresses === undefined) missing.add("odd.example");
+    else names.set("odd.example", [addresses]);
+    const told = { kind: "unreachable", reason: noPublicHost };
+    expect(await askOne(write("odd.example"))).toEqual(told);
     expect(asked).toEqual([]);
   });
 

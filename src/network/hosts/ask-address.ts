@@ -20,6 +20,8 @@ export type Internet = {
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
   readonly isPublic: (address: string) => boolean;
   readonly ports: ReadonlySet<number>;
+  /** Whose certificates count; left out, those that the machine trusts. */
+  readonly authorities?: readonly string[];
 };
 
 const mostRedirects = 3;
@@ -61,7 +63,10 @@ type Answer = { readonly status: number; readonly location: string | undefined }
 async function askOnce(url: URL, internet: Internet, signal: AbortSignal): Promise<Answer> {
   const address = await findPublicAddress(url, internet, signal);
   const agent = new Agent({
-    connect: { lookup: answerAlways(address) },
+    connect: {
+      lookup: answerAlways(address),
+      ...(internet.authorities && { ca: [...internet.authorities] }),
+    },
     maxHeaderSize: mostHeaders_bytes,
   });
   const send = async (method: "HEAD" | "GET"): Promise<Answer> => {
@@ -97,11 +102,12 @@ async function findPublicAddress(
   if (username + password !== "") throw new NotAsked("a user name in the address");
   if (!ports.has(port === "" ? usual : Number(port))) throw new NotAsked("an unusual port");
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
-  const addresses = await orAborted(resolve(literal), signal);
-  const [address] = addresses;
-  if (address === undefined) throw new NotAsked("no such host");
-  // One that is not public among others would be the way around the rule.
-  if (!addresses.every(isPublic)) throw new NotAsked("a host that is not public");
+  const found = resolve(literal).catch(() => []);
+  const [address, ...others] = await orAborted(found, signal);
+  // One that is not public among others would be the way around the rule. Nobody is told whether
+  // there is such a host: by that, a stranger could learn which names a private network has.
+  const isAllowed = address !== undefined && [address, ...others].every(isPublic);
+  if (!isAllowed) throw new NotAsked("no host of the public internet");
   return address;
 }
 
@@ -128,7 +134,6 @@ function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof NotAsked) return error.message;
   if (signal.aborted) return "no answer in time";
   const code = String((error as { readonly code?: unknown } | null)?.code);
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "no such host";
   if (code === "ECONNREFUSED") return "the connection was refused";
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return "a certificate that is not valid";
   return "no answer that could be read";

@@ -6,7 +6,7 @@ import { createAssistantWorld } from "../../../support/assistant-world.ts";
 /** What is told of hosts that were asked; how they are asked is in test/network. */
 
 const outcomes: Readonly<Record<string, Outcome>> = {
-  "gone.example": { kind: "unreachable", reason: "no such host" },
+  "gone.example": { kind: "unreachable", reason: "no host of the public internet" },
   "old.example": { kind: "error_status", status: 410 },
   "moved.example": { kind: "redirects_elsewhere", host: "new.example" },
 };
@@ -34,7 +34,7 @@ test("destinations that do not answer are told of by their hosts and links", asy
     ["destination_redirects_elsewhere", 1],
   ]);
   const told = groups.map(({ message }: { message: string }) => message).join("\n");
-  expect(told).toContain('"gone.example" (no such host)');
+  expect(told).toContain('"gone.example" (no host of the public internet)');
   expect(told).toContain('"old.example" answers 410');
   expect(told).toContain('"moved.example" leads to "new.example"');
   expect(asked).toEqual(["good.example", "gone.example", "moved.example", "old.example"]);
