@@ -1,6 +1,7 @@
 import type { Group } from "../../../audit/describe-groups.ts";
 import { contract } from "../../../contract/index.ts";
-import type { TemplateProblem, TemplateSource } from "../../../template/page-input.ts";
+import type { TemplateProblem } from "../../../template/page-input.ts";
+import { describeHiding, findHiding } from "../templates/find-hiding.ts";
 import { isText, readState, type ReadText } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
 
@@ -42,20 +43,12 @@ async function lookAt({ name, id, text }: Named) {
   if (text === undefined || !isText(text)) {
     return { notChecked: `The ${name}: this key may not read it, or it is not shown.` };
   }
-  const problems = await judge(text);
+  const problems = await findHiding(text);
   return problems.length === 0 ? {} : { group: describe(name, id, problems) };
 }
 
-async function judge({ body, css }: TemplateSource): Promise<readonly TemplateProblem[]> {
-  // What reads templates is large, and few calls need it.
-  const { findHiddenButtons } = await import("../../../template/find-hidden-buttons.ts");
-  return findHiddenButtons({ body, css });
-}
-
 function describe(name: string, id: string, problems: readonly TemplateProblem[]): Group {
-  const told = problems
-    .slice(0, mostTold)
-    .map(({ field, line, message }) => `${field}, line ${line}: ${message}`);
+  const told = problems.slice(0, mostTold).map(describeHiding);
   const what = `The ${name} hides buttons by which visitors go on.`;
   const message = [what, ...told, "Ask whether it should."].join(" ");
   return { code: "hides_buttons", count: 1, message, ids: [id] };

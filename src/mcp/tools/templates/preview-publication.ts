@@ -5,6 +5,7 @@ import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { describeHiding, findHidingOfOwn } from "./find-hiding.ts";
 import {
   isText,
   pickText,
@@ -30,10 +31,17 @@ export async function previewPublication(
 ): Promise<Preview> {
   const after = { ...draft, ...pickText(given) };
   const changes = describeChanges(live, after);
+  const hiding = await findHidingOfOwn(after, call);
+  const problems = hiding.map((problem) => ({ name: "problem", text: describeHiding(problem) }));
   return {
     title: "Show this page on all links of the project",
     button: "Publish page",
-    facts: [await countLinks(call), { name: "live now", text: describeLive(live) }, ...changes],
+    facts: [
+      await countLinks(call),
+      { name: "live now", text: describeLive(live) },
+      ...problems,
+      ...changes,
+    ],
     frames: await drawFrames({ "Live now": live, "As it will be": after }, call),
   };
 }

@@ -8,6 +8,7 @@ import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
+import { findHidingOfOwn } from "./find-hiding.ts";
 import { pickText } from "./template-state.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
@@ -52,12 +53,10 @@ type Page = { readonly html: string; readonly problems?: readonly CallProblem[] 
 async function findProblems(
   html: string,
   asked: JsonObject,
-  { keyContext }: Call,
+  call: Call,
 ): Promise<readonly CallProblem[]> {
-  if (!keyContext.checksConditions) return [];
-  const { findHiddenButtons } = await import("../../../template/find-hidden-buttons.ts");
   const given = pickText(asked);
-  const found = findHiddenButtons({ ...readSource(html), ...given });
+  const found = await findHidingOfOwn({ ...readSource(html), ...given }, call);
   // Of what was not given, the page shows what became of it, which has other lines.
   return found.map(({ field, message, ...place }) => {
     return { field, message, ...(given[field] !== undefined && place) };

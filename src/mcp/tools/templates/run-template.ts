@@ -18,6 +18,7 @@ import {
   previewSaving,
   previewUnpublication,
 } from "./preview-publication.ts";
+import { findHidingOfOwn } from "./find-hiding.ts";
 import { leaveOutTexts } from "./leave-out-texts.ts";
 import { previewTemplate } from "./preview-template.ts";
 import { readVersion } from "./read-version.ts";
@@ -31,7 +32,7 @@ import {
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
-const { save, publish, restore, preview, version } = contract.pageTemplate;
+const { save, publish, unpublish, restore, preview, version } = contract.pageTemplate;
 
 export async function runTemplate(
   endpoint: Endpoint,
@@ -67,8 +68,18 @@ async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Pr
     condition: describeCondition(state),
   });
   // The entries of this room that write all answer with the template.
-  const written = presentBody(endpoint, body as unknown as JsonObject);
-  return leaveOutTexts(written, change);
+  const answered = body as unknown as JsonObject;
+  const { problems: unread = [], ...written } = presentBody(endpoint, answered);
+  const problems = [
+    ...(unread as readonly unknown[]),
+    ...(await findHidingNow(endpoint, answered, call)),
+  ];
+  return leaveOutTexts({ ...written, ...(problems.length > 0 && { problems }) }, change);
+}
+
+/** Of the text that is the draft now, which a publication makes the page of all links. */
+async function findHidingNow(endpoint: Endpoint, answered: JsonObject, call: Call) {
+  return endpoint === unpublish ? [] : findHidingOfOwn(answered, call);
 }
 
 type TemplateAct = {
