@@ -1,6 +1,5 @@
 import { ownLinkFilters, type FilterInput } from "../contract/filters.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { ReadLink } from "../contract/links.ts";
 import { dropHidden, quote } from "../text/show-hidden.ts";
 import type { Finding, FindingCode } from "./findings.ts";
 
@@ -20,6 +19,9 @@ export type Group = {
 /** A call that changes nothing before a person has said yes to what it would do. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
+/** And of how many it takes care. */
+type Mend = Fix & { readonly covers: number };
+
 /** A finding among the links that these filters name. */
 type Told = Finding & { readonly among: readonly FilterInput[] };
 
@@ -34,21 +36,24 @@ export function describeGroups(
   return sorted.map((finding) => {
     const { code, field, count, ids } = finding;
     const { message, fix } = kinds[code];
-    const mend = fix?.({ ...finding, among });
+    const { covers = count, ...mend } = fix?.({ ...finding, among }) ?? {};
+    const told = typeof message === "string" ? message : message(finding);
+    const rest = count - covers;
+    const onward = ` It is for ${covers} of them; audit again after it for the other ${rest}.`;
     return {
       code,
       ...(field !== undefined && { field }),
       count,
-      message: typeof message === "string" ? message : message(finding),
+      message: rest > 0 ? told + onward : told,
       ids,
-      ...(mend && { fix: mend }),
+      ...("tool" in mend && { fix: mend }),
     };
   });
 }
 
 type Kind = {
   readonly message: string | ((finding: Finding) => string);
-  readonly fix?: (finding: Told) => Fix | undefined;
+  readonly fix?: (finding: Told) => Mend | undefined;
 };
 
 /** The worst first. */
@@ -61,9 +66,9 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   no_destination: { message: "Visitors arrive nowhere. Ask where they should, and set url." },
   deleted_app: {
     message: ({ field }) =>
-      `Their ${field} is not registered any more, so they do not open it. The fix takes it off; ` +
-      "or ask which app they should open.",
-    fix: (finding) => planRows(finding, () => ({ [finding.field ?? ""]: null })),
+      `Their ${field} is not registered any more, so they do not open it. Ask which app they ` +
+      "should open; the fix takes it off.",
+    fix: (finding) => planChanges(finding, { [finding.field ?? ""]: null }, undefined),
   },
   no_ios_destination: {
     message:
@@ -124,7 +129,7 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   http_address: {
     message: ({ field }) =>
       `${field} is http, not https: others can read and change the page. ` +
-      "The fix makes it https; ask whether the host has that.",
+      "Ask whether the host takes that; the fix makes it https.",
     fix: (finding) => {
       const all = { condition: "start", value: "http://" } as const;
       return planReplacement(finding, { from: "http://", to: "https://", match: "text" }, all);
@@ -132,11 +137,12 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   },
   hidden_characters: {
     message: "Their names have characters that nobody sees. The fix takes them out.",
-    fix: (finding) => planRows(finding, ({ name }) => ({ name: dropHidden(name ?? "") })),
+    fix: planNames,
   },
   deferred_linking_without_app: {
     message: "They ask for deferred deep linking without an iOS app. The fix ends that.",
-    fix: (finding) => planRows(finding, () => ({ ios_deferred_deep_linking_enabled: false })),
+    fix: (finding) =>
+      planChanges(finding, { ios_deferred_deep_linking_enabled: false }, withoutIosApp),
   },
   deferred_linking_without_page: {
     message:
@@ -156,19 +162,31 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   },
 };
 
-const mostRows = 10;
-const mostCharacters = 900;
+const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
-/** A plan for as many of them as make a short call; when it is applied, the next audit has less. */
-function planRows({ first }: Finding, change: (link: ReadLink) => JsonObject): Fix | undefined {
-  const planned: JsonObject[] = [];
-  for (const found of first.slice(0, mostRows)) {
-    const row = { id: found.id, ...change(found) };
-    if (JSON.stringify([...planned, row]).length > mostCharacters) break;
-    planned.push(row);
-  }
-  if (planned.length === 0) return undefined;
-  return { tool: "plan_links", arguments: { operation: "update", rows: planned } };
+/** As much as a model copies without a slip. */
+const mostCharacters = 1800;
+
+/** Of the first of them: each name becomes another one, so that no rule makes them. */
+function planNames({ first }: Told): Mend | undefined {
+  const rows = first.map(({ id, name }) => ({ id, name: dropHidden(name ?? "") }));
+  const isFit = (count: number) => JSON.stringify(rows.slice(0, count)).length <= mostCharacters;
+  const fitting = rows.filter((_, index) => isFit(index + 1));
+  if (fitting.length === 0) return undefined;
+  return { ...planUpdate({ rows: fitting }), covers: fitting.length };
+}
+
+/**
+ * The same change for all of them. More links than were kept are named by what they have in common
+ * with others: those that are as they should be stay so.
+ */
+function planChanges(
+  finding: Told,
+  changes: JsonObject,
+  wider: FilterInput | undefined,
+): Mend | undefined {
+  const { filters, covers } = nameAll(finding, wider);
+  return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
 /**
@@ -176,17 +194,32 @@ function planRows({ first }: Finding, change: (link: ReadLink) => JsonObject): F
  * are named by what stands in the field: what the rule does not find there stays as it is.
  */
 function planReplacement(
-  { field, first, count, among }: Told,
+  finding: Told,
   replacement: JsonObject,
   wider: Pick<FilterInput, "condition" | "value">,
-): Fix | undefined {
-  const paths = first.flatMap(({ path }) => path ?? []);
-  if (field === undefined || paths.length === 0) return undefined;
-  const isTaken = among.some((one) => one.field === field && one.condition === wider.condition);
-  const isNamed = count > paths.length && Object.hasOwn(ownLinkFilters, field) && !isTaken;
-  const filters: readonly FilterInput[] = isNamed
-    ? [...among, { field, ...wider }]
-    : [{ field: "path", condition: "in", value: paths }];
+): Mend | undefined {
+  const { field } = finding;
+  if (field === undefined) return undefined;
+  const isNamed = Object.hasOwn(ownLinkFilters, field);
+  const { filters, covers } = nameAll(finding, isNamed ? { field, ...wider } : undefined);
   const replace = [{ field, ...replacement }];
-  return { tool: "plan_links", arguments: { operation: "update", filters, replace } };
+  return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };
+}
+
+type Named = { readonly filters: readonly FilterInput[]; readonly covers: number };
+
+/** By their paths, or where not all of them were kept, by what they have in common. */
+function nameAll({ first, count, among }: Told, wider: FilterInput | undefined): Named {
+  const paths = first.flatMap(({ path }) => path ?? []);
+  const isTaken = among.some(
+    ({ field, condition }) => field === wider?.field && condition === wider.condition,
+  );
+  if (wider !== undefined && count > paths.length && paths.length > 0 && !isTaken) {
+    return { filters: [...among, wider], covers: count };
+  }
+  return { filters: [{ field: "path", condition: "in", value: paths }], covers: paths.length };
+}
+
+function planUpdate(by: JsonObject): Fix {
+  return { tool: "plan_links", arguments: { operation: "update", ...by } };
 }

@@ -43,6 +43,15 @@ function redirect(location: string) {
     socket.end(`HTTP/1.1 302 Found\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`);
 }
 
+/** Writes the same until the other end hangs up. */
+function writeOn(socket: Socket, text: string): void {
+  const write = () => {
+    if (socket.destroyed) return;
+    socket.write(text, () => setImmediate(write));
+  };
+  write();
+}
+
 describe("no redirect leads", () => {
   test.each([
     "http://127.0.0.1/",
@@ -94,15 +103,6 @@ describe("no redirect leads", () => {
 
 describe("nothing is read for ever", () => {
   const unread = { kind: "unreachable", reason: "no answer that could be read" };
-
-  /** Writes the same until the other end hangs up. */
-  function writeOn(socket: Socket, text: string): void {
-    const write = () => {
-      if (socket.destroyed) return;
-      socket.write(text, () => setImmediate(write));
-    };
-    write();
-  }
 
   test("headers without an end", async () => {
     const { outcome } = await askOf((socket) => {
