@@ -28,14 +28,20 @@ export type Client = {
     endpoint: E,
     input: Input<E>,
     signal?: AbortSignal,
-    /** Else the write is refused with 412, by a deployment that checks conditions. */
-    condition?: Condition,
+    options?: CallOptions,
   ) => Promise<Answer<E>>;
   /**
    * One try within the key's budgets, and how it ended. Nothing is repeated or looked for
    * afterwards, whatever becomes of it: for questions whose answer is all that matters.
    */
   readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
+};
+
+type CallOptions = {
+  /** Else the write is refused with 412, by a deployment that checks conditions. */
+  readonly condition?: Condition | undefined;
+  /** Nobody waits for this one call, so others may go first. */
+  readonly isPatient?: boolean;
 };
 
 type AskedOnce = {
@@ -78,7 +84,7 @@ type Limits = {
 type Call = CallSoFar &
   Limits & {
     readonly since_ms: number;
-    readonly condition: Condition | undefined;
+    readonly options?: CallOptions | undefined;
     readonly text?: string | undefined;
   };
 
@@ -104,14 +110,14 @@ export function createClient(options: ClientOptions): Client {
     skew: createClockSkew(clock),
   };
   return {
-    call: (endpoint, input, signal = new AbortController().signal, condition) => {
+    call: (endpoint, input, signal = new AbortController().signal, options) => {
       const deadline = clock.monotonic() + callDeadline_ms;
-      return makeCall(state, { signal, deadline }, endpoint, input, condition);
+      return makeCall(state, { signal, deadline }, endpoint, input, options);
     },
     tryOnce: (endpoint, { input, text, signal = new AbortController().signal }) => {
       const deadline = clock.monotonic() + onceDeadline_ms;
       const since_ms = clock.now();
-      const limits = { signal, deadline, since_ms, condition: undefined, doubt: undefined };
+      const limits = { signal, deadline, since_ms, doubt: undefined };
       return tryInTurn(state, { ...limits, endpoint, input, text }).catch(readEnd);
     },
   };
@@ -129,12 +135,12 @@ async function makeCall<E extends Endpoint>(
   { signal, deadline }: Limits,
   endpoint: E,
   given: Input<E>,
-  condition?: Condition,
+  options?: CallOptions,
 ): Promise<Answer<E>> {
   const since_ms = state.clock.now();
   // `Input` is an object of named fields, and its entry tells where each of them travels.
   const input = given as JsonObject;
-  const call = { signal, deadline, endpoint, input, condition, since_ms, doubt: undefined };
+  const call = { signal, deadline, endpoint, input, options, since_ms, doubt: undefined };
   // What came was read by this entry's own schema, and `Answer` names what can be had by that.
   return (await perform(state, call)) as Answer<E>;
 }
@@ -194,9 +200,9 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
 
 async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
-  const { endpoint, input, condition, text, signal, deadline } = call;
+  const { endpoint, input, options, text, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target, { condition, text });
+  const request = buildRequest(endpoint, input, target, { ...options, text });
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());

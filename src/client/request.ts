@@ -21,6 +21,8 @@ export type Target = {
 
 type RequestOptions = {
   readonly condition?: Condition | undefined;
+  /** Others may go first. */
+  readonly isPatient?: boolean;
   /** What is sent in place of the input's fields, as text/plain. */
   readonly text?: string | undefined;
 };
@@ -30,7 +32,7 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, text }: RequestOptions = {},
+  { condition, isPatient = false, text }: RequestOptions = {},
 ): ApiRequest {
   const query = endpoint.list === undefined ? "" : `?${String(buildQuery(endpoint, input))}`;
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
@@ -46,10 +48,14 @@ export function buildRequest(
       ...(body !== undefined && { "content-type": type }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
       ...(condition !== undefined && target.checksConditions === true && writeCondition(condition)),
+      ...(isPatient && { priority: patientPriority }),
     },
     body,
   };
 }
+
+/** RFC 9218, §4.1: what is asked for without being waited for; a usual request has 3. */
+const patientPriority = "u=6";
 
 /** The tag of a record is a digest of what was shown of it. */
 function writeCondition(condition: Condition): Readonly<Record<string, string>> {

@@ -50,7 +50,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
     try {
       while (writing.length > 0) {
         const batch = writing.slice(0, batchLinks);
-        await store.write((db) => addClicks(db, batch));
+        await store.write((db) => addClicks(db, batch), { isPatient: true });
         writing = writing.slice(batchLinks);
       }
       isFailing = false;

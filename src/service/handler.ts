@@ -36,6 +36,8 @@ type Call<E extends Endpoint> = {
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
   readonly precondition: Precondition;
+  /** Its write lets others go first. */
+  readonly isPatient: boolean;
   /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
@@ -62,6 +64,7 @@ export type WriteCall = {
   readonly services: Services;
   readonly caller: Caller;
   readonly precondition: Precondition;
+  readonly isPatient: boolean;
   readonly signal: Waiter;
 };
 
@@ -71,8 +74,9 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
 
 /** Runs `work` on the caller's project as one transaction. */
 export function writeTenant<Result>(
-  { services, caller, signal }: WriteCall,
+  { services, caller, signal, isPatient }: WriteCall,
   work: (tenant: Tenant) => Promise<Result>,
 ): Promise<Result> {
-  return services.store.write((db) => work({ db, projectId: caller.project.id }), { signal });
+  const options = { signal, isPatient };
+  return services.store.write((db) => work({ db, projectId: caller.project.id }), options);
 }

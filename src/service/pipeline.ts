@@ -25,6 +25,7 @@ export type AnyHandler = (call: {
   readonly body: unknown;
   readonly agent: string;
   readonly precondition: Precondition;
+  readonly isPatient: boolean;
   readonly signal: Waiter;
 }) => Promise<{
   readonly body: unknown;
@@ -57,7 +58,8 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";
   const precondition = readPrecondition(request.headers);
-  const given = { params: ids, list: listed?.list ?? null, body, agent, precondition };
+  const isPatient = readUrgency(request.headers) > usualUrgency;
+  const given = { params: ids, list: listed?.list ?? null, body, agent, precondition, isPatient };
   const result = await handler({ services, caller, ...given, signal });
   const headers = { ...result.headers, ...warn(ignored, listed?.ignored ?? []) };
   return respondWith(result.status ?? endpoint.success.status, result.body, headers);
@@ -92,4 +94,13 @@ function readQuery(url: string): URLSearchParams {
   const end = url.indexOf("#");
   if (start < 0) return new URLSearchParams();
   return new URLSearchParams(url.slice(start + 1, end < start ? undefined : end));
+}
+
+/** RFC 9218, §4.1: 0 is the most urgent, 7 what nobody waits for. */
+const usualUrgency = 3;
+
+/** How soon a request wants its answer; what cannot be read says nothing, as the RFC has it. */
+function readUrgency(headers: CarriedRequest["headers"]): number {
+  const [, digit] = /(?:^|,)\s*u=([0-7])\s*(?:$|[,;])/.exec(headers["priority"] ?? "") ?? [];
+  return digit === undefined ? usualUrgency : Number(digit);
 }

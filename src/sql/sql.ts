@@ -3,18 +3,26 @@ import type { Kysely } from "kysely";
 /** The signal of a caller that waits. Once it is aborted, the write does not begin any more. */
 export type WriteSignal = { readonly aborted: boolean };
 
+export type WriteOptions = {
+  readonly signal?: WriteSignal | undefined;
+  /** Others may go first: nobody waits for this write, as for a job's or a chore's. */
+  readonly isPatient?: boolean | undefined;
+};
+
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
   readonly engine: "sqlite" | "postgres";
   /** Reads what is committed, and never what is still being written. */
   readonly db: Kysely<Tables>;
   /**
-   * Runs `work` as one transaction: all of it is durable when the promise resolves, or none of it
-   * happened. While it waits in the queue, an aborted signal takes it back.
+   * Runs `work` so that all of it is durable when the promise resolves, or none of it happened.
+   * While it waits for its turn, an aborted signal takes it back. It may share its transaction
+   * with others, and sees what they have written in it; where one of them filled the disk, it is
+   * done again, so it changes nothing but the tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
-    options?: { readonly signal?: WriteSignal | undefined },
+    options?: WriteOptions,
   ) => Promise<Result>;
   /** How many transactions this process has committed. */
   readonly countWrites: () => number;

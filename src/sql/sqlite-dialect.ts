@@ -9,7 +9,7 @@ import {
 } from "kysely";
 import type { Database, SqlValue, Statement } from "./engine.ts";
 import { isBusy, translateFault } from "./faults.ts";
-import { retryWhileBusy } from "./write-queue.ts";
+import { retryWhileBusy } from "./busy-lock.ts";
 
 /**
  * Kysely over one synchronous connection, which only runs statements, each prepared once; the

@@ -2,9 +2,10 @@ import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely, sql } from "kysely";
 import { openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
-import type { Sql, WriteSignal } from "./sql.ts";
+import { retryWhileBusy } from "./busy-lock.ts";
+import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
+import type { Sql } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
-import { createWriteQueue, retryWhileBusy } from "./write-queue.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
@@ -25,25 +26,19 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const reader = await openConnection(path, options);
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
   const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
-  const queue = createWriteQueue();
-  let writes = 0;
+  const groups = createGroupCommit(createSteps(writer));
 
   return {
     engine: "sqlite",
     db,
-    write: (work, { signal } = {}) =>
-      queue.take(async () => {
-        const result = await transact(writer, () => work(writing), signal);
-        writes += 1;
-        return result;
-      }, signal),
-    countWrites: () => writes,
+    write: (work, options) => groups.write(() => work(writing), options),
+    countWrites: groups.countCommits,
     readVersion: async () => {
       const { rows } = await sql<{ data_version: number }>`PRAGMA data_version`.execute(db);
       return rows[0]?.data_version ?? 0;
     },
     close: async () => {
-      await queue.take(() => Promise.resolve());
+      await groups.finish();
       // The log goes into the file now: an engine that keeps statements open would leave it behind.
       // Where another process holds the file, the last one to close merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -55,21 +50,15 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   };
 }
 
-async function transact<Result>(
-  writer: Database,
-  work: () => Promise<Result>,
-  signal: WriteSignal | undefined,
-): Promise<Result> {
-  await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal });
-  try {
-    const result = await work();
-    writer.exec("COMMIT");
-    return result;
-  } catch (error) {
-    // Some faults (a full disk) end the transaction by themselves.
-    ignoreFault(() => writer.exec("ROLLBACK"));
-    throw error;
-  }
+export function createSteps(writer: Database): TransactionSteps {
+  return {
+    begin: (signal) => retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal }),
+    commit: () => writer.exec("COMMIT"),
+    rollback: () => ignoreFault(() => writer.exec("ROLLBACK")),
+    openSavepoint: () => writer.exec("SAVEPOINT one"),
+    keepSavepoint: () => writer.exec("RELEASE one"),
+    undoSavepoint: () => writer.exec("ROLLBACK TO one; RELEASE one"),
+  };
 }
 
 /**

@@ -53,7 +53,8 @@ export type Journal = {
 };
 
 export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock, "now">): Journal {
-  const note = batchWrites(write);
+  // A person's own calls go first, and the notes of rows that are on the way share their commits.
+  const note = <Result>(work: (inner: Db) => Promise<Result>) => write(work, { isPatient: true });
   return {
     listReceipts: (jobId, page) => listReceipts(db, jobId, page),
     countEnds: (jobId) => countEnds(db, jobId),
@@ -82,47 +83,6 @@ export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock
       });
     },
   };
-}
-
-type PendingWrite = {
-  readonly work: (db: Db) => Promise<unknown>;
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: unknown) => void;
-};
-
-/** A commit costs more than a row, so what comes while one is under way goes into the next. */
-function batchWrites(
-  write: Sql<StateTables>["write"],
-): <Result>(work: (db: Db) => Promise<Result>) => Promise<Result> {
-  let waiting: PendingWrite[] = [];
-  let isWriting = false;
-
-  async function writeAll(): Promise<void> {
-    if (isWriting) return;
-    isWriting = true;
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        const results = await write(async (db) => {
-          const all: unknown[] = [];
-          for (const { work } of batch) all.push(await work(db));
-          return all;
-        });
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index]);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    isWriting = false;
-  }
-
-  return <Result>(work: (db: Db) => Promise<Result>) =>
-    new Promise<Result>((resolve, reject) => {
-      // The promise is resolved with what its own work answers.
-      waiting.push({ work, resolve: resolve as PendingWrite["resolve"], reject });
-      void writeAll();
-    });
 }
 
 async function isOwn(db: Db, { id, runner }: Run): Promise<boolean> {

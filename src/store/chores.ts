@@ -46,15 +46,17 @@ export async function runChore(
   signal?: AbortSignal,
 ): Promise<void> {
   while (signal?.aborted !== true) {
-    const isDone = await store.write(async (db) => {
-      // Another transaction may have taken it back: a restored app keeps its links.
-      const isLast = !(await isQueued(db, chore)) || (await runBatch(db, chore));
-      if (isLast) await takeChoreBack(db, chore);
-      return isLast;
-    });
+    const isDone = await store.write((db) => runPart(db, chore), { isPatient: true });
     if (isDone) return;
     await setTimeout(pause_ms);
   }
+}
+
+async function runPart(db: Db, chore: ChoreTable): Promise<boolean> {
+  // Another transaction may have taken it back: a restored app keeps its links.
+  const isLast = !(await isQueued(db, chore)) || (await runBatch(db, chore));
+  if (isLast) await takeChoreBack(db, chore);
+  return isLast;
 }
 
 /** Detaches some of the links of an app that is gone; true when none are left. */

@@ -33,9 +33,9 @@ export async function openPlanner(): Promise<Planner> {
   const world = await createWorld();
   const calls: string[] = [];
   const timeless = await openBulk(world, {
-    meet: (call) => (endpoint, input, signal) => {
+    meet: (call) => (endpoint, input, signal, options) => {
       calls.push(endpoint.tool);
-      return call(endpoint, input, signal);
+      return call(endpoint, input, signal, options);
     },
   });
   const { bulk, owner, untilRest } = timeless;

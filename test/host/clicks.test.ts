@@ -26,7 +26,7 @@ async function readStored(id: string): Promise<number> {
 /** By the next turn of the event loop what is due has its place, and writes take turns. */
 async function untilWritten(): Promise<void> {
   await setImmediate();
-  await host.world.store.write(() => Promise.resolve());
+  await host.world.store.write(() => Promise.resolve(), { isPatient: true });
 }
 
 const list = async (query: string) =>

@@ -48,6 +48,7 @@ test.each([
     services,
     caller: { ...holder, project },
     precondition: { tags: undefined, mustBeAbsent: false },
+    isPatient: false,
     signal: { aborted: false },
   };
   await expect(changeDraft(call, given, "save", saveDraft)).rejects.toMatchObject({ status: 422 });

@@ -1,6 +1,6 @@
 import { openDatabase } from "../../src/sql/engine.ts";
 import { isBusy } from "../../src/sql/faults.ts";
-import { retryWhileBusy } from "../../src/sql/write-queue.ts";
+import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
 
 /**
  * What a service's own database did to its links, one line for each time that it did: the engine

@@ -263,14 +263,15 @@ function write(
 ): Promise<WrittenLink | null> {
   const fields = (row.fields ?? {}) as LinkFields;
   const id = row.link_id ?? "";
+  const options = { condition, isPatient: true };
   switch (row.action) {
     case "create":
       // A link that was there has its id already, and returns from the bin.
-      if (row.link_id !== null) return call(links.restore, { id }, signal);
-      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, condition);
+      if (row.link_id !== null) return call(links.restore, { id }, signal, { isPatient: true });
+      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, options);
     case "delete":
-      return call(links.destroy, { id }, signal, condition);
+      return call(links.destroy, { id }, signal, options);
     default:
-      return call(links.update, { ...fields, id }, signal, condition);
+      return call(links.update, { ...fields, id }, signal, options);
   }
 }

@@ -242,9 +242,9 @@ function ownsAll(facts: KnownKey["facts"]): boolean {
 
 /** A job's calls teach as much of the key as a tool's calls. */
 function learnFrom(client: Client, access: Access): Client["call"] {
-  return async (endpoint, input, signal, condition) => {
+  return async (endpoint, input, signal, options) => {
     try {
-      const output = await client.call(endpoint, input, signal, condition);
+      const output = await client.call(endpoint, input, signal, options);
       access.noteAnswered(endpoint);
       return output;
     } catch (error) {

@@ -87,10 +87,10 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
       const problems = await find(endpoint, input, signal, readId);
       if (problems.length > 0) throw failForeign(problems);
     },
-    call: async (endpoint, input, signal, condition) => {
-      if (listRules().length === 0) return call(endpoint, input, signal, condition);
+    call: async (endpoint, input, signal, options) => {
+      if (listRules().length === 0) return call(endpoint, input, signal, options);
       const problems = await find(endpoint, input as JsonObject, signal);
-      if (problems.length === 0) return call(endpoint, input, signal, condition);
+      if (problems.length === 0) return call(endpoint, input, signal, options);
       throw new Problem(422, toSentence(listMessages(problems)), { problems });
     },
   };

@@ -159,7 +159,7 @@ async function ask<E extends Endpoint>(
 ): Promise<Answer<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    const body = await keyContext.call(endpoint, input, signal, condition);
+    const body = await keyContext.call(endpoint, input, signal, { condition });
     noteWarned(warned, body);
     return body;
   } catch (error) {

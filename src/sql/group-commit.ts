@@ -1,0 +1,190 @@
+import { setImmediate } from "node:timers/promises";
+import { longestPause_ms, realTime, requireWaiting, type Time } from "./busy-lock.ts";
+import type { WriteOptions, WriteSignal } from "./sql.ts";
+
+/**
+ * Writers that wait at the same moment share one transaction, and so one wait for the disk. Each
+ * has a savepoint of its own: one that fails takes back its own work alone. Nobody is answered
+ * before the commit is over, not even one that failed: why it failed may be what another one of
+ * the group has written.
+ */
+
+/** A transaction and the savepoints in it, as the one connection that writes makes them. */
+export type TransactionSteps = {
+  /** Waits for the lock that keeps other processes away; the signal tells that nobody waits. */
+  readonly begin: (signal: WriteSignal) => Promise<void>;
+  readonly commit: () => void;
+  /** Where the engine has taken everything back by itself, nothing happens. */
+  readonly rollback: () => void;
+  readonly openSavepoint: () => void;
+  readonly keepSavepoint: () => void;
+  /** Throws where the engine has ended the whole transaction. */
+  readonly undoSavepoint: () => void;
+};
+
+export type GroupCommit = {
+  readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
+  /** How many transactions were committed. */
+  readonly countCommits: () => number;
+  /** Resolves when nobody writes or waits. */
+  readonly finish: () => Promise<void>;
+};
+
+type Writer = {
+  readonly work: () => Promise<unknown>;
+  readonly signal: WriteSignal | undefined;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** A writer whose work is over, and what it is told once the group's commit is. */
+type Served = { readonly writer: Writer; readonly tell: () => void; readonly isKept: boolean };
+
+/** A full disk under one of the writers ends the transaction of all. */
+class TransactionLost extends Error {
+  override readonly name = "TransactionLost";
+}
+
+/** Nobody joins an older group: its first writer, and other processes, wait for its last one. */
+const longestGroup_ms = 8;
+/** After so much of it, whatever else the process does has its turn. */
+const longestTurn_ms = 2;
+/** So many groups of those in a hurry may go before the patient ones. */
+const mostPassings = 4;
+
+export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
+  const { monotonic, sleep } = time;
+  const hurried: Writer[] = [];
+  const patient: Writer[] = [];
+  let passings = 0;
+  let commits = 0;
+  let running: Promise<void> | undefined;
+
+  async function writeGroups(): Promise<void> {
+    let runStarted = monotonic();
+    do {
+      // Whoever comes in the same turn of the event loop is in the same group.
+      await setImmediate();
+      // Other processes write after a long run: SQLite has one lock and no queue (storage.md §0).
+      if (monotonic() - runStarted >= longestGroup_ms) {
+        await sleep(1 + Math.random() * longestPause_ms);
+        runStarted = monotonic();
+      }
+      if (await writeGroup(steps, chooseLine(), monotonic)) commits += 1;
+    } while (hurried.length + patient.length > 0);
+    running = undefined;
+  }
+
+  /** Those in a hurry are first, but nobody is passed over for ever. */
+  function chooseLine(): Writer[] {
+    const arePatientNext = patient.length > 0 && (hurried.length === 0 || passings >= mostPassings);
+    passings = arePatientNext || patient.length === 0 ? 0 : passings + 1;
+    return arePatientNext ? patient : hurried;
+  }
+
+  return {
+    write: <Result>(
+      work: () => Promise<Result>,
+      { signal, isPatient = false }: WriteOptions = {},
+    ) =>
+      new Promise<Result>((resolve, reject) => {
+        // The promise is resolved with what its own work answers.
+        const writer = { work, signal, resolve: resolve as Writer["resolve"], reject };
+        (isPatient ? patient : hurried).push(writer);
+        running ??= writeGroups();
+      }),
+    countCommits: () => commits,
+    finish: async () => {
+      await running;
+    },
+  };
+}
+
+/** Serves the writers of a line in one transaction; false where nothing was committed. */
+async function writeGroup(
+  steps: TransactionSteps,
+  line: Writer[],
+  monotonic: Time["monotonic"],
+): Promise<boolean> {
+  if (!(await beginGroup(steps, line))) return false;
+  const served: Served[] = [];
+  const isAnyKept = () => served.some(({ isKept }) => isKept);
+  try {
+    await serveLine(steps, line, served, monotonic);
+    if (isAnyKept()) steps.commit();
+    else steps.rollback();
+  } catch (error) {
+    steps.rollback();
+    if (error instanceof TransactionLost) repeatOthers(line, served, error);
+    else for (const { writer } of served) writer.reject(error);
+    return false;
+  }
+  for (const { tell } of served) tell();
+  return isAnyKept();
+}
+
+async function beginGroup({ begin }: TransactionSteps, line: Writer[]): Promise<boolean> {
+  const waiting = [...line];
+  try {
+    await begin({
+      get aborted() {
+        return waiting.every(({ signal }) => signal?.aborted === true);
+      },
+    });
+    return true;
+  } catch (error) {
+    // Each of them has waited for the lock for as long as one waits.
+    for (const { reject } of line.splice(0, waiting.length)) reject(error);
+    return false;
+  }
+}
+
+async function serveLine(
+  steps: TransactionSteps,
+  line: Writer[],
+  served: Served[],
+  monotonic: Time["monotonic"],
+): Promise<void> {
+  const groupStarted = monotonic();
+  let turnStarted = groupStarted;
+  for (let writer = line.shift(); writer !== undefined; writer = line.shift()) {
+    await serve(steps, writer, served);
+    const now = monotonic();
+    if (now - groupStarted >= longestGroup_ms) return;
+    if (now - turnStarted < longestTurn_ms) continue;
+    await setImmediate();
+    turnStarted = monotonic();
+  }
+}
+
+async function serve(steps: TransactionSteps, writer: Writer, served: Served[]): Promise<void> {
+  try {
+    requireWaiting(writer.signal);
+  } catch (error) {
+    writer.reject(error);
+    return;
+  }
+  try {
+    steps.openSavepoint();
+    const result = await writer.work();
+    steps.keepSavepoint();
+    served.push({ writer, tell: () => writer.resolve(result), isKept: true });
+  } catch (error) {
+    served.push({ writer, tell: () => writer.reject(error), isKept: false });
+    undoSavepoint(steps, error);
+  }
+}
+
+function undoSavepoint(steps: TransactionSteps, cause: unknown): void {
+  try {
+    steps.undoSavepoint();
+  } catch {
+    throw new TransactionLost("the engine ended the transaction", { cause });
+  }
+}
+
+/** Only the last one is to blame; of the others' work nothing is left, so it is done again. */
+function repeatOthers(line: Writer[], served: Served[], { cause }: TransactionLost): void {
+  served.pop()?.writer.reject(cause);
+  line.unshift(...served.map(({ writer }) => writer));
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, origin, type World } from "../support/world.ts";
+
+/** Whose write is next: the `Priority` header of RFC 9218, as a job sends it. */
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+test.each(["u=6", "i, u=4", "u=7;x, i"])(
+  "a write with Priority %s lets others go first",
+  (header) => expect(writeBeside(header)).resolves.toEqual(["plain", "asked"]),
+);
+
+test.each(["u=3", "u=0, i", "i", "u=9", "u=66", "urgent", ""])(
+  "a write with Priority %j keeps its place",
+  (header) => expect(writeBeside(header)).resolves.toEqual(["asked", "plain"]),
+);
+
+/** Which of two links was there first: one with the header, and one sent right after it. */
+async function writeBeside(priority: string): Promise<readonly string[]> {
+  const done: string[] = [];
+  const create = async (path: string, headers: Readonly<Record<string, string>>) => {
+    const { status } = await world.answer({
+      method: "POST",
+      url: `${origin}${apiPrefix}/links`,
+      headers: {
+        authorization: `Bearer ${world.key}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      body: JSON.stringify({ path }),
+    });
+    expect(status).toBe(201);
+    done.push(path);
+  };
+  await Promise.all([create("asked", { priority }), create("plain", {})]);
+  return done;
+}

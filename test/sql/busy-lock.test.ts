@@ -1,0 +1,63 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
+import { StoreBusy } from "../../src/sql/faults.ts";
+
+describe("a lock that is taken", () => {
+  const locked = new Error("locked");
+  const isBusy = (error: unknown) => error === locked;
+
+  function lockFor(attempts: number): { readonly attempt: () => number } {
+    let made = 0;
+    return {
+      attempt: () => {
+        made += 1;
+        if (made <= attempts) throw locked;
+        return made;
+      },
+    };
+  }
+
+  test.each([0, 1, 7])("is tried again until it is free: %i times", async (attempts) => {
+    expect(await retryWhileBusy(lockFor(attempts).attempt, isBusy)).toBe(attempts + 1);
+  });
+
+  test("does not hide any other error", async () => {
+    const other = new Error("broken");
+    const attempt = () => {
+      throw other;
+    };
+    await expect(retryWhileBusy(attempt, isBusy)).rejects.toBe(other);
+  });
+
+  test("is not waited for by a caller who has gone", async () => {
+    const { attempt } = lockFor(Number.POSITIVE_INFINITY);
+    const abort = new AbortController();
+    const waiting = retryWhileBusy(attempt, isBusy, { signal: abort.signal });
+    await setImmediate();
+    abort.abort();
+    await expect(waiting).rejects.toBeInstanceOf(StoreBusy);
+  });
+
+  test("is waited for five seconds, and then called busy", async () => {
+    for (const [each_ms, tries] of [
+      [1000, 7],
+      [2500, 4],
+      [5001, 2],
+    ] as const) {
+      let now = 0;
+      let made = 0;
+      const sleep = async () => {
+        now += each_ms;
+      };
+      const attempt = () => {
+        made += 1;
+        if (made > 10) throw new Error("it is tried for ever");
+        throw locked;
+      };
+      const waiting = retryWhileBusy(attempt, isBusy, { time: { monotonic: () => now, sleep } });
+      await expect(waiting).rejects.toMatchObject({ name: "StoreBusy", cause: locked });
+      expect([each_ms, made]).toEqual([each_ms, tries]);
+    }
+  });
+});
