@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 
 /**
- * Our sentences lead from one tool to another. A sentence that leads to a tool which is not there,
- * by the mode, the operator's choice or the key, is left out, wherever it was written: an assistant
- * would try the tool, or promise it.
+ * Our sentences and next calls lead from one tool to another. One that leads to a tool which is not
+ * there, by the mode, the operator's choice or the key, is left out, wherever it was written: an
+ * assistant would try the tool, or promise it.
  */
 
 /** Whether this is the name of a tool that the caller does not have. */
@@ -11,20 +11,48 @@ export type IsAbsent = (name: string) => boolean;
 
 const nothingLeft = "Tell the user.";
 
-/** A result, with the sentences of its `next`, or of those of its members. */
+/** A result, with what its `next` and `fix` lead to, and those of its members and their lists. */
 export function keepNextToTools<Result extends JsonObject>(
   result: Result,
   isAbsent: IsAbsent,
 ): Result {
-  const members = Object.entries(result).map(([name, value]) => {
+  const members = Object.entries(result).flatMap(([name, value]) => {
     if (name === "next" && typeof value === "string") {
-      return [name, keepToTools(value, isAbsent) || nothingLeft];
+      return [[name, keepToTools(value, isAbsent) || nothingLeft] as const];
     }
-    const isWorded = isJsonObject(value) && typeof value["next"] === "string";
-    return [name, isWorded ? keepNextToTools(value, isAbsent) : value];
+    if (isLead(name, value)) return isAbsent(value.tool) ? [] : [[name, value] as const];
+    return [[name, keepInside(value, isAbsent)] as const];
   });
-  // Each member is what it was, but for the words of a text.
+  // Each member is what it was, but for the words of a text, and a call that may be left out.
   return Object.fromEntries(members) as Result;
+}
+
+/** Only records of ours are gone into: what else a member's name is, a stranger may have chosen. */
+function keepInside(value: unknown, isAbsent: IsAbsent): unknown {
+  if (Array.isArray(value)) {
+    return value.some(isLeading) ? value.map((item) => keepInside(item, isAbsent)) : value;
+  }
+  const isRecord = isLeading(value) || hasLeadingList(value);
+  return isRecord ? keepNextToTools(value, isAbsent) : value;
+}
+
+function isLeading(value: unknown): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  const { next, fix } = value;
+  return typeof next === "string" || isLead("next", next) || isLead("fix", fix);
+}
+
+function hasLeadingList(value: unknown): value is JsonObject {
+  if (!isJsonObject(value)) return false;
+  return Object.values(value).some((member) => Array.isArray(member) && member.some(isLeading));
+}
+
+/** A call that a result says is to be made. */
+type Lead = { readonly tool: string; readonly arguments: unknown };
+
+function isLead(name: string, value: unknown): value is Lead {
+  if ((name !== "next" && name !== "fix") || !isJsonObject(value)) return false;
+  return typeof value["tool"] === "string" && isJsonObject(value["arguments"]);
 }
 
 export function keepToTools(text: string, isAbsent: IsAbsent): string {

@@ -30,6 +30,22 @@ test("a next of which nothing is left says to tell the user, and nothing else is
   });
 });
 
+const leadTo = (tool: string) => ({ tool, arguments: { next: "plan_links", rows: [] } });
+
+test("a call of a tool that is not there is left out, and whatever else is told stays", () => {
+  const [gone, kept] = [leadTo("plan_links"), leadTo("audit_links")];
+  const groups = [{ code: "a", fix: gone }, { code: "b", fix: kept }, { code: "c" }];
+  const result = { audit: { checked: 1, groups, next: kept }, fix: gone, problems: [{ fix: "a" }] };
+  expect(keepNextToTools(result, isAbsent)).toEqual({
+    audit: {
+      checked: 1,
+      groups: [{ code: "a" }, { code: "b", fix: kept }, { code: "c" }],
+      next: kept,
+    },
+    problems: [{ fix: "a" }],
+  });
+});
+
 type Given = { readonly mode?: Mode; readonly selection?: string[]; readonly scopes?: Scope[] };
 
 const configurations: readonly Given[] = [

@@ -308,3 +308,16 @@ test("nothing is changed, and what is told of a few faults is short", async () =
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(3000);
   expect(assistant.writes).toEqual([]);
 });
+
+test.each(["-plan_links", "-bulk"])("no group leads to plan_links with %s", async (left) => {
+  await using other = await createAssistantWorld({ mode: "full", selection: [left] });
+  await other.plant("link", { path: "spring", url: "http://shop.example/spring" });
+  const { structured } = await other.callTool("audit_links", {});
+  const found = structured.audit.groups.find(({ code }: Group) => code === "http_address");
+  expect(found).toMatchObject({ count: 1 });
+  expect(JSON.stringify(structured)).not.toContain("plan_links");
+  await using whole = await createAssistantWorld({ mode: "full", beside: other.world });
+  const { structured: beside } = await whole.callTool("audit_links", {});
+  const mended = beside.audit.groups.find(({ code }: Group) => code === "http_address");
+  expect(mended).toEqual({ ...found, fix: expect.objectContaining({ tool: "plan_links" }) });
+});
