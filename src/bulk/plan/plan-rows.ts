@@ -5,6 +5,7 @@ import { writeAddress } from "../../contract/rules/link-address.ts";
 import { findNewPathFault } from "../../contract/rules/link-path.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
+import { quote } from "../../text/show-hidden.ts";
 import type { Asking, Owner } from "../owner.ts";
 import type { CheckedRow } from "../rows/check-rows.ts";
 import {
@@ -85,9 +86,10 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   const dispute = context.earlier.findDispute(row.row, row.fields);
   if (dispute !== undefined) return planRefusal("invalid", row, dispute);
   if (planning.operation === "upsert") return planUpsert(planning, row, context);
-  const [link, ...others] = pickMeant(row, context.known);
-  if (link === undefined || others.length > 0) {
-    const message = link ? several : explainMissing(row, context.known, planning);
+  const meant = pickMeant(row, context.known);
+  const [link] = meant;
+  if (link === undefined || meant.length > 1) {
+    const message = link ? describeSeveral(meant) : explainMissing(row, context.known, planning);
     return planRefusal("conflict", row, message);
   }
   const first = context.earlier.rowsById.get(link.id);
@@ -123,7 +125,14 @@ function explainMissing(row: CheckedRow, known: Known, { linkHost }: Planning): 
   return `There is no such link: ${describeForeignHost(host, ours)}`;
 }
 
-const several = "More than one link is meant; name it by its id, or by its whole path";
+function describeSeveral(meant: readonly ReadLink[]): string {
+  const some = meant.slice(0, mostCandidates).map(({ path, id }) => quote(path ?? id));
+  const more = meant.length > mostCandidates ? [`${meant.length - mostCandidates} more`] : [];
+  const named = toSentence([...some, ...more]);
+  return `More than one link is meant, at ${named}; name it by its id, or by its whole path`;
+}
+
+const mostCandidates = 5;
 
 const maybeUnread = "A link that could not be read may be this one";
 

@@ -34,8 +34,8 @@ export type CheckedRow = {
   readonly problems: readonly PlanProblem[];
 };
 
-/** Where the text stood by which the row names its link. */
-type RowName = NamedLink & { readonly by: "id" | "path" };
+/** The text by which the row names its link, and where it stood. */
+type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
 /** Which row came first with an id or a path. */
 export type Seen = {
@@ -99,8 +99,9 @@ export function checkRow(
 function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undefined {
   const { linkHosts } = seen;
   if (linkHosts === undefined || uuidPattern.test(id)) return undefined;
-  if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id" };
-  return isBlank(path) ? undefined : { ...readNamedLink(path ?? "", linkHosts), by: "path" };
+  if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id", text: id };
+  if (path === undefined || path === null || isBlank(path)) return undefined;
+  return { ...readNamedLink(path, linkHosts), by: "path", text: path };
 }
 
 /** What no deployment has for an id is only a name. */

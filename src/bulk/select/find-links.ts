@@ -7,11 +7,16 @@ import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { isFindable, type CheckedRow } from "../rows/check-rows.ts";
+import { findCalled } from "./find-called.ts";
 import { selectLinks } from "./select-links.ts";
 
 /** The links that rows mean, looked up for many of them together. */
 
-export type Known = Taken & { readonly byId: ReadonlyMap<string, ReadLink> };
+export type Known = Taken & {
+  readonly byId: ReadonlyMap<string, ReadLink>;
+  /** By the names of rows that are nothing else than that. */
+  readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
+};
 
 /** By whom the paths are taken that rows want. */
 export type Taken = {
@@ -66,7 +71,30 @@ export async function findLinks(
     const isFound = byPath.get(path)?.id === id || (operation === "upsert" && isFindable(path));
     return id === undefined || isFound ? [] : [id];
   });
-  return { ...taken, byId: await findEach(asking, missing) };
+  const byId = await findEach(asking, missing, findById);
+  const known = { ...taken, byId: indexById(byId), byOwnName: new Map<string, never>() };
+  const names = sound.flatMap((row) =>
+    isOwnName(row.named) && pickMeant(row, known).length === 0 ? [row.named.text] : [],
+  );
+  return { ...known, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
+}
+
+function indexById(byId: ReadonlyMap<string, ReadLink | undefined>): ReadonlyMap<string, ReadLink> {
+  const found = [...byId.values()].filter((link) => link !== undefined);
+  return new Map(found.map((link) => [link.id, link]));
+}
+
+/** A path that is gone names no other link: only what stands for an id may be a name. */
+function isOwnName(named: CheckedRow["named"]): named is NonNullable<CheckedRow["named"]> {
+  return named?.by === "id" && named.address === undefined;
+}
+
+async function findOwnName({ call, signal }: Asking, name: string): Promise<readonly ReadLink[]> {
+  const { rows } = await findCalled(name, async (filters) => {
+    const page = await call(links.index, { filters, limit: paging.max_limit }, signal);
+    return { rows: page.links, hasMore: typeof page.meta.next === "number" };
+  });
+  return rows;
 }
 
 /** Of names that are no path as they were written, what else they may stand for. */
@@ -100,7 +128,7 @@ export function pickMeant(
   { id, path, fields, named }: CheckedRow,
   known: Known,
 ): readonly ReadLink[] {
-  const { byPath, byShort, byId } = known;
+  const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
     // The id says which, where there is one; the path beside it may be where the link is to go.
     const atPath = byPath.get(path ?? fields.path ?? "");
@@ -110,7 +138,8 @@ export function pickMeant(
   const near = listNamedPaths(named).flatMap((each) => [byPath.get(each), byShort.get(each)]);
   const links = near.filter((link) => link !== undefined);
   const all = [byId.get(id ?? ""), ...pickNamedLinks(named, links)];
-  return [...new Map(all.flatMap((link) => (link ? [[link.id, link] as const] : []))).values()];
+  const meant = new Map(all.flatMap((link) => (link ? [[link.id, link] as const] : [])));
+  return meant.size > 0 ? [...meant.values()] : (byOwnName.get(named.text) ?? []);
 }
 
 /** The link at the same path here, of an address that is not ours. */
@@ -164,19 +193,20 @@ async function findAt(
   return { byName: new Map(named), unread: found.unread + nameless.length };
 }
 
-async function findEach(
+/** What cannot be asked for together. */
+async function findEach<Found>(
   asking: Asking,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, ReadLink>> {
-  const byId = new Map<string, ReadLink>();
-  for (let start = 0; start < ids.length; start += mostAtOnce) {
-    const some = ids.slice(start, start + mostAtOnce);
-    const found = await Promise.all(some.map((id) => findById(asking, id)));
-    for (const link of found) if (link !== undefined) byId.set(link.id, link);
+  names: readonly string[],
+  find: (asking: Asking, name: string) => Promise<Found>,
+): Promise<ReadonlyMap<string, Found>> {
+  const byName = new Map<string, Found>();
+  for (let start = 0; start < names.length; start += mostAtOnce) {
+    const some = names.slice(start, start + mostAtOnce);
+    await Promise.all(some.map(async (name) => byName.set(name, await find(asking, name))));
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();
   }
-  return byId;
+  return byName;
 }
 
 export async function findAtPath(

@@ -1,3 +1,4 @@
+import { findCalled } from "../../../bulk/select/find-called.ts";
 import { listLinkHosts } from "../../../contract/access.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -12,14 +13,12 @@ import {
   type NamedAddress,
   type NamedLink,
 } from "../../../contract/rules/named-link.ts";
-import { pickNamed } from "../../../contract/rules/named-resource.ts";
-import { isStorable } from "../../../contract/text.ts";
 import { describeForeignHost } from "../../../text/foreign-host.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { listPage, listRows, readText, type Found } from "./found-rows.ts";
 
-/** The link that a text names: by its path or short path, or by one of its addresses. */
+/** The link that a text names: by its path or short path, one of its addresses, or its name. */
 
 type Asking = Pick<Call, "ask" | "keyContext">;
 
@@ -39,29 +38,17 @@ export async function findLink(given: string, call: Asking): Promise<Found> {
   const resolved = address === undefined ? [] : await resolve(address, call);
   if (resolved.length > 0) return { rows: resolved, near: undefined };
   if (address === undefined) {
-    const rows = await findCalled(given, call);
-    return { rows, near: rows.length > 0 ? undefined : (exact[0] ?? "") };
+    // Asked for only where no path fits.
+    const called = await findCalled<JsonObject>(given, (filters) =>
+      listPage(links.index, { filters, limit: paging.max_limit }, call),
+    );
+    if (called.rows.length > 0) return { rows: called.rows, near: undefined };
+    return { rows: [], near: exact[0] ?? "", nearNames: called.near };
   }
   if (address.isOurs === true) return { rows: [], near: address.path };
   const there = rows.filter((row) => isReachedBy(row, address.path));
   return { rows: [], near: undefined, foreign: describeForeign(address, there, call) };
 }
-
-/** By its whole name, in this case or else in any: asked for only where no path fits. */
-async function findCalled(given: string, call: Asking): Promise<readonly JsonObject[]> {
-  const value = given.trim();
-  if (value === "" || !isStorable(value)) return [];
-  for (const condition of ["eq", "cont"] as const) {
-    const filters = [{ field: "name", condition, value }];
-    const page = await listPage(links.index, { filters, limit: paging.max_limit }, call);
-    const found = pickNamed(page.rows, value, byName);
-    // Behind what was read there may be another one of the same name.
-    if (found.length > 0) return page.hasMore && condition === "cont" ? [] : found;
-  }
-  return [];
-}
-
-const byName = { unique: () => "", name: (row: JsonObject) => readText(row, "name") };
 
 /** Our own service looks for paths and short paths at once; others are asked for one at a time. */
 async function readRows(

@@ -73,7 +73,7 @@ export function refuseSeveral(kind: ResourceKind, given: string, rows: readonly 
 async function refuseUnknown(
   kind: ResourceKind,
   given: string,
-  { near, foreign }: Found,
+  { near, nearNames = [], foreign }: Found,
   call: Asking,
 ): Promise<ToolFailure> {
   const { label } = kind;
@@ -83,7 +83,8 @@ async function refuseUnknown(
   }
   const rows =
     typeof near === "string" ? await listNearLinks(kind, near, mostCandidates, call) : near;
-  return refuse(kind, `${message}.`, rows ?? []);
+  const each = new Map([...(rows ?? []), ...nearNames].map((row) => [row["id"], row]));
+  return refuse(kind, `${message}.`, [...each.values()]);
 }
 
 function refuse(

@@ -14,6 +14,8 @@ export type Found = {
   readonly rows: readonly JsonObject[];
   /** Where there is none: what near ones have in their path, or those themselves. */
   readonly near: string | readonly JsonObject[] | undefined;
+  /** And what is near by its name, where that was looked for too. */
+  readonly nearNames?: readonly JsonObject[];
   /** Of an address elsewhere: why it is none of ours, and what is at the same path here. */
   readonly foreign?: { readonly message: string; readonly there: readonly JsonObject[] };
 };

@@ -171,6 +171,41 @@ describe("a row's link is named", () => {
     expect(plan.sample[0].path).toBe(`${host}/spring`);
   });
 
+  test.each(["Spring", " spring SALE "])("by its own name, as %j in its id", async (id) => {
+    const other = await assistant.plant("link", { path: "sale", name: "Spring sale" });
+    const rows = [{ id, url: "https://x.example/new" }];
+    const { plan } = await call("plan_links", { operation: "update", rows });
+    expect(plan.counts, JSON.stringify(plan)).toMatchObject({ update: 1, conflict: 0 });
+    await call("apply_plan", { plan_id: plan.id });
+    const meant = id === "Spring" ? spring.id : other.id;
+    expect((await readLink(meant)).url).toBe("https://x.example/new");
+  });
+
+  test("by a name that two have, which is refused with where both are", async () => {
+    await assistant.plant("link", { path: "twin", name: "Spring sale" });
+    await assistant.plant("link", { path: "sale", name: "Spring sale" });
+    const rows = [{ id: "Spring sale" }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
+    const { message } = plan.sample[0];
+    expect(message).toMatch(
+      /^More than one link is meant, at "(twin" and "sale|sale" and "twin)";/,
+    );
+  });
+
+  test("by its path and its name in two rows, of which one is refused", async () => {
+    const rows = [{ path: "spring" }, { id: "Spring" }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 1 });
+  });
+
+  test("by a path that is gone, and no other link's name is taken for it", async () => {
+    await assistant.plant("link", { path: "elsewhere", name: "gone" });
+    const rows = [{ path: "gone" }];
+    const { plan } = await call("plan_links", { operation: "delete", rows });
+    expect(plan.sample[0].message).toBe("There is no such link");
+  });
+
   test("with many others by few requests", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });

@@ -99,7 +99,6 @@ test("a link's whole name names it, unless two have it or a path is the same", a
     expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
     expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
   }
-  expect((await get(assistant, "Spring")).structured.error?.code).toBe("not_found");
   await plant("/links", { path: "twice", name: "Spring sale" });
   const { error } = (await get(assistant, "Spring sale")).structured;
   expect(error.message).toBe('More than one link is meant by "Spring sale".');
@@ -107,6 +106,24 @@ test("a link's whole name names it, unless two have it or a path is the same", a
   await plant("/links", { path: "Spring sale", name: "Another" });
   const { structured, lookups } = await get(assistant, "Spring sale");
   expect([structured.link.name, lookups]).toEqual(["Another", 1]);
+});
+
+test("links with such a text in their names are told where none has it for a name", async () => {
+  await plant("/links", { path: "x1", name: "Last spring" });
+  for (const world of [assistant, remote]) {
+    const { error } = (await get(world, "SPRING s")).structured;
+    expect(error).toMatchObject({
+      code: "not_found",
+      problems: [
+        { message: 'near: name "Spring sale", path "spring"', fix: `Use id "${spring.id}".` },
+      ],
+    });
+    const { problems } = (await get(world, "Spring")).structured.error;
+    expect(problems.map(({ message }: { message: string }) => message).toSorted()).toEqual([
+      'near: name "Last spring", path "x1"',
+      'near: name "Spring sale", path "spring"',
+    ]);
+  }
 });
 
 describe("an address on another host", () => {

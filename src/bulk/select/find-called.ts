@@ -1,0 +1,45 @@
+import type { FilterInput } from "../../contract/filters.ts";
+import { pickNamed } from "../../contract/rules/named-resource.ts";
+import { fold, isStorable } from "../../contract/text.ts";
+
+/** Links by their own name: in this case, or else in any. */
+
+type Page<Link> = {
+  readonly rows: readonly Link[];
+  /** Whether the list goes on behind them. */
+  readonly hasMore: boolean;
+};
+
+export type Called<Link> = {
+  /** Those with this whole name: of more than one nobody knows which is meant. */
+  readonly rows: readonly Link[];
+  /** Where there is none: those that have the text in their names. */
+  readonly near: readonly Link[];
+};
+
+/** `listPage` reads the first page, as long as it may be, of the links that filters name. */
+export async function findCalled<Link extends { readonly name?: unknown }>(
+  given: string,
+  listPage: (filters: readonly FilterInput[]) => Promise<Page<Link>>,
+): Promise<Called<Link>> {
+  const value = given.trim();
+  if (value === "" || !isStorable(value)) return { rows: [], near: [] };
+  const read = (condition: "eq" | "cont") => listPage([{ field: "name", condition, value }]);
+  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  const same = pickNamed((await read("eq")).rows, value, byName);
+  if (same.length > 0) return { rows: same, near: [] };
+  const { rows: others, hasMore } = await read("cont");
+  const found = pickNamed(others, value, byName);
+  // Behind what was read there may be another one of the same name.
+  if (found.length > 0 && !hasMore) return { rows: found, near: [] };
+  const near = others.filter((link) => fold(readName(link)).includes(fold(value)));
+  return { rows: [], near };
+}
+
+type Named = { readonly name?: unknown };
+
+function readName({ name }: Named): string {
+  return typeof name === "string" ? name : "";
+}
+
+const byName = { unique: () => "", name: readName };
