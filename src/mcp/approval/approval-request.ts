@@ -138,7 +138,7 @@ function writeFact(fact: Fact): string {
 export function writeFactText(fact: Fact): string {
   switch (fact.kind) {
     case "change":
-      return `${fact.from === undefined ? "" : `${fact.from} `}becomes ${fact.to}`;
+      return fact.from === undefined ? `becomes ${fact.to}` : `${fact.from} → ${fact.to}`;
     case "address":
       return fact.address;
     case "lines":

@@ -106,7 +106,7 @@ describe("what changes", () => {
     expect(writePreview(preview).split("\n")).toEqual([
       "Change it",
       '- changed: 2026-01-15T11:59:40.000Z by this key: was "https://a.example"',
-      '- url: "https://a.example/x" becomes "https://a.example/y"',
+      '- url: "https://a.example/x" → "https://a.example/y"',
       "- ios_app: becomes nothing",
       "- file: ",
       '− "one two <three>"',
@@ -167,15 +167,13 @@ describe("of a link that changes", () => {
 
   test("apps are told by name, and never by a UUID", async () => {
     const text = writePreview(await write({ ios_app: { id: other?.id } }));
-    expect(text).toContain(
-      '- ios_app: "Example" ("com.example.app") becomes "Other" ("com.other.app")',
-    );
+    expect(text).toContain('- ios_app: "Example" ("com.example.app") → "Other" ("com.other.app")');
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
     expect(text).not.toContain("{");
     const none = writePreview(await write({ ios_app: null }));
-    expect(none).toContain('- ios_app: "Example" ("com.example.app") becomes nothing');
+    expect(none).toContain('- ios_app: "Example" ("com.example.app") → nothing');
     const fresh = writePreview(await write({ ios_app: { bundle_id: "com.new.app" } }));
-    expect(fresh).toContain('becomes "com.new.app"');
+    expect(fresh).toContain('→ "com.new.app"');
   });
 
   test("what visitors will meet is told for each system", async () => {

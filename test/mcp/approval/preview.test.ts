@@ -35,10 +35,10 @@ const androidApp = { package_name: "com.example.app", fingerprints: prints, name
 
 describe("an update that many links hang on is asked about", () => {
   test.each([
-    ["bundle_id", "com.other", '- bundle_id: "com.example.app" becomes "com.other"'],
-    ["team_id", "NEWTEAM123", '- team_id: "ABCDE12345" becomes "NEWTEAM123"'],
-    ["app_store_id", "123", '- app_store_id: nothing becomes "123"'],
-    ["custom_scheme", "other", '- custom_scheme: nothing becomes "other"'],
+    ["bundle_id", "com.other", '- bundle_id: "com.example.app" → "com.other"'],
+    ["team_id", "NEWTEAM123", '- team_id: "ABCDE12345" → "NEWTEAM123"'],
+    ["app_store_id", "123", '- app_store_id: nothing → "123"'],
+    ["custom_scheme", "other", '- custom_scheme: nothing → "other"'],
     ["clip_bundle_id", "com.clip", '+ "App Clip ABCDE12345.com.clip"'],
   ])("an iOS app's %s", async (field, value, line) => {
     const { id } = await assistant.plant("ios_app", iosApp);
@@ -47,9 +47,9 @@ describe("an update that many links hang on is asked about", () => {
   });
 
   test.each([
-    ["custom_scheme", "other", '- custom_scheme: nothing becomes "other"'],
-    ["package_name", "com.other", '- package_name: "com.example.app" becomes "com.other"'],
-    ["fingerprints", ["AA:BB:02"], '- fingerprints: "AA:BB:01", "AA:BB:02" becomes "AA:BB:02"'],
+    ["custom_scheme", "other", '- custom_scheme: nothing → "other"'],
+    ["package_name", "com.other", '- package_name: "com.example.app" → "com.other"'],
+    ["fingerprints", ["AA:BB:02"], '- fingerprints: "AA:BB:01", "AA:BB:02" → "AA:BB:02"'],
   ])("an Android app's %s", async (field, value, line) => {
     const { id } = await assistant.plant("android_app", androidApp);
     expect(await readPreview("update_android_app", { id, [field]: value })).toContain(line);
@@ -57,10 +57,10 @@ describe("an update that many links hang on is asked about", () => {
   });
 
   test.each([
-    [{ subdomain: "fresh" }, '- subdomain: "spring" becomes "fresh"'],
-    [{ custom_domain: "go.other.com" }, '- custom_domain: "go.example.com" becomes "go.other.com"'],
-    [{ custom_domain: null }, '- custom_domain: "go.example.com" becomes nothing'],
-    [{ custom_domain: "" }, '- custom_domain: "go.example.com" becomes ""'],
+    [{ subdomain: "fresh" }, '- subdomain: "spring" → "fresh"'],
+    [{ custom_domain: "go.other.com" }, '- custom_domain: "go.example.com" → "go.other.com"'],
+    [{ custom_domain: null }, '- custom_domain: "go.example.com" → nothing'],
+    [{ custom_domain: "" }, '- custom_domain: "go.example.com" → ""'],
   ])("a project's domains: %o", async (change, line) => {
     const { id } = await assistant.world.addProject({
       subdomain: "spring",
@@ -86,9 +86,9 @@ describe("an update that many links hang on is asked about", () => {
       "- apple-app-site-association: ",
       '− "app ABCDE12345.com.example.app"',
       '+ "app NEWTEAM123.com.example.app"',
-      '- team_id: "ABCDE12345" becomes "NEWTEAM123"',
-      '- name: "Example" becomes "Other"',
-      '- custom_scheme: nothing becomes "other"',
+      '- team_id: "ABCDE12345" → "NEWTEAM123"',
+      '- name: "Example" → "Other"',
+      '- custom_scheme: nothing → "other"',
       '- bundle_id: "com.example.app"',
     ]);
   });
@@ -207,7 +207,7 @@ describe("what is shown", () => {
     const domain = `${"go.example.com.".repeat(15)}attacker.example`;
     const { master } = assistant.world;
     const preview = await readPreview("update_project", { id, custom_domain: domain }, master);
-    expect(preview).toContain(`nothing becomes "${domain}"`);
+    expect(preview).toContain(`nothing → "${domain}"`);
   });
 
   test.each([

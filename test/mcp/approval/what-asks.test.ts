@@ -75,8 +75,8 @@ describe("a link that is there", () => {
 
   test.each(elsewhere)("is led %s only when a person approves", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
-    expect(await readPreview("update_link", { id, ...change })).toContain("becomes");
-    expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("becomes");
+    expect(await readPreview("update_link", { id, ...change })).toContain("→");
+    expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("→");
     expect(assistant.writes).toEqual([]);
   });
 
@@ -175,7 +175,7 @@ describe("a link that is there", () => {
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
     expect(await readPreview("update_link", { id, path: "autumn" })).toContain(
-      '"summer" becomes "autumn"',
+      '"summer" → "autumn"',
     );
     expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
   });

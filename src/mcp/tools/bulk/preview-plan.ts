@@ -104,7 +104,7 @@ function describeRules({ request }: Plan): readonly Fact[] {
 function writeRule(kind: PlanRule["kind"], from: string, to: string): string {
   if (kind === "prefix") return `begins with ${to}`;
   if (kind === "query") return `the parameter ${from} is ${to}`;
-  return `${kind === "host" ? "the host " : ""}${from} becomes ${to}`;
+  return `${kind === "host" ? "the host " : ""}${from} → ${to}`;
 }
 
 function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
@@ -203,7 +203,7 @@ type Told = { readonly isShared: boolean; readonly names: Names };
 function describeRow(row: PlanRow, { isShared, names }: Told): Fact {
   const { action, path, link_id, before } = row;
   const changes = Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
-    const old = before === null ? "" : `${writeValue(from, names)} becomes `;
+    const old = before === null ? "" : `${writeValue(from, names)} → `;
     // What all rows get was told above; what each of them has now was not.
     return isShared
       ? `${field} is ${writeValue(from, names)}`

@@ -12,7 +12,7 @@ import { readRecord } from "./find-record.ts";
 
 export type LinkApps = Readonly<Partial<Record<AppField, LinkApp>>>;
 
-type AppField = keyof VisitedApps;
+export type AppField = keyof VisitedApps;
 
 type LinkApp = {
   /** The app's record once the link has changed, where it is registered and may be read. */
@@ -65,6 +65,12 @@ async function readLinkApp(
   const after = wanted === undefined ? { ...meant } : await readApp(field, wanted, call);
   const to = nameApp(field, after, wanted ?? "");
   return { after, after_id: wanted ?? "", change: change(to) };
+}
+
+/** The app with this id, for a person to read. */
+export async function readAppName(field: AppField, id: unknown, call: Asking): Promise<string> {
+  if (typeof id !== "string") return "nothing";
+  return nameApp(field, await readApp(field, id, call), id);
 }
 
 /** Undefined where there is no such app, or where the key may not read it. */

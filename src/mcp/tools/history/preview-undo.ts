@@ -8,6 +8,7 @@ import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
+import { readAppName, type AppField } from "../endpoints/read-link-apps.ts";
 import {
   previewPublication,
   previewSaving,
@@ -41,6 +42,7 @@ export async function previewUndo(
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
+  const losses = await Promise.all(steps.map((step) => describeLosses(step, call)));
   const [first] = previews;
   const name = change.name ?? change.target_key ?? change.target_id ?? "";
   const act = nameAct(change);
@@ -49,7 +51,7 @@ export async function previewUndo(
   const doubt = "whether this change was ever done; what is there now differs from before";
   const facts: readonly Fact[] = [
     ...(isDoubtful ? [{ name: "not known", text: doubt }] : []),
-    ...steps.flatMap(describeLosses),
+    ...losses.flat(),
     ...(change.note === null ? [] : [{ name: "note", text: change.note }]),
     ...[...new Set(lacking)].map((text) => ({ name: "stays as it is", text })),
     ...previews.flatMap(({ title: text, facts: each }, index) => [
@@ -91,13 +93,22 @@ export function describeUndoState({ steps }: Undo): unknown {
   ]);
 }
 
-function describeLosses({ lost }: Step): readonly Fact[] {
-  return Object.entries(lost).map(([name, { from, to }]) => ({
-    name: `${name}, changed since`,
-    text: `${writeValue(from)} is lost, and becomes ${writeValue(to)}`,
-    warnings: ["it was changed after the act that is undone"],
-  }));
+/** An app is told of by its name. */
+async function describeLosses({ lost }: Step, call: Pick<Call, "ask">): Promise<readonly Fact[]> {
+  const losses = Object.entries(lost).map(async ([field, { from, to }]) => {
+    const app = appFields.find((name) => field === `${name}_id`);
+    const write = async (value: unknown) =>
+      app === undefined ? writeValue(value) : readAppName(app, value, call);
+    return {
+      name: `${app ?? field}, changed since`,
+      text: `${await write(from)} is lost, and becomes ${await write(to)}`,
+      warnings: ["it was changed after the act that is undone"],
+    };
+  });
+  return Promise.all(losses);
 }
+
+const appFields: readonly AppField[] = ["ios_app", "android_app"];
 
 async function previewStep(
   step: Step,

@@ -10,6 +10,7 @@ import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwr
 import type { Mode } from "../../approval/mode.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
+import { quote } from "../../../text/show-hidden.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
@@ -39,7 +40,7 @@ export function createUndo(mode: Mode): Tool {
     overwrites: true,
     readAccess: readAnyWrite,
     fields: () => ({
-      change_id: z.string().optional(),
+      change_id: z.string().optional().describe("Id of a change, not of a link"),
       ...(mode === "two-step" && { approval: describeApproval() }),
     }),
     result: {
@@ -68,8 +69,13 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
       ? isStorable(id) && (await history.find(readers, id))
       : await history.findLast({ realm, key_print });
   if (found !== undefined && found !== false) return found;
-  const message = id === undefined ? "There is nothing to undo." : "There is no such change.";
-  throw refuseMissing(message, "Find the right id with list_changes.");
+  if (typeof id !== "string") {
+    throw refuseMissing("There is nothing to undo.", "Find the right id with list_changes.");
+  }
+  throw refuseMissing(
+    `No change has the id ${quote(id)}: undo takes that of a change, not of what was changed.`,
+    "Find it with list_changes, whose target is a link or an app by any of its names.",
+  );
 }
 
 function undo(change: Change, history: History, call: Call): Promise<Change> {

@@ -82,7 +82,7 @@ describe("every link of the old domain", () => {
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
     expect(preview).toMatch(/^Move 2 links to "new\.example\.com"\n/);
-    expect(preview).toContain('url by rule: the host "old.example.com" becomes "new.example.com"');
+    expect(preview).toContain('url by rule: the host "old.example.com" → "new.example.com"');
     const { html } = await assistant.visit(url);
     const text = html.replaceAll(/<[^>]*>/g, "");
     expect(text).toContain("https://old.example.com/a?b=c#d");

@@ -220,10 +220,8 @@ describe("an app that links get or lose", () => {
 
   test("is told by its name, in the form and on the page", async () => {
     const { id, text } = await askApp();
-    expect(text).toContain(
-      '- change "has": 0 clicks; ios_app: "Shop" ("com.example.shop") becomes',
-    );
-    expect(text).toContain('- change "gets": 0 clicks; ios_app: nothing becomes "Shop" ("com.');
+    expect(text).toContain('- change "has": 0 clicks; ios_app: "Shop" ("com.example.shop") →');
+    expect(text).toContain('- change "gets": 0 clicks; ios_app: nothing → "Shop" ("com.');
     expect(text).not.toContain(id);
     expect(text).not.toContain("{");
   });
@@ -242,7 +240,7 @@ describe("an app that links get or lose", () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
     const unread = "an app that this API key may not read";
-    expect(text).toContain(`ios_app: nothing becomes ${unread}`);
+    expect(text).toContain(`ios_app: nothing → ${unread}`);
     const { html } = await assistant.visit(url ?? "");
     expect(html).toContain(unread);
     expect(html).not.toContain("ID: ");

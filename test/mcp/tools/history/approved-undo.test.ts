@@ -55,6 +55,31 @@ test("what was changed again since is not lost unasked", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
+test("apps that were changed again since are told of by their names", async () => {
+  const team_id = "ABCDE12345";
+  const plant = (name: string) =>
+    assistant.plant("ios_app", { bundle_id: `com.acme.${name}`, team_id, name });
+  const [one, two] = [await plant("one"), await plant("two")];
+  const { id } = await assistant.plant("link", { path: "spring", ios_app: { id: one.id } });
+  await call("update_link", { id, ios_app: null });
+  await edit(id, { ios_app: { id: two.id } });
+  await call("undo");
+  const [question] = asked.slice(-1);
+  expect(question).toContain(
+    '- ios_app, changed since: "two" ("com.acme.two") is lost, and becomes "one" ("com.acme.one")',
+  );
+  expect(question).not.toContain(two.id);
+});
+
+test("what is no change's id is told from it, with how to find that", async () => {
+  await makeChanged();
+  expect(await fail("undo", { change_id: "spring" })).toMatchObject({
+    code: "not_found",
+    message: 'No change has the id "spring": undo takes that of a change, not of what was changed.',
+    next: "Find it with list_changes, whose target is a link or an app by any of its names.",
+  });
+});
+
 test("a later change of another field is no conflict, and stays", async () => {
   const { id } = await makeChanged();
   await edit(id, { social_title: "Stays" });
