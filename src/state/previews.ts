@@ -17,7 +17,8 @@ export type Previews = {
 export const mostPreviewBytes = 1024 * 1024;
 
 const lasts_ms = 10 * 60_000;
-const mostOfKey = 10;
+/** More than a person looks at in that time: each address that was told opens for all of it. */
+const mostOfKey = 100;
 const tokenBytes = 16;
 
 export function createPreviews(

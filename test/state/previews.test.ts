@@ -57,13 +57,13 @@ test("a page is there for ten minutes, and then it is removed", async () => {
   expect(await state.previews.find(token)).toBeUndefined();
 });
 
-test("of a key's pages the ten newest are there, and other keys have their own", async () => {
+test("of a key's pages the hundred newest are there, and other keys have their own", async () => {
   const other = await save("another");
   const tokens: string[] = [];
-  for (let pages = 0; pages < 11; pages += 1) tokens.push(await save("one"));
+  for (let pages = 0; pages < 101; pages += 1) tokens.push(await save("one"));
   const kept = await Promise.all(
     tokens.map(async (token) => (await state.previews.find(token)) !== undefined),
   );
-  expect(kept).toEqual([false, ...Array(10).fill(true)]);
+  expect(kept).toEqual([false, ...Array(100).fill(true)]);
   expect(await state.previews.find(other)).toBeDefined();
 });
