@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 /** Exports as files, for a client on this machine: private, named by us, and gone in an hour. */
 
@@ -45,5 +45,6 @@ async function removeIfEnded(path: string, now: number): Promise<void> {
 }
 
 function findFolder(data: string): string {
-  return join(data, "exports");
+  // A client reads its files from another folder than ours.
+  return resolve(data, "exports");
 }

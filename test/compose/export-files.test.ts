@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeEndedFiles, saveExportFile } from "../../src/compose/export-files.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
@@ -31,6 +31,11 @@ test("a file is whole, and nobody else's", async () => {
   expect(await readFile(path, "utf8")).toBe("path\nspring\n");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+});
+
+test("a folder that is named from where we run gives a whole path", async () => {
+  const path = await saveExportFile(relative(process.cwd(), data), "csv", texts());
+  expect(dirname(path)).toBe(join(data, "exports"));
 });
 
 test("a file that could not be finished is not there", async () => {

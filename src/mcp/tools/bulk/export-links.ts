@@ -39,8 +39,8 @@ export function createExportLinks(): Tool {
       const { keyContext: owner, signal } = call;
       const wanted = { filters, search, format };
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
-      const next = describeNext(pages);
       const file = await owner.saveFile?.(format, readWhole({ id, pages, format }, owner));
+      const next = describeNext(pages, file);
       const lacking = lacks.map((message) => ({ message }));
       return {
         export: {
@@ -86,9 +86,11 @@ function listOwnFields(isTerse: boolean): Fields {
   };
 }
 
-function describeNext(pages: number): string {
+function describeNext(pages: number, file: string | undefined): string {
   const others = pages === 1 ? "" : `; its last number goes up to ${pages}`;
-  return `Read the resource at uri within the hour${others}.`;
+  return file === undefined
+    ? `Read the resource at uri within the hour${others}.`
+    : `For an hour it is whole in file, and a resource at uri${others}.`;
 }
 
 type ExportArguments = {

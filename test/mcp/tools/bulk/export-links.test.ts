@@ -53,8 +53,11 @@ async function readPages({ client }: Stage, uri: string, pages: number) {
 test.each(["csv", "json"])("a %s file of several pages is one whole file", async (format) => {
   await using stage = await openStage({ send: manyLinks, probe: "off", saveFile });
   const { structured } = await stage.callTool("export_links", { format });
-  const { uri, pages, file, count: written } = structured["export"];
+  const { uri, pages, file, count: written, next } = structured["export"];
   expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
+  expect(next).toBe(
+    `For an hour it is whole in file, and a resource at uri; its last number goes up to ${pages}.`,
+  );
   const text = await readFile(file, "utf8");
   const parts = await readPages(stage, uri, pages);
   if (format === "csv") {
@@ -80,6 +83,7 @@ test("a client that may be elsewhere gets no path, and no file is made", async (
   await using stage = await openStage({ send: manyLinks, probe: "off" });
   const { structured } = await stage.callTool("export_links", {});
   expect(structured["export"]).not.toHaveProperty("file");
+  expect(structured["export"].next).toMatch(/^Read the resource at uri within the hour;/);
   expect(await readdir(data)).toEqual([]);
 });
 
