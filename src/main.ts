@@ -150,12 +150,21 @@ function read<Known extends Flags>(words: readonly string[], known: Known): Read
     return { config, values: values as FlagValues<Known>, positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const [sentence = ""] = error.message.split(/\. |\.?\n/);
-    const [, unknown] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
-    const nearest = unknown && findNearest(unknown, Object.keys(options));
-    const hint = suggest(nearest && `--${nearest}`);
-    throw new UsageFault(`${sentence}${hint} (waypost --help)`, { cause: error });
+    throw new UsageFault(`${explainFlag(error.message, options)} (waypost --help)`, {
+      cause: error,
+    });
   }
+}
+
+/** What parseArgs found wrong, without its advice for programmers. */
+function explainFlag(found: string, options: Flags): string {
+  const [sentence = ""] = found.split(/\. |\.?\n/);
+  const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
+  const [, unknown] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+  if (sentence.endsWith(" does not take an argument")) return `${name} takes no value`;
+  if (value !== undefined || sentence.endsWith(" is ambiguous")) return `${name} needs a value`;
+  const nearest = unknown && findNearest(unknown, Object.keys(options));
+  return sentence + suggest(nearest && `--${nearest}`);
 }
 
 function suggest(nearest: string | undefined): string {

@@ -10,6 +10,7 @@ import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Db } from "../store/tenant.ts";
 import {
+  checkDataFolder,
   databaseFile,
   findOwnerKeyFile,
   keepToken,
@@ -67,7 +68,9 @@ export function withKnownEmbedded<Result>(
 }
 
 export function requireData({ data }: Pick<Config, "data">): void {
-  if (!hasDatabase(data)) throw new UsageFault(`there is no Waypost data in ${data}; see --data`);
+  if (hasDatabase(data)) return;
+  checkDataFolder(data);
+  throw new UsageFault(`there is no Waypost data in ${data}; see --data`);
 }
 
 /** Runs a command on the embedded store and closes it, whatever happens. */

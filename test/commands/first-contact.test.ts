@@ -40,6 +40,9 @@ test.each([
   [["serve", "--prot", "1"], "Unknown option '--prot'; did you mean --port? (waypost --help)"],
   [["export", "--fliter=a"], "Unknown option '--fliter'; did you mean --filter? (waypost --help)"],
   [["keys", "list", "--xyzzy"], "Unknown option '--xyzzy' (waypost --help)"],
+  [["serve", "--port"], "--port needs a value (waypost --help)"],
+  [["serve", "--port", "--json"], "--port needs a value (waypost --help)"],
+  [["serve", "--json=yes"], "--json takes no value (waypost --help)"],
 ])("%j is answered with what was meant", async (words, message) => {
   expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
 });
@@ -50,7 +53,7 @@ test("a file in the place of the data folder is called a file", async () => {
   await serving.stop();
   const file = join(folder.path, "notes");
   writeFileSync(file, "");
-  for (const words of [["keys", "create"], ["doctor"]]) {
+  for (const words of [["keys", "create"], ["keys", "list"], ["doctor"]]) {
     const { stdout, stderr } = await run([...words, "--data", file]);
     expect(stdout + stderr).toContain(`${file} is a file; --data (WAYPOST_DATA) takes a folder`);
   }

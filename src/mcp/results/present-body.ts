@@ -110,6 +110,6 @@ function describeRest(tool: string, { page, last, count, next }: ReadMeta): stri
   }
   if (count === 0) return "Nothing matches; fewer or other filters may find it.";
   return typeof page === "number" && typeof last === "number" && page > last
-    ? `There are ${last} pages; call ${tool} with page 1.`
+    ? `There ${last === 1 ? "is 1 page" : `are ${last} pages`}; call ${tool} with page 1.`
     : undefined;
 }

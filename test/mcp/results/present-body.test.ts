@@ -68,7 +68,7 @@ describe("a page of a list", () => {
     expect(second.meta).toMatchObject({ previous: 1 });
     expect(second).not.toHaveProperty("next");
     const beyond = await page({ ...byPath, page: 9 });
-    expect(beyond.next).toBe("There are 1 pages; call list_links with page 1.");
+    expect(beyond.next).toBe("There is 1 page; call list_links with page 1.");
     const filters = [{ field: "path", condition: "eq", value: "winter" }];
     expect(await page({ filters })).toMatchObject({
       links: [],

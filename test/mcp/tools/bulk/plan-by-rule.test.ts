@@ -254,6 +254,8 @@ describe("faulty rows that are left out", () => {
       csv,
       skip_invalid: true,
     });
+    const csvOf = (text: string) => call("plan_links", { operation: "upsert", csv: text });
+    expect((await csvOf("path,nmae\na,A\n")).plan.next).not.toContain("skip_invalid");
     expect(made.problems).toMatchObject([
       { row: 1, field: "nmae" },
       { row: 4, skipped: true },
