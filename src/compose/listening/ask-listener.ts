@@ -15,10 +15,16 @@ import type { Signer } from "./signer.ts";
 export type FoundListener = {
   readonly statement: Statement;
   /** Resolves when it listens no more, and says whether the port is for `serve` now. */
-  readonly ended: Promise<{ readonly isHandedOver: boolean }>;
+  readonly ended: Promise<Ending>;
   /** Asks it to give the port to `serve`. */
   readonly askToLeave: () => Promise<void>;
   readonly letGo: () => void;
+};
+
+type Ending = {
+  readonly isHandedOver: boolean;
+  /** Whether it was ended as it was meant to be: one of ours has said who it is by then. */
+  readonly isWhole: boolean;
 };
 
 /** Unclear is who is about to begin or to end, silent who is very busy: both are asked again. */
@@ -64,7 +70,7 @@ export function askListener(place: Place, { signer, signal }: Asking): Promise<F
           letGo: () => asked.destroy(),
         });
       });
-      void ended.then(() => settle("unclear"));
+      void ended.then(({ isWhole }) => settle(isWhole ? "foreign" : "unclear"));
     });
     asked.end();
   });
@@ -96,10 +102,7 @@ function explainError(error: NodeJS.ErrnoException): Found {
 }
 
 /** Calls back with the first line; resolves when no more comes. */
-function readLines(
-  response: IncomingMessage,
-  onFirst: (line: string) => void,
-): Promise<{ readonly isHandedOver: boolean }> {
+function readLines(response: IncomingMessage, onFirst: (line: string) => void): Promise<Ending> {
   return new Promise((resolve) => {
     let text = "";
     let isRead = false;
@@ -113,7 +116,12 @@ function readLines(
     });
     // A listener that was killed breaks the connection.
     response.on("error", () => undefined);
-    response.once("close", () => resolve({ isHandedOver: text.endsWith(`\n${handedOver}`) }));
+    response.once("close", () => {
+      resolve({
+        isHandedOver: text.endsWith(`\n${handedOver}`),
+        isWhole: response.complete,
+      });
+    });
   });
 }
 
