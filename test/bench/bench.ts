@@ -1,125 +1,157 @@
 import { parseArgs } from "node:util";
-import { readTally } from "../../src/store/project-tallies.ts";
-import { measureAgainst } from "./against.ts";
-import { measureBulk } from "./bulk.ts";
-import { measureCrowd } from "./bulk-crowd.ts";
-import { measureCreates } from "./creates.ts";
-import { formatFindings, isExceeded } from "./finding.ts";
-import { prepareGround } from "./ground.ts";
-import { startServer } from "./http.ts";
-import { measureIndexBuild } from "./index-build.ts";
-import { measureLists, measureScan } from "./lists.ts";
-import { measureMcp } from "./mcp.ts";
-import { measureSingleLink } from "./single-link.ts";
-import { formatRows, isMet, type Row } from "./table.ts";
-import { measureTemplates } from "./templates.ts";
-import { measureVisits } from "./visits.ts";
+import { buildCommit, describeHere, type Build } from "./builds.ts";
+import { shareGround } from "./ground/ground.ts";
+import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
+import { describeMachine, describeVersions, readLoad } from "./results/machine.ts";
+import { formatNumber, keepResults } from "./results/results-file.ts";
+import type { Extent, Rounds, Scenario, Subject } from "./scenarios/scenario.ts";
+import { scenarios } from "./scenarios/scenarios.ts";
 
 /**
- * `npm run bench -- [--only PART] [--links 50000] [--seconds 1] [--visits 100000]`: what the built
- * command costs, each part on a data folder of its own: `api` is the service and the link host over
- * HTTP, `templates` hostile templates beside visits, `mcp` the server over stdio, `bulk` many links
- * at once, `crowd` many large plans at once. The numbers to reach are those of the issues.
- * `--against DIR` measures this checkout beside another one that was built, and nothing else.
+ * `npm run bench -- [NAME…] [--against COMMIT]` measures the built command, all scenarios or some,
+ * and beside it the command of an earlier commit, in turns. It writes RESULTS.md: each scenario as
+ * soon as it is done.
  */
-
-const parts = ["api", "templates", "mcp", "bulk", "crowd"] as const;
-type Part = (typeof parts)[number];
-
-type Flags = {
-  readonly only: Part | undefined;
-  readonly against: string | undefined;
-  readonly links: number;
-  readonly seconds: number;
-  readonly visits: number;
-};
 
 await bench();
 
+type Flags = {
+  readonly wanted: readonly Scenario[];
+  readonly against: string | undefined;
+  readonly rounds: number | undefined;
+  readonly isKept: boolean;
+  readonly extent: Extent;
+};
+
 async function bench(): Promise<void> {
-  const { only, against, ...extent } = readFlags();
-  const isWanted = (part: Part) => against === undefined && (only === undefined || only === part);
-  const rows = [
-    ...(against === undefined ? [] : await measureAgainst(against, say)),
-    ...(isWanted("api") ? await measureApi(extent) : []),
-    ...(isWanted("templates") ? await measureTemplates(say) : []),
-    ...(isWanted("mcp") ? await measureMcp(say) : []),
-  ];
-  const findings = [
-    ...(isWanted("bulk") ? await measureBulk(say) : []),
-    ...(isWanted("crowd") ? await measureCrowd(say) : []),
-  ];
-  const missed =
-    rows.filter((row) => isMet(row) === false).length + findings.filter(isExceeded).length;
-  say(`\nNode ${process.versions.node}\n`);
-  if (rows.length > 0) say(`${formatRows(rows)}\n`);
-  if (findings.length > 0) say(formatFindings(findings));
-  say(missed === 0 ? "\nEvery target is met." : `\n${missed} targets are missed.`);
+  const flags = readFlags();
+  using before = flags.against === undefined ? undefined : buildCommit(flags.against);
+  await using here = openSide(describeHere(), flags.extent);
+  await using there = before && openSide(before, flags.extent);
+  let missed = 0;
+  for (const scenario of flags.wanted) {
+    say(`\n${scenario.name} …`);
+    try {
+      const rows = await measure(scenario, flags, { here, there });
+      for (const row of rows) say(describeRow(row));
+      missed += rows.filter((row) => isMet(row) === false).length;
+    } catch (error) {
+      // The others are measured all the same, and its rows stay as they were.
+      console.error(error);
+      process.exitCode = 1;
+    }
+  }
+  say(missed === 0 ? "\nNo target is missed." : `\n${missed} targets are missed.`);
 }
 
-async function measureApi({
-  links,
-  seconds,
-  visits,
-}: Omit<Flags, "only" | "against">): Promise<readonly Row[]> {
-  say(`seeding ${format(links)} links …`);
-  await using ground = await prepareGround(links);
-  const { store, large, folder } = ground;
-  say(`${format(ground.file_mb)} MB after ${format(ground.seedSeconds)} s`);
-  const command = ["dist/waypost.js", "serve", "--data", folder, "--port", "0", "--json"];
-  await using waypost = await startServer([...command, "--log", "error"]);
+/** A build, and the large data folder that all of its scenarios share. */
+type Side = Pick<Subject, "build" | "findGround">;
+type Sides = { readonly here: Side; readonly there: Side | undefined };
 
-  say("one link …");
-  const rows = [...(await measureSingleLink(waypost, ground, seconds))];
-  say("visits …");
-  rows.push(...(await measureVisits(waypost, ground, { seconds, visits })));
-  say("cont without an index …");
-  const scan = await measureScan(waypost, ground);
-  say("building the index …");
-  const index = await measureIndexBuild(waypost, ground);
-  say("lists …");
-  const tally = await readTally({ db: store.db, projectId: large.projectId });
-  rows.push(...(await measureLists(waypost, ground, tally.links)), ...scan);
-  say("creates …");
-  rows.push(...(await measureCreates(waypost, ground, seconds)));
-  say(`The index of ${format(links)} links took ${format(index.seconds)} s. Meanwhile:`);
-  say(`  a GET waited ${describeWait(index.reads)}`);
-  say(`  a POST waited ${describeWait(index.writes)}`);
+function openSide(build: Build, { links }: Extent): Side & AsyncDisposable {
+  const ground = shareGround(build, links);
+  return { build, findGround: ground.find, [Symbol.asyncDispose]: ground[Symbol.asyncDispose] };
+}
+
+async function measure(
+  scenario: Scenario,
+  { extent, isKept, rounds = scenario.rounds }: Flags,
+  { here, there }: Sides,
+): Promise<readonly Row[]> {
+  const other = scenario.isAlone === true ? undefined : there;
+  const started = performance.now();
+  const loadBefore = readLoad();
+  const open = (side: Side): Rounds => scenario.measure({ ...side, extent });
+  const count = Math.min(rounds, scenario.rounds);
+  const [ours, theirs] = await takeTurns(open(here), other && open(other), count);
+  const rows = gatherRows(ours, theirs);
+  const minutes = (performance.now() - started) / 60_000;
+  if (isKept) {
+    const run = {
+      this: here.build.commit,
+      before: other?.build.commit ?? "",
+      rounds: String(count),
+      machine: describeMachine(),
+      versions: describeVersions(),
+      load: `${loadBefore} to ${readLoad()}`,
+      when: `${new Date().toISOString().slice(0, 16)}Z, ${minutes.toFixed(1)} min`,
+    };
+    const order = scenarios.map(({ name }) => name);
+    await keepResults({ scenario: scenario.name, rows, run }, order);
+  }
   return rows;
 }
 
+type Taken = readonly (readonly Finding[])[];
+
+async function takeTurns(
+  ours: Rounds,
+  theirs: Rounds | undefined,
+  count: number,
+): Promise<readonly [ours: Taken, theirs: Taken]> {
+  const sides = [
+    { rounds: ours, taken: [] as (readonly Finding[])[] },
+    { rounds: theirs, taken: [] as (readonly Finding[])[] },
+  ] as const;
+  try {
+    for (let round = 0; round < count; round += 1) {
+      // Neither is always the one that finds the machine warm.
+      for (const { rounds, taken } of round % 2 === 0 ? sides : sides.toReversed()) {
+        const next = await rounds?.next();
+        if (next?.value !== undefined) taken.push(next.value);
+      }
+    }
+  } finally {
+    for (const { rounds } of sides) await rounds?.return();
+  }
+  return [sides[0].taken, sides[1].taken];
+}
+
 function readFlags(): Flags {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
-      only: { type: "string" },
       against: { type: "string" },
+      rounds: { type: "string" },
+      try: { type: "boolean", default: false },
       links: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "3" },
-      visits: { type: "string", default: "1000000" },
+      warming: { type: "string", default: "8000" },
+      visits: { type: "string", default: "300000" },
+      kills: { type: "string", default: "200" },
+      rows: { type: "string", default: "1500" },
     },
   });
-  const { only, against } = values;
-  const links = Number(values.links);
-  const seconds = Number(values.seconds);
-  const visits = Number(values.visits);
-  if (only !== undefined && !isPart(only)) throw new RangeError(`--only ${parts.join(", ")}`);
-  if (!(links >= 20_000) || !(seconds >= 1) || !(visits >= 1000)) {
-    throw new RangeError("--links from 20000 on, --seconds from 1 on, --visits from 1000 on");
-  }
-  return { only, against, links, seconds, visits };
+  const names = scenarios.map(({ name }) => name);
+  const unknown = positionals.filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new RangeError(`no ${unknown.join()}; there are ${names.join()}`);
+  const read = (name: keyof Extent, least: number, most: number) => {
+    const value = Number(values[name]);
+    if (value >= least && value <= most) return value;
+    throw new RangeError(`--${name} is from ${least} to ${most}`);
+  };
+  return {
+    wanted: scenarios.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
+    against: values.against,
+    rounds: values.rounds === undefined ? undefined : Number(values.rounds),
+    isKept: !values.try,
+    extent: {
+      links: read("links", 20_000, 10_000_000),
+      seconds: read("seconds", 1, 5),
+      warming: read("warming", 100, 100_000),
+      visits: read("visits", 1000, 10_000_000),
+      kills: read("kills", 1, 1000),
+      rows: read("rows", 10, 10_000),
+    },
+  };
 }
 
-function isPart(word: string): word is Part {
-  return parts.some((part) => part === word);
-}
-
-function describeWait(figures: { p50_ms: number; p99_ms: number; worst_ms: number }): string {
-  const { p50_ms, p99_ms, worst_ms } = figures;
-  return `${format(p50_ms)} ms p50, ${format(p99_ms)} ms p99, ${format(worst_ms)} ms at worst`;
-}
-
-function format(value: number): string {
-  return value.toLocaleString("en", { maximumFractionDigits: 1 });
+function describeRow(row: Row): string {
+  const { what, unit, value, before } = row;
+  const met = isMet(row);
+  const verdict = met === undefined ? "" : met ? "; met" : "; MISSED";
+  const beside = before === undefined ? "" : `, before ${formatNumber(before)}`;
+  return `  ${what}: ${formatNumber(value)} ${unit}${beside}${verdict}`;
 }
 
 function say(text: string): void {

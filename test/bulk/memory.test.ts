@@ -1,7 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareGround, visitedLinks, type Ground } from "../bench/ground.ts";
+import { openEmbedded } from "../../src/compose/embedded.ts";
+import { openDataFile, type DataFile } from "../bench/ground/data-file.ts";
+import { seedPlot } from "../bench/ground/ground.ts";
+import { addPlot, type Plot } from "../bench/ground/plots.ts";
+import { createFolder, type Folder } from "../support/command.ts";
 import { buildProgram, type Program } from "../support/program.ts";
 
 /**
@@ -10,23 +14,32 @@ import { buildProgram, type Program } from "../support/program.ts";
  */
 
 const heap_mb = 64;
-/** Of the ground's other project, as few as it can be seeded with. */
-const fewLinks = 1000;
+const links = 100_000;
 
 let program: Program;
-let ground: Ground;
+let folder: Folder;
+let file: DataFile;
+let empty: Plot;
+let full: Plot;
 
 beforeAll(async () => {
   program = await buildProgram(new URL("plan-many.ts", import.meta.url));
-  ground = await prepareGround(fewLinks);
+  folder = await createFolder();
+  const { store } = await openEmbedded({ data: folder.path });
+  await store.close();
+  file = openDataFile(folder.path);
+  empty = await addPlot(file, "empty", 1);
+  full = await addPlot(file, "full", 1);
+  await seedPlot(file, full, links);
 });
 afterAll(async () => {
-  await ground[Symbol.asyncDispose]();
+  await file[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
   await program[Symbol.asyncDispose]();
 });
 
 async function plan(key: string | undefined, words: readonly string[]) {
-  const given = [`--max-old-space-size=${heap_mb}`, program.file, "--data", ground.folder];
+  const given = [`--max-old-space-size=${heap_mb}`, program.file, "--data", file.folder];
   const env = { WAYPOST_API_KEY: key };
   const { stdout } = await promisify(execFile)(process.execPath, [...given, ...words], { env });
   return JSON.parse(stdout);
@@ -37,7 +50,7 @@ const none = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, inval
 test("a table of a hundred thousand rows is planned as it is read", async () => {
   const rows = 100_000;
   const words = ["--source", "csv", "--rows", String(rows)];
-  expect(await plan(ground.empty.keys[0], words)).toEqual({
+  expect(await plan(empty.keys[0], words)).toEqual({
     counts: { ...none, create: rows },
     problems: 0,
   });
@@ -47,8 +60,8 @@ test.each([
   ["get the same", "filters"],
   ["change by rule", "rules"],
 ])("a hundred thousand links that %s are planned part by part", async (_, source) => {
-  expect(await plan(ground.visited.keys[0], ["--source", source])).toEqual({
-    counts: { ...none, update: visitedLinks },
+  expect(await plan(full.keys[0], ["--source", source])).toEqual({
+    counts: { ...none, update: links },
     problems: 0,
   });
 });

@@ -54,7 +54,7 @@ export function modernCall(token: string, id: number | string, name: string, arg
   return { headers: { ...headers, "mcp-name": name }, body };
 }
 
-function modernRequest(token: string, id: number | string, method: string, params: object) {
+export function modernRequest(token: string, id: number | string, method: string, params: object) {
   const envelope = {
     "io.modelcontextprotocol/protocolVersion": revision,
     "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },

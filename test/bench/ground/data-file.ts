@@ -1,0 +1,61 @@
+import { Kysely } from "kysely";
+import { join } from "node:path";
+import type { Build } from "../builds.ts";
+import { openDatabase } from "../../../src/sql/engine.ts";
+import { createSqliteDialect } from "../../../src/sql/sqlite-dialect.ts";
+import type { Tables } from "../../../src/store/tables.ts";
+import type { Db } from "../../../src/store/tenant.ts";
+import { makeFolder } from "../leftovers.ts";
+import { serve } from "../servers/http-server.ts";
+
+/**
+ * A data folder that the measured build made, and the bench's own way into its file: nothing here
+ * migrates it, so that an earlier commit finds the tables that it knows.
+ */
+export type DataFile = {
+  readonly folder: string;
+  readonly path: string;
+  readonly db: Db;
+  /** One at a time. */
+  readonly write: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export async function makeDataFile(build: Build): Promise<DataFile> {
+  const folder = makeFolder();
+  const server = await serve(build, folder.path);
+  await server[Symbol.asyncDispose]();
+  const file = openDataFile(folder.path);
+  return {
+    ...file,
+    [Symbol.asyncDispose]: async () => {
+      await file[Symbol.asyncDispose]();
+      folder.remove();
+    },
+  };
+}
+
+export function openDataFile(folder: string): DataFile {
+  const path = join(folder, "waypost.db");
+  const database = openDatabase(path);
+  // The server that is measured may be writing.
+  database.exec("PRAGMA busy_timeout = 10000");
+  const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
+  return {
+    folder,
+    path,
+    db,
+    write: async (work) => {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = await work(db);
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        database.exec("ROLLBACK");
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => db.destroy(),
+  };
+}

@@ -1,0 +1,129 @@
+import { clock, random } from "../../../src/compose/embedded.ts";
+import { createId } from "../../../src/service/ids.ts";
+import { androidAppStore, iosAppStore } from "../../../src/store/apps.ts";
+import { dropIndex, createIndex, wholeIndex } from "../../../src/store/trigram-index.ts";
+import { readTally } from "../../../src/store/project-tallies.ts";
+import { setTimeout } from "node:timers/promises";
+import type { Build } from "../builds.ts";
+import { makeDataFile, type DataFile } from "./data-file.ts";
+import { addPlot, type Plot } from "./plots.ts";
+import { seedLinks, type Seeded, type Wanted } from "./seed.ts";
+
+/** The large data folder: what a service that runs for years has in it. */
+export type Ground = Seeded & {
+  readonly file: DataFile;
+  /** Has as many links as were asked for; without an index at first. */
+  readonly large: Plot;
+  /** Has `visitedLinks` links. */
+  readonly visited: Plot;
+  /** Has so few links that no index is built for them: what people write to while they are read. */
+  readonly small: Plot;
+};
+
+export const commonApp = "com.example.everywhere";
+export const rareApp = "com.example.rare";
+
+export const visitedLinks = 100_000;
+const smallLinks = 2000;
+
+/** The ground of one build, made when it is first asked for and kept for all scenarios. */
+type SharedGround = {
+  readonly find: () => Promise<Ground>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export function shareGround(build: Build, links: number): SharedGround {
+  let ground: Promise<Ground> | undefined;
+  return {
+    find: () => (ground ??= prepareGround(build, links)),
+    [Symbol.asyncDispose]: async () => (await ground)?.file[Symbol.asyncDispose](),
+  };
+}
+
+async function prepareGround(build: Build, links: number): Promise<Ground> {
+  const file = await makeDataFile(build);
+  const large = await addPlot(file, "large");
+  const visited = await addPlot(file, "visited");
+  const small = await addPlot(file, "small");
+  await seedPlot(file, visited, visitedLinks);
+  await seedPlot(file, small, smallLinks);
+  return { ...(await seedPlot(file, large, links)), file, large, visited, small };
+}
+
+/** Fills a project with links and the apps that some of them have. */
+export async function seedPlot(
+  file: DataFile,
+  { projectId }: Plot,
+  links: number,
+): Promise<Seeded> {
+  return seedLinks(file.path, { links, projectId, ...(await addApps(file, projectId)) });
+}
+
+/** Lets the server that runs on the folder build a project's index anew; answers at once. */
+export async function startIndex({ write }: DataFile, { projectId }: Plot): Promise<void> {
+  await write(async (db) => {
+    await dropIndex(db, projectId);
+    await createIndex({ db, projectId });
+  });
+}
+
+/** Waits until the server has built it. */
+export async function awaitIndex({ db }: DataFile, { projectId }: Plot): Promise<void> {
+  while ((await readTally({ db, projectId })).indexed_to !== wholeIndex) await setTimeout(100);
+}
+
+/** There is none any more, and nobody goes on building it. */
+export async function endIndex({ write }: DataFile, { projectId }: Plot): Promise<void> {
+  await write(async (db) => {
+    await db
+      .updateTable("tallies")
+      .set({ indexed_to: null })
+      .where("project_id", "=", projectId)
+      .execute();
+    await db
+      .deleteFrom("chores")
+      .where("project_id", "=", projectId)
+      .where("kind", "=", "index_project")
+      .execute();
+    await dropIndex(db, projectId);
+  });
+}
+
+async function addApps(
+  file: DataFile,
+  projectId: string,
+): Promise<Pick<Wanted, "apps" | "androidApps">> {
+  return file.write(async (db) => {
+    const tenant = { db, projectId };
+    const addIosApp = async (bundle_id: string) => {
+      const blank = { name: null, app_store_id: null, clip_bundle_id: null, custom_scheme: null };
+      const values = { ...blank, bundle_id, team_id: "ABCDE12345" };
+      const id = createId(clock, random);
+      await iosAppStore.insert(tenant, id, values, clock.now());
+      return id;
+    };
+    const addAndroidApp = async (package_name: string) => {
+      const values = { name: null, package_name, fingerprints: ["AB:CD"], custom_scheme: null };
+      const id = createId(clock, random);
+      await androidAppStore.insert(tenant, id, values, clock.now());
+      return id;
+    };
+    return {
+      apps: {
+        common: await addIosApp(commonApp),
+        rare: await addIosApp(rareApp),
+        others: await repeat(20, (turn) => addIosApp(`com.example.app${turn}`)),
+      },
+      androidApps: await repeat(20, (turn) => addAndroidApp(`com.example.a${turn}`)),
+    };
+  });
+}
+
+async function repeat<Result>(
+  times: number,
+  act: (turn: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let turn = 0; turn < times; turn += 1) results.push(await act(turn));
+  return results;
+}

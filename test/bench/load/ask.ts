@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { Agent, request as sendRequest, type IncomingMessage } from "node:http";
+
+/** Asks a server, one question after the other. */
+
+export type Question = {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  /** A body that is written already. */
+  readonly text?: string;
+};
+
+export type Answer = {
+  readonly status: number;
+  /** Without those that Node's own server adds. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+const keepAlive = new Agent({ keepAlive: true });
+
+/** Waits for the whole answer. */
+export async function ask(
+  { url }: { readonly url: string },
+  question: Question,
+  agent: Agent = keepAlive,
+): Promise<Answer> {
+  const { method, path, headers, body } = spell(question);
+  const sent = sendRequest(url + path, { method, headers, agent });
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const chunk of response) text += chunk;
+  const { date: _, connection: __, "keep-alive": ___, ...own } = response.headers;
+  // What is compared and sent again are single headers; Node's type allows lists.
+  return {
+    status: response.statusCode ?? 0,
+    headers: own as Answer["headers"],
+    body: text,
+  };
+}
+
+/** A question as it goes over the wire. */
+export function spell(question: Question) {
+  const { method = "GET", path, token, headers, body, text } = question;
+  return {
+    method,
+    path,
+    headers: {
+      ...headers,
+      ...(token !== undefined && { authorization: `Token ${token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(text !== undefined && { body: text }),
+  };
+}

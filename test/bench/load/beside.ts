@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from "node:util";
+import { serveAnswer, type Server } from "../servers/http-server.ts";
+import { ask, type Question } from "./ask.ts";
+import { fire, type Barrage } from "./fire.ts";
+import { summarize, type Figures } from "./measure.ts";
+
+/** What a server costs, and what a bare `node:http` costs that says the same. */
+export type Beside = {
+  readonly measure: (barrage: Barrage) => Promise<{ readonly ours: Figures; bare: Figures }>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** Both are warm when it is ready. */
+export async function openBeside(
+  server: Server,
+  example: Question,
+  warming: Barrage,
+): Promise<Beside> {
+  const answer = await ask(server, example);
+  const bare = await serveAnswer(answer);
+  if (!isDeepStrictEqual(await ask(bare, example), answer)) throw new Error("the bare one differs");
+  for (const one of [server, bare]) await fire(one, warming);
+  let turn = 0;
+  return {
+    measure: async (barrage) => {
+      const measure = async (one: Server) => summarize(await fire(one, barrage));
+      // Neither is always the one that finds the machine warm.
+      if ((turn += 1) % 2 === 0) return { ours: await measure(server), bare: await measure(bare) };
+      const figures = await measure(bare);
+      return { ours: await measure(server), bare: figures };
+    },
+    [Symbol.asyncDispose]: () => bare[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,38 @@
+import { findPercentile } from "../results/finding.ts";
+
+/** Times of single requests, and what the server computed for them, as figures. */
+
+export type Times = {
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+  readonly worst_ms: number;
+};
+
+export type Figures = Times & {
+  /** Processor time of the server alone, for each request. */
+  readonly cpu_us: number;
+  readonly per_second: number;
+};
+
+export type Sample = {
+  readonly times_ms: readonly number[];
+  readonly cpu_us: number;
+  /** How long all of them took. */
+  readonly elapsed_ms: number;
+};
+
+export function summarize({ times_ms, cpu_us, elapsed_ms }: Sample): Figures {
+  return {
+    ...summarizeTimes(times_ms),
+    cpu_us: cpu_us / times_ms.length,
+    per_second: (times_ms.length * 1000) / elapsed_ms,
+  };
+}
+
+export function summarizeTimes(times_ms: readonly number[]): Times {
+  return {
+    p50_ms: findPercentile(times_ms, 0.5),
+    p99_ms: findPercentile(times_ms, 0.99),
+    worst_ms: findPercentile(times_ms, 1),
+  };
+}

@@ -1,0 +1,36 @@
+import { measureHttpCalls, measureStdioCalls } from "./calls.ts";
+import { measureClients } from "./clients.ts";
+import { measureCreates } from "./creates.ts";
+import { measureCrowd } from "./crowd.ts";
+import { measureImport } from "./import.ts";
+import { measureJobs } from "./jobs.ts";
+import { measureKills } from "./kills.ts";
+import { measureLatency } from "./latency.ts";
+import { measureLists } from "./lists.ts";
+import { measurePlanning } from "./planning.ts";
+import { measureMemory, measureRedirects } from "./redirects.ts";
+import { measureRest } from "./rest.ts";
+import type { Scenario } from "./scenario.ts";
+import { measureStart } from "./start.ts";
+import { measureTemplates } from "./templates.ts";
+
+/** All that is measured, in the order in which it is. */
+export const scenarios: readonly Scenario[] = [
+  { name: "creates", rounds: 10, measure: measureCreates },
+  { name: "latency", rounds: 10, measure: measureLatency },
+  { name: "stdio", rounds: 10, measure: measureStdioCalls },
+  { name: "http", rounds: 10, measure: measureHttpCalls },
+  { name: "start", rounds: 20, measure: measureStart },
+  { name: "rest", rounds: 10, measure: measureRest },
+  { name: "redirects", rounds: 10, measure: measureRedirects },
+  { name: "jobs", rounds: 5, measure: measureJobs },
+  { name: "clients", rounds: 3, measure: measureClients },
+  { name: "memory", rounds: 1, measure: measureMemory },
+  // What comes from here on leaves the large data folder with an index.
+  { name: "lists", rounds: 1, measure: measureLists },
+  { name: "planning", rounds: 1, measure: measurePlanning },
+  { name: "crowd", rounds: 1, measure: measureCrowd },
+  { name: "templates", rounds: 1, isAlone: true, measure: measureTemplates },
+  { name: "import", rounds: 1, isAlone: true, measure: measureImport },
+  { name: "kills", rounds: 1, isAlone: true, measure: measureKills },
+];

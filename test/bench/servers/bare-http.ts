@@ -1,0 +1,17 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Answer } from "../load/ask.ts";
+
+/** The bare server: what `node:http` costs when it says the same and thinks nothing. */
+
+// What `http-server.ts` hands over is an Answer as JSON.
+const { status, headers, body } = JSON.parse(process.argv[2] ?? "") as Answer;
+
+const server = createServer((_request, response) => {
+  response.writeHead(status, headers).end(body);
+});
+
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }));
+});

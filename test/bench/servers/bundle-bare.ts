@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundle } from "../../tools/bundle.js";
+import { makeFolder } from "../leftovers.ts";
+
+export type Said = {
+  /** Of the tools. */
+  readonly names: readonly string[];
+  /** What each of them answers. */
+  readonly result: { readonly content: unknown; readonly structuredContent: unknown };
+};
+
+/** The words that start a bare server, in one file as our command is. */
+export type Bundled = {
+  readonly words: (said: Said) => readonly string[];
+  readonly [Symbol.dispose]: () => void;
+};
+
+const entries = {
+  stdio: new URL("./bare-mcp.ts", import.meta.url),
+  http: new URL("./bare-mcp-http.ts", import.meta.url),
+} as const;
+
+export async function bundleBare(transport: keyof typeof entries): Promise<Bundled> {
+  const folder = makeFolder();
+  const outfile = join(folder.path, "bare.mjs");
+  await bundle({ entryPoints: [fileURLToPath(entries[transport])], outfile });
+  return {
+    words: (said) => [outfile, JSON.stringify(said)],
+    [Symbol.dispose]: folder.remove,
+  };
+}

@@ -1,0 +1,102 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { startNode } from "./processes.ts";
+import { readPeak_mb, readThreads_us } from "./threads.ts";
+
+/** An MCP server as a process of its own, asked over its pipes with no SDK in between. */
+export type StdioServer = {
+  readonly ask: (method: string, params?: object) => Promise<Reply>;
+  /** The processor time that all threads of the process have used so far. */
+  readonly readCpu_us: () => number;
+  /** The most memory that it has ever held. */
+  readonly readPeak_mb: () => number;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Reply = {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: unknown;
+};
+
+export const revisions = ["2025-11-25", "2026-07-28"] as const;
+export type Revision = (typeof revisions)[number];
+
+const clientInfo = { name: "bench", version: "1.0.0" };
+
+/** Spawns a server and opens the conversation as clients of the revision do. */
+export async function startStdio(
+  words: readonly string[],
+  revision: Revision = "2025-11-25",
+  env: Readonly<Record<string, string>> = {},
+): Promise<StdioServer> {
+  const child = startNode(words, {
+    stdio: ["pipe", "pipe", "inherit"],
+    // A port that nobody else has: several listen at a time.
+    env: { WAYPOST_PORT: "0", ...env },
+  });
+  const { send, ask } = converse(child, describeClient(revision));
+  if (revision === "2025-11-25") {
+    await ask("initialize", { protocolVersion: revision, capabilities: {}, clientInfo });
+    send({ method: "notifications/initialized" });
+  } else {
+    await ask("server/discover");
+  }
+  return {
+    ask,
+    readCpu_us: () => readThreads_us(child.pid),
+    readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(child, "exit");
+      child.stdin?.end();
+      await ended;
+    },
+  };
+}
+
+/** A refusal costs less than an answer, so there must be none. */
+export function readResult({ result, error }: Reply): Readonly<Record<string, unknown>> {
+  if (result === undefined || result["isError"] === true) {
+    throw new Error(`a call failed: ${JSON.stringify(error ?? result)}`);
+  }
+  return result;
+}
+
+/** What every request carries: since 2026-07-28 the client, before it nothing. */
+function describeClient(revision: Revision): object {
+  if (revision === "2025-11-25") return {};
+  const prefix = "io.modelcontextprotocol/";
+  return {
+    _meta: {
+      [`${prefix}protocolVersion`]: revision,
+      [`${prefix}clientInfo`]: clientInfo,
+      [`${prefix}clientCapabilities`]: {},
+    },
+  };
+}
+
+function converse({ stdin, stdout }: ChildProcess, always: object) {
+  if (stdin === null || stdout === null) throw new Error("a server has no pipes");
+  const waiting = new Map<number, (reply: Reply) => void>();
+  let last = 0;
+  const lines = createInterface(stdout).on("line", (line) => {
+    const message = JSON.parse(line);
+    waiting.get(message.id)?.(message);
+    waiting.delete(message.id);
+  });
+  lines.once("close", () => {
+    for (const answer of waiting.values()) answer({ error: "the server ended" });
+  });
+  const send = (message: object) => {
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  };
+  return {
+    send,
+    ask: (method: string, params: object = {}) => {
+      last += 1;
+      const id = last;
+      send({ id, method, params: { ...params, ...always } });
+      return new Promise<Reply>((resolve) => waiting.set(id, resolve));
+    },
+  };
+}
