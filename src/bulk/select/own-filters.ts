@@ -43,11 +43,13 @@ export async function askOwn(
     const matches = createOwnMatch({ filters }, { apps: undefined, linkHost });
     return page.links.some((link) => matches(link) === false) ? undefined : page;
   } catch (error) {
-    const isRefused = error instanceof Problem && [400, 422].includes(error.status);
-    if (isRefused) return undefined;
+    if (error instanceof Problem && refusals.has(error.status)) return undefined;
     throw error;
   }
 }
+
+/** What is not understood, and what is longer than an address may be there. */
+const refusals: ReadonlySet<number> = new Set([400, 414, 422, 431]);
 
 /** As the request names them. */
 function nameOwn({ filters = [], search }: LinkSelection): readonly string[] {

@@ -127,6 +127,7 @@ function readCode(status: number, message: string): Code {
     case 400:
     case 413:
     case 414:
+    case 431:
       return "bad_request";
     case 401:
     case 403:

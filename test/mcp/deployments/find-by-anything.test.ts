@@ -297,6 +297,23 @@ test("an audit that is not complete says so, and next goes on to the end", async
   expect(first.checked + rest.checked).toBeGreaterThanOrEqual(all);
 });
 
+test.each([414, 431])(
+  "what is too long for an address (%d) is held against the list",
+  async (status) => {
+    strange.proxy.setAlter(({ path }, reply) =>
+      path.length > 8000 ? { ...reply, status } : reply,
+    );
+    const many = Array.from({ length: 300 }, (_, index) => `https://old.example/é/${index}`);
+    const filters = [{ field: "url", condition: "in", value: many }];
+    const { links } = await callDone(strange, "list_links", { filters });
+    expect(links.length).toBeGreaterThan(0);
+
+    const paths = [{ field: "path", condition: "in", value: many }];
+    const refused = await callRefused(strange, "list_links", { filters: paths });
+    expect(refused).toMatchObject({ code: "bad_request", effect: "none", retry: "now" });
+  },
+);
+
 test("a key that may not read the apps learns which scope their names need", async () => {
   const key = await strange.world.addKey({ scopes: ["links.index", "links.show"] });
   const client = await strange.connect({ key });
