@@ -96,42 +96,89 @@ function nameOwn(tag: string, classes: string): Named {
   return { tag, id: undefined, classes: new Set(classes.split(" ")) };
 }
 
+type JudgedRule = {
+  readonly offset: number;
+  /** Whether it holds on some screens only. */
+  readonly isConditional: boolean;
+  readonly said: ReadonlyMap<string, Declaration>;
+  /** The elements that it names, each by the selector that weighs most. */
+  readonly named: ReadonlyMap<Named, Weight>;
+};
+
+/** What hides the buttons, but for what another rule takes back wherever it holds. */
 function listHidingRules(css: string, ways: readonly (readonly Named[])[]): readonly Fault[] {
-  const found: Fault[] = [];
+  const rules = listRules(css, ways);
+  const strongest = new Map<Named, Map<string, Weight>>();
+  for (const { said, named, isConditional } of rules) {
+    if (isConditional) continue;
+    for (const [element, weight] of named) {
+      const weights = strongest.get(element) ?? new Map<string, Weight>();
+      strongest.set(element, weights);
+      for (const [property, { isImportant }] of said) {
+        const own = [isImportant ? 1 : 0, ...weight];
+        if (!weighsMore(weights.get(property) ?? [], own)) weights.set(property, own);
+      }
+    }
+  }
+  return rules.flatMap(({ offset, said, named }) => {
+    const hiding = listHidingOf(said).find(({ property, isImportant }) =>
+      [...named].some(([element, weight]) => {
+        const other = strongest.get(element)?.get(property) ?? [];
+        return !weighsMore(other, [isImportant ? 1 : 0, ...weight]);
+      }),
+    );
+    if (hiding === undefined) return [];
+    const message = `The buttons are not seen: this rule has ${hiding.text}.`;
+    return [{ offset, message }];
+  });
+}
+
+function listRules(css: string, ways: readonly (readonly Named[])[]): readonly JudgedRule[] {
+  const rules: JudgedRule[] = [];
   walk(parse(css, { positions: true }), {
     visit: "Rule",
     enter(rule) {
       // Of keyframes, what is hidden is so for a moment; on paper nobody presses a button.
       const { name = "", prelude } = this.atrule ?? {};
       if (/keyframes$/i.test(name) || (prelude && /\bprint\b/i.test(generate(prelude)))) return;
-      const hiding = findHiding(rule);
-      if (hiding === undefined || !isNamed(rule, ways)) return;
       const offset = rule.loc?.start.offset ?? 0;
-      const message = `The buttons are not seen: this rule has ${hiding}.`;
-      found.push({ offset, message });
+      const named = listNamed(rule, ways, offset);
+      if (named.size === 0) return;
+      const said = readDeclarations(rule);
+      rules.push({ offset, isConditional: this.atrule !== null, said, named });
     },
   });
-  return found;
+  return rules;
 }
 
-/** The declaration of a rule by which what it names is not seen. */
-function findHiding({ block }: Rule): string | undefined {
-  const said = new Map<string, string>();
+type Declaration = { readonly value: string; readonly isImportant: boolean };
+
+/** Those alone by which something can be hidden, or is moving. */
+function readDeclarations({ block }: Rule): ReadonlyMap<string, Declaration> {
+  const said = new Map<string, Declaration>();
   for (const node of block.children) {
     if (node.type !== "Declaration") continue;
-    said.set(node.property.toLowerCase(), generate(node.value).toLowerCase().trim());
+    const property = node.property.toLowerCase();
+    if (!Object.hasOwn(hidingValues, property) && !moving.test(property)) continue;
+    const value = generate(node.value).toLowerCase().trim();
+    said.set(property, { value, isImportant: node.important !== false });
   }
-  // What comes in by and by begins unseen.
-  const isMoving = [...said.keys()].some((property) => /^(?:-webkit-)?animation/.test(property));
-  for (const [property, value] of said) {
-    if (isMoving && movable.has(property)) continue;
-    // No more of it is told than what hides: the rest is a stranger's text.
-    const [hiding] = hidingValues[property]?.exec(value) ?? [];
-    if (hiding !== undefined) return `${property}: ${hiding}`;
-  }
-  return undefined;
+  return said;
 }
 
+/** The declarations of a rule by which what it names is not seen. */
+function listHidingOf(said: JudgedRule["said"]) {
+  // What comes in by and by begins unseen.
+  const isMoving = [...said.keys()].some((property) => moving.test(property));
+  return [...said].flatMap(([property, { value, isImportant }]) => {
+    if (isMoving && movable.has(property)) return [];
+    // No more of it is told than what hides: the rest is a stranger's text.
+    const [hiding] = hidingValues[property]?.exec(value) ?? [];
+    return hiding === undefined ? [] : [{ property, isImportant, text: `${property}: ${hiding}` }];
+  });
+}
+
+const moving = /^(?:-webkit-)?animation/;
 const faraway = /^-\d{4,}(?:\.\d+)?px/;
 const hidingValues: Readonly<Record<string, RegExp>> = {
   display: /^none$/,
@@ -151,13 +198,46 @@ const hidingValues: Readonly<Record<string, RegExp>> = {
 };
 const movable: ReadonlySet<string> = new Set(["visibility", "opacity", "transform", "scale"]);
 
-function isNamed({ prelude }: Rule, ways: readonly (readonly Named[])[]): boolean {
-  if (prelude.type !== "SelectorList") return false;
-  return prelude.children.some((selector) => {
-    if (selector.type !== "Selector") return false;
+/** Ids, classes and tags of a selector, and where its rule stands: what is first counts most. */
+type Weight = readonly number[];
+
+function weighsMore(one: Weight, other: Weight): boolean {
+  const at = one.findIndex((part, index) => part !== other[index]);
+  return at >= 0 && (one[at] ?? 0) > (other[at] ?? 0);
+}
+
+function listNamed(
+  { prelude }: Rule,
+  ways: readonly (readonly Named[])[],
+  offset: number,
+): ReadonlyMap<Named, Weight> {
+  const named = new Map<Named, Weight>();
+  if (prelude.type !== "SelectorList") return named;
+  for (const selector of prelude.children) {
+    if (selector.type !== "Selector") continue;
     const parts = selector.children.toArray();
-    return ways.some((way) => way.some((_, end) => matches(parts, way.slice(0, end + 1))));
-  });
+    const weight = [...weigh(parts), offset];
+    for (const way of ways) {
+      for (const [end, element] of way.entries()) {
+        // What stands around the buttons is the same of all ways.
+        const isWeighed = !weighsMore(weight, named.get(element) ?? []);
+        if (isWeighed && named.has(element)) continue;
+        if (matches(parts, way.slice(0, end + 1))) named.set(element, weight);
+      }
+    }
+  }
+  return named;
+}
+
+function weigh(parts: readonly CssNode[]): Weight {
+  const count = (...types: readonly string[]) =>
+    parts.filter((part) => types.includes(part.type) && !("name" in part && part.name === "*"))
+      .length;
+  return [
+    count("IdSelector"),
+    count("ClassSelector", "PseudoClassSelector"),
+    count("TypeSelector"),
+  ];
 }
 
 /** Whether a selector names the last one of these; what cannot be told is not said to. */

@@ -48,8 +48,27 @@ describe("buttons are not seen", () => {
   });
 });
 
+test.each([
+  // A later rule that weighs less, or is of another element or of some screens only.
+  "#card { display: none } .card { display: block }",
+  ".card { display: none !important } .card { display: block }",
+  ".card { display: none } .store-button { display: block }",
+  ".card { display: none } @media (min-width: 40rem) { .card { display: block } }",
+  ".card { display: block } .card { display: none }",
+  ".card { display: none; opacity: 0 } .card { opacity: 1 }",
+  "@media (max-width: 40rem) { #card { display: none } } .card { display: block }",
+])("buttons that only seem to be shown again are told: %s", (css) => {
+  expect(list(css)).toEqual([expect.stringContaining("this rule has display: none.")]);
+});
+
 describe("buttons are seen", () => {
   test.each([
+    ".card { display: none } .card { display: block }",
+    ".card { display: none } div { display: block !important }",
+    "#card { display: block } .card.wide { display: none }",
+    ".page .card { display: none } #card { display: flex }",
+    "* { opacity: 0 } html, body, main, div, a { opacity: 1 }",
+    "* { display: none } html, body, main, div, a { display: block }",
     ".store-button { display: flex; opacity: 0.5 }",
     ".other { display: none }",
     ".other .store-buttons { display: none }",
