@@ -43,8 +43,10 @@ export type Config = {
   readonly destinations: Destinations | undefined;
   /** Whether a process that speaks over stdio serves the links, where no other does. */
   readonly serve: boolean;
-  /** In which the assistant tells times; undefined is the machine's. */
+  /** In which times are told and read; undefined is the machine's. */
   readonly time_zone?: string | undefined;
+  /** What the environment says of the machine's; undefined says nothing. */
+  readonly machine_zone?: string | undefined;
   /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
   readonly check_destinations: boolean;
   readonly secrets: Secrets;
@@ -171,15 +173,8 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const {
-    public_url,
-    base_url,
-    scopes: declared,
-    destinations,
-    trusted_proxies,
-    ...rest
-  } = parsed.data;
-  const { link_origin, second_origin } = rest;
+  const { public_url, base_url, scopes: declared, trusted_proxies, ...rest } = parsed.data;
+  const { link_origin, second_origin, destinations } = rest;
   refuseLinkOrigin(link_origin, base_url);
   refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
   const secrets = readSecrets(environment);
@@ -189,7 +184,8 @@ export function readConfig(environment: Values, flags: Values): Config {
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
   const serve = readSwitch("WAYPOST_SERVE", environment, true);
   const check_destinations = readSwitch("WAYPOST_CHECK_DESTINATIONS", environment, false);
-  const also = { serve, check_destinations, isDataNamed: isSet(flags["data"]) };
+  const machine_zone = environment["TZ"];
+  const also = { serve, check_destinations, machine_zone, isDataNamed: isSet(flags["data"]) };
   return { ...settled, scopes: declared, ...also, secrets };
 }
 

@@ -25,6 +25,7 @@ import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openPin } from "./pin-file.ts";
+import { readTimeZone } from "./time-zone.ts";
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
@@ -77,6 +78,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
   const clients = createClientMemory(clock);
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
+  const timeZone = readTimeZone(config);
   const life = new AbortController();
   const memory = openAccessMemory(openState, isLook);
   const hasMemory = deployment.own === undefined && (!isLook || state.exists());
@@ -105,14 +107,14 @@ export function createAssistant(options: AssistantOptions): Assistant {
         holds_ms: options.holds_ms,
         // Of a key that our own service knows nothing has to be learned.
         openMemory: hasMemory && key !== undefined ? memory.open : undefined,
+        timeZone,
         clock,
         sleep,
         report: (error) => life.signal.aborted || report(error),
         ...listeners,
       }),
     createServer: (keyContext) => {
-      const timeZone = findTimeZone(config);
-      return createServer({ toolbox, keyContext, ...asking, timeZone, version, report });
+      return createServer({ toolbox, keyContext, ...asking, version, report });
     },
     openPages: async (wanted) => {
       // A PIN that cannot be read is told at the start, and not when somebody is asked.
@@ -131,11 +133,6 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await state.close();
     },
   };
-}
-
-/** Where its user sits, as far as the operator or the machine says. */
-function findTimeZone({ time_zone }: Config): string {
-  return time_zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 function openPinIn(file: string | undefined): Promise<string | undefined> {

@@ -2,13 +2,40 @@ import { parseTime } from "./parse-time.ts";
 
 /** Moments as the clocks of a time zone show them, in summer and in winter. */
 
+export type TimeZone = {
+  /** As it is told to whoever reads its times. */
+  readonly name: string;
+  /** How many milliseconds its clocks are ahead of UTC at that moment. */
+  readonly readOffset: (time: number) => number;
+};
+
 const day_ms = 24 * 60 * 60_000;
-const formats = new Map<string, Intl.DateTimeFormat>();
+
+export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
+
+/** One that `isTimeZone` knows. Its clocks take long to load, and are when they are first read. */
+export function openTimeZone(name: string): TimeZone {
+  let format: Intl.DateTimeFormat | undefined;
+  const readOffset = (time: number) => readFormat((format ??= createFormat(name)), time);
+  return { name, readOffset };
+}
 
 /** `2026-11-22T16:14:27+01:00`. */
-export function writeLocalTime(time: number, zone: string): string {
-  const offset = readOffset(time, zone);
-  return new Date(time + offset).toISOString().slice(0, 19) + writeOffset(offset);
+export function writeLocalTime(time: number, { readOffset } = utc): string {
+  const offset = readOffset(time);
+  const text = new Date(time + offset).toISOString().slice(0, 19);
+  return offset === 0 ? `${text}Z` : text + writeOffset(offset);
+}
+
+/** As it stands in a sentence: `2026-11-22 at 16:14 UTC+01:00`. */
+export function sayLocalTime(time: number, zone = utc): string {
+  const [date = "", clock = ""] = writeLocalTime(time, zone).split("T");
+  return `${date} at ${clock.slice(0, 5)} ${nameOffset(zone.readOffset(time))}`;
+}
+
+/** `UTC+01:00`. */
+export function nameOffset(offset_ms: number): string {
+  return offset_ms === 0 ? "UTC" : `UTC${writeOffset(offset_ms)}`;
 }
 
 /**
@@ -16,32 +43,28 @@ export function writeLocalTime(time: number, zone: string): string {
  * the clocks of this one: where they show it twice it is the first time, and where they leave it
  * out, the moment in which they do.
  */
-export function parseLocalTime(text: string, zone: string): number | null {
+export function parseLocalTime(text: string, { readOffset }: TimeZone): number | null {
   const shown = parseTime(text);
   if (shown === null || /(?:Z|UTC|[+-]\d{2}:?\d{2})$/.test(text)) return shown;
-  const before = readOffset(shown - day_ms, zone);
-  const after = readOffset(shown + day_ms, zone);
+  const before = readOffset(shown - day_ms);
+  const after = readOffset(shown + day_ms);
   const moments = [before, after].map((offset) => ({ offset, time: shown - offset }));
-  const found = moments.find(({ offset, time }) => readOffset(time, zone) === offset);
+  const found = moments.find(({ offset, time }) => readOffset(time) === offset);
   return found?.time ?? shown - before;
 }
 
-/** How far the zone's clocks are ahead of UTC at that moment. */
-function readOffset(time: number, zone: string): number {
-  const parts = findFormat(zone).formatToParts(time);
+function readFormat(format: Intl.DateTimeFormat, time: number): number {
+  const parts = format.formatToParts(time);
   const read = (type: string) => Number(parts.find((part) => part.type === type)?.value);
   const [year, month, day] = [read("year"), read("month"), read("day")];
   const shown = Date.UTC(year, month - 1, day, read("hour"), read("minute"), read("second"));
   return shown - Math.floor(time / 1000) * 1000;
 }
 
-/** To make one takes longer than to use it. */
-function findFormat(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known !== undefined) return known;
+function createFormat(timeZone: string): Intl.DateTimeFormat {
   const numeric = "numeric" as const;
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone: zone,
+  return new Intl.DateTimeFormat("en-US", {
+    timeZone,
     hourCycle: "h23",
     year: numeric,
     month: numeric,
@@ -50,12 +73,9 @@ function findFormat(zone: string): Intl.DateTimeFormat {
     minute: numeric,
     second: numeric,
   });
-  formats.set(zone, format);
-  return format;
 }
 
 function writeOffset(offset_ms: number): string {
-  if (offset_ms === 0) return "Z";
   const minutes = Math.round(Math.abs(offset_ms) / 60_000);
   const texts = [Math.floor(minutes / 60), minutes % 60].map((part) =>
     String(part).padStart(2, "0"),

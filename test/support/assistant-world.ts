@@ -146,7 +146,7 @@ export type AssistantOptions = Connecting & {
   readonly lacks?: readonly string[];
   /** The hosts that the operator lets links lead to. */
   readonly destinations?: readonly string[];
-  readonly timeZone?: string;
+  readonly timeZone?: KeyContextOptions["timeZone"];
   /** As a deployment elsewhere: nothing is known of its keys, and it checks no conditions. */
   readonly isRemote?: boolean;
   /** The deployment's address. */
@@ -251,14 +251,14 @@ export async function createAssistantWorld(
       readListening: listens ? readListening : () => Promise.resolve(undefined),
       lookUp,
       probe: "on",
+      timeZone: options.timeZone,
       clock,
       sleep,
       report,
       onChange: () => {},
       onListed: () => {},
     });
-    const zone = { timeZone: options.timeZone, version: "0" };
-    const create = () => createServer({ toolbox, keyContext, ...asking, ...zone, report });
+    const create = () => createServer({ toolbox, keyContext, ...asking, version: "0", report });
     const handle = serveStdio(create, { transport: near });
     closing.push(() => handle.close());
     return far;

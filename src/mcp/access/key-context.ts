@@ -4,6 +4,7 @@ import type { Client, Sleep } from "../../client/client.ts";
 import { hasRole, type KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
+import type { TimeZone } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { DestinationCheck } from "../../network/hosts/check-destinations.ts";
 import type { History, Readers } from "../../state/history.ts";
@@ -36,6 +37,8 @@ export type KeyContext = DestinationLimits &
     readonly keepsBin: boolean;
     /** Where the project's links live, where that is known. */
     readonly linkHost: string | undefined;
+    /** The user's; left out, times stay as the API has them, in UTC. */
+    readonly timeZone?: TimeZone | undefined;
     readonly clock: Pick<Clock, "now" | "monotonic">;
     readonly sleep: Sleep;
     /** Asks strangers' hosts; undefined where the operator has not allowed it. */
@@ -83,6 +86,7 @@ export type KeyContextOptions = Pick<
   | "openHistory"
   | "openPreviews"
   | "saveFile"
+  | "timeZone"
   | "known"
   | "isActAllowed"
 > & {
@@ -147,6 +151,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get linkHost() {
       return known.linkHost;
     },
+    timeZone: options.timeZone,
     clock: options.clock,
     sleep: options.sleep,
     askDestinations: options.askDestinations,

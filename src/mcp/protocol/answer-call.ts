@@ -25,7 +25,7 @@ export async function answerCall(
   context: ServerContext,
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { keyContext, requireApproval, approveOverwrite, timeZone, report } = options;
+  const { keyContext, requireApproval, approveOverwrite, report } = options;
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
   const capabilities = readCapabilities(server, context);
@@ -49,7 +49,6 @@ export async function answerCall(
         report,
         person: dialogue.readPerson(),
         signal,
-        timeZone,
         isAbsent: findAbsent(options.toolbox, keyContext),
         showsViews,
         answerWithTask,

@@ -16,8 +16,6 @@ export type ServerOptions = {
   /** One for all connections: a client may have none that lasts. */
   readonly clients: ClientMemory;
   readonly clock: Clock;
-  /** The user's; left out, times stay as the API has them, in UTC. */
-  readonly timeZone?: string | undefined;
   readonly version: string;
   readonly report: (error: unknown) => string;
 };

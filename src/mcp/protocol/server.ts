@@ -5,7 +5,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { writeLocalTime } from "../../contract/local-time.ts";
+import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { tasksExtension } from "../results/job-task.ts";
 import { answerFailure } from "../tools/call-tool.ts";
@@ -32,20 +32,21 @@ const unfinishedJob =
   "plan_id goes on with it.";
 
 /** A model knows neither where its user is, nor which day it is. */
-function describeTimes(zone: string, { now }: Clock): string {
+function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
   const dates = "in filters too a date is midnight there";
-  return `Times are those of ${zone}, and ${dates}. This session began on ${today}.`;
+  return `Times are those of ${zone.name}, and ${dates}. This session began on ${today}.`;
 }
 
 export function createServer(options: ServerOptions): Server {
   const { toolbox, keyContext, version } = options;
+  const { timeZone } = keyContext;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
   const hasUnfinished = appliesPlans && keyContext.bulk.hasUnfinished(keyContext.key_print);
   const isAbsent = findAbsent(toolbox, keyContext);
   const texts = [
     ...instructions,
-    ...(options.timeZone === undefined ? [] : [describeTimes(options.timeZone, options.clock)]),
+    ...(timeZone === undefined ? [] : [describeTimes(timeZone, options.clock)]),
     ...(hasUnfinished ? [unfinishedJob] : []),
   ];
   const server = new Server(

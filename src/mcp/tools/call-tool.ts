@@ -27,8 +27,6 @@ export type CallContext = {
   readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
   readonly signal: AbortSignal;
-  /** In which times are told and read. */
-  readonly timeZone?: string | undefined;
   /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: called with the task that runs on. */
@@ -65,10 +63,10 @@ export async function callTool(
   given: unknown,
   context: CallContext,
 ): Promise<CallToolResult> {
+  const { access, timeZone } = context.keyContext;
   try {
-    const denied = tool.readAccess(context.keyContext.access);
+    const denied = tool.readAccess(access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
-    const { timeZone } = context;
     const args = readTimes(tool.check(given), timeZone);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
@@ -82,7 +80,7 @@ export async function callTool(
       error instanceof ToolFailure
         ? error.failure
         : explainInternal(tool, describeFault(context.report(error)));
-    return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), context.timeZone));
+    return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), timeZone));
   }
 }
 
