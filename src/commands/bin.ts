@@ -1,8 +1,10 @@
 import { clock, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { journalCommand } from "../compose/journal-command.ts";
+import { readTimeZone } from "../compose/time-zone.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import { writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import type { Link } from "../contract/links.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
 import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
@@ -78,7 +80,8 @@ function readPage(text = "1"): number {
   throw new UsageFault("--page must be a whole number from 1 on");
 }
 
-async function showBin({ store, project }: Session, page: number, isJson: boolean): Promise<void> {
+async function showBin(session: Session, page: number, isJson: boolean): Promise<void> {
+  const { config, store, project } = session;
   const tenant = { db: store.db, projectId: project.id };
   const now = clock.now();
   const count = await countBin(tenant, now);
@@ -88,7 +91,8 @@ async function showBin({ store, project }: Session, page: number, isJson: boolea
   if (isJson) return printJson({ bin: entries.map(present), meta });
   if (count === 0) return say("The bin is empty.");
   const heads = ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "UNTIL"];
-  print(formatTable([heads, ...entries.map(writeEntry)]));
+  const zone = readTimeZone(config);
+  print(formatTable([heads, ...entries.map((entry) => writeEntry(entry, zone))]));
   if (meta.last > 1) {
     say(`Page ${page} of ${meta.last}, ${count} entries in all; --page N shows another.`);
   }
@@ -113,11 +117,13 @@ function present({ kind, id, row, deleted_at, until }: BinEntry) {
   };
 }
 
-function writeEntry(entry: BinEntry): readonly string[] {
-  const { name, deleted_at, until } = present(entry);
-  const identifier = entry.row[identifiers[entry.kind]];
-  const texts = [name, identifier].map((text) => (typeof text === "string" ? quote(text) : ""));
-  return [entry.kind, entry.id, ...texts, deleted_at, until];
+function writeEntry(entry: BinEntry, zone: TimeZone): readonly string[] {
+  const { kind, id, row, deleted_at, until } = entry;
+  const identifier = row[identifiers[kind]];
+  const texts = [row["name"], identifier].map((text) =>
+    typeof text === "string" ? quote(text) : "",
+  );
+  return [kind, id, ...texts, ...[deleted_at, until].map((time) => writeLocalTime(time, zone))];
 }
 
 async function restore(session: Session, id: string, isJson: boolean): Promise<void> {

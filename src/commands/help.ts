@@ -39,8 +39,8 @@ Settings (a flag wins over its variable)
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
                                             button of a link's page opens the app
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
-  --time-zone ZONE     WAYPOST_TIME_ZONE    in which an assistant tells and reads times, such as
-                                            Europe/Berlin; the machine's
+  --time-zone ZONE     WAYPOST_TIME_ZONE    in which times are told, and an assistant's dates
+                                            read, such as Europe/Berlin; the machine's
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
 
 In a variable alone

@@ -2,7 +2,9 @@ import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embed
 import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { journalCommand } from "../compose/journal-command.ts";
+import { readTimeZone } from "../compose/time-zone.ts";
 import { UsageFault, type Config } from "../config.ts";
+import { writeLocalTime } from "../contract/local-time.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
@@ -66,12 +68,13 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
     return listKeys(db, project?.id);
   });
   if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
+  const zone = readTimeZone(config);
   const rows = keys.map((key) => [
     key.id,
     key.project_id ?? "(master)",
     key.role,
     key.scopes.join(",") || "(all)",
-    new Date(key.created_at).toISOString(),
+    writeLocalTime(key.created_at, zone),
   ]);
   print(formatTable([["ID", "PROJECT", "ROLE", "SCOPES", "CREATED"], ...rows]));
 }

@@ -49,6 +49,8 @@ type PlanRows = {
 
 type RecentChange = {
   readonly at: number;
+  /** The same on the user's clocks. */
+  readonly time: string;
   /** Who changed it: "this key". */
   readonly by: string;
   /** What it was, in quotes where it is a stranger's text. */
@@ -115,11 +117,8 @@ export function fitsText(preview: Preview): boolean {
 /** With the change that was made a short time ago, by the clock: a text is read later. */
 function listFacts({ facts, recent }: Preview): readonly Fact[] {
   if (recent === undefined) return facts;
-  const { at, by, was } = recent;
-  return [
-    { name: "changed", text: `${new Date(at).toISOString()} by ${by}: was ${was}` },
-    ...facts,
-  ];
+  const { time, by, was } = recent;
+  return [{ name: "changed", text: `${time} by ${by}: was ${was}` }, ...facts];
 }
 
 function countFitting(facts: readonly Fact[]): number {

@@ -5,6 +5,7 @@ import { contract } from "../../contract/index.ts";
 import { limits, paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
+import { tellTimes } from "../results/tell-times.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
@@ -113,7 +114,8 @@ async function readResource(
 ): Promise<unknown> {
   const { keyContext, toolbox } = options;
   if (uri === access.uri) {
-    return { access: describeAccess(keyContext, toolbox.tools, toolbox.mode) };
+    const described = describeAccess(keyContext, toolbox.tools, toolbox.mode);
+    return { access: tellTimes(described, keyContext.timeZone) };
   }
   if (uri === apiLimits.uri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];

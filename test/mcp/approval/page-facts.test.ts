@@ -75,7 +75,12 @@ describe("an approval of the version before", () => {
 describe("what changes", () => {
   const preview: Preview = {
     title: "Change it",
-    recent: { at: Date.UTC(2026, 0, 15, 11, 59, 40), by: "this key", was: '"https://a.example"' },
+    recent: {
+      at: Date.UTC(2026, 0, 15, 11, 59, 40),
+      time: "2026-01-15T12:59:40+01:00",
+      by: "this key",
+      was: '"https://a.example"',
+    },
     facts: [
       { name: "url", kind: "change", from: '"https://a.example/x"', to: '"https://a.example/y"' },
       { name: "ios_app", kind: "change", to: "nothing" },
@@ -105,7 +110,7 @@ describe("what changes", () => {
   test("is told in a text as well", () => {
     expect(writePreview(preview).split("\n")).toEqual([
       "Change it",
-      '- changed: 2026-01-15T11:59:40.000Z by this key: was "https://a.example"',
+      '- changed: 2026-01-15T12:59:40+01:00 by this key: was "https://a.example"',
       '- url: "https://a.example/x" → "https://a.example/y"',
       "- ios_app: becomes nothing",
       "- file: ",

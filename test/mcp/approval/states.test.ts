@@ -66,7 +66,12 @@ const removal: Preview = {
 const change: Preview = {
   title: 'Point the link "Spring sale" to "https://\u0430pple.com/new"',
   button: "Change link",
-  recent: { at: Date.UTC(2026, 0, 15, 12) - 20_000, by: "this key", was: '"https://example.com"' },
+  recent: {
+    at: Date.UTC(2026, 0, 15, 12) - 20_000,
+    time: "2026-01-15T11:59:40Z",
+    by: "this key",
+    was: '"https://example.com"',
+  },
   facts: [
     {
       name: "url",

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
+import { openTimeZone, utc } from "../../../src/contract/local-time.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** "This month" is the user's: times are told, and dates read, in their zone. */
 
+const tokyo = { timeZone: openTimeZone("Asia/Tokyo") };
+const local = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+09:00$/;
+
 let assistant: AssistantWorld;
 
 openForEach(
-  () => createAssistantWorld({ mode: "full", timeZone: "Asia/Tokyo" }),
+  () => createAssistantWorld({ mode: "full", ...tokyo }),
   (opened) => (assistant = opened),
 );
 
@@ -17,16 +21,19 @@ const call = async (tool: string, args: Record<string, unknown> = {}) =>
 const list = (condition: string, value: string) =>
   call("list_links", { filters: [{ field: "created_at", condition, value }] });
 
-test("a session is told its zone, and on which day it begins", () => {
-  expect(assistant.readInstructions()).toMatch(
-    /Times are those of Asia\/Tokyo, .* This session began on \d{4}-\d{2}-\d{2}\./,
-  );
+test("a session is told its zone, and on which day it begins there", async () => {
+  const zone = "Times are those of Asia/Tokyo, ";
+  expect(assistant.readInstructions()).toContain(zone);
+  expect(assistant.readInstructions()).toContain("This session began on 2026-01-15.");
+  // At eight in the evening, UTC.
+  assistant.advance(8 * 3_600_000);
+  const later = (await assistant.connect()).readInstructions();
+  expect(later).toContain("This session began on 2026-01-16.");
 });
 
 test("times of the history, plans and jobs have the zone's offset", async () => {
   await call("create_link", { path: "spring", name: "2026-01-01T00:00:00Z" });
   const { changes } = await call("list_changes");
-  const local = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+09:00$/;
   expect(changes[0].at).toMatch(local);
   const rows = [{ path: "new", url: "https://shop.example" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
@@ -64,8 +71,39 @@ test("a date just before midnight here is already the next day there", async () 
   await db.updateTable("links").set({ created_at: late }).execute();
   const filters = [{ field: "created_at", condition: "gteq", value: "2026-02-01" }];
   expect((await call("list_links", { filters })).links).toHaveLength(1);
-  await using plain = await createAssistantWorld({ beside: assistant.world, timeZone: "UTC" });
+  await using plain = await createAssistantWorld({ beside: assistant.world, timeZone: utc });
   expect((await plain.callTool("list_links", { filters })).structured.links ?? []).toEqual([]);
+});
+
+test("what a person approves has their times", async () => {
+  await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
+  await call("publish_template", { body: "<h1>Spring</h1>{% store_buttons %}" });
+  const { error } = (await asking.callTool("unpublish_template")).structured;
+  const { approval } = error;
+  expect(approval.expires_at).toMatch(local);
+  const published = /published on \d{4}-\d{2}-\d{2} at 21:00 UTC\+09:00/;
+  expect(approval.preview).toMatch(published);
+  expect((await asking.visit(approval.url)).html).toMatch(published);
+});
+
+test("a change of a moment ago is told with the user's time", async () => {
+  await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
+  await call("create_link", { path: "spring", url: "https://shop.example/a" });
+  await call("update_link", { id: "spring", url: "https://shop.example/b" });
+  const { error } = (await asking.callTool("delete_link", { id: "spring" })).structured;
+  expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
+});
+
+test("since when a key lacks a right is told so too, also in the resource", async () => {
+  await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
+  const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
+  const { denied } = (await other.callTool("explain_access")).structured.access;
+  const [content] = (await other.readResource("waypost://access")).contents;
+  for (const groups of [denied, JSON.parse(content?.text ?? "").access.denied]) {
+    expect(groups.map(({ since }: { since?: string }) => since)).toContainEqual(
+      expect.stringMatching(local),
+    );
+  }
 });
 
 test("the REST API keeps UTC", async () => {

@@ -1,3 +1,4 @@
+import { writeLocalTime } from "../../../contract/local-time.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
@@ -31,7 +32,8 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   const told = fields.map(([name, { from }]) => `${writeName(name)} ${show(from)}`);
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : told.join(", ");
   const by = change.key_print === keyContext.key_print ? "this key" : nameWriter(change);
-  return { at: change.at, by, was };
+  const { at } = change;
+  return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
 }
 
 /** As it stands inside a sentence. */

@@ -1,5 +1,6 @@
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { sayLocalTime } from "../../../contract/local-time.ts";
 import { parseTime } from "../../../contract/parse-time.ts";
 import { compareLines, type Change } from "../../../text/compare-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
@@ -38,7 +39,7 @@ export async function previewPublication(
     button: "Publish page",
     facts: [
       await countLinks(call),
-      { name: "live now", text: describeLive(live) },
+      { name: "live now", text: describeLive(live, call) },
       ...problems,
       ...changes,
     ],
@@ -54,7 +55,7 @@ export async function previewUnpublication(
     title: "Take the project's page down: all links show their default page",
     button: "Take page down",
     destroys: true,
-    facts: [await countLinks(call), { name: "live now", text: describeLive(live) }],
+    facts: [await countLinks(call), { name: "live now", text: describeLive(live, call) }],
     frames: await drawFrames({ "Live now": live }, call),
   };
 }
@@ -76,7 +77,7 @@ export async function previewRestoration(
     button: "Replace draft",
     destroys: true,
     facts: [
-      { name: "version", text: version === undefined ? quote(id) : describeLive(version) },
+      { name: "version", text: version === undefined ? quote(id) : describeLive(version, call) },
       { name: "links", text: "none changes: nothing is published" },
       ...describeChanges(draft, pickText(version ?? {})),
     ],
@@ -86,19 +87,15 @@ export async function previewRestoration(
 
 const orHidden = "or this deployment does not show it";
 
-function describeLive(live: TemplateState["live"]): string {
+function describeLive(live: TemplateState["live"], { keyContext }: Asking): string {
   if (live === undefined) return `this API key may not read it, ${orHidden}`;
   if (live === null) return "nothing: links show their default page";
   const { published_at } = live;
   if (typeof published_at !== "string") return "a version; when it was published is not known";
   const at = parseTime(published_at);
   // A deployment elsewhere may call anything a time.
-  const time = at === null ? quote(published_at) : writeTime(at);
+  const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
   return `the version that was published on ${time}`;
-}
-
-function writeTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace("T", " at ")} UTC`;
 }
 
 /** The lines that go and come, of both texts; where nothing is live, all of them come. */

@@ -1,0 +1,91 @@
+import { symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readTimeZone } from "../../src/compose/time-zone.ts";
+import { writeLocalTime } from "../../src/contract/local-time.ts";
+import { createFolder, createServed, run, runJson, type Folder } from "../support/command.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
+
+/** Whose clocks the command goes by: those that the machine shows, however that is set. */
+
+/** What a session says of its zone, and when its first link was made. */
+async function meet(folder: Folder, TZ: string) {
+  const { client, callTool, close } = await connectV2({
+    transport: "stdio",
+    data: folder.path,
+    env: { TZ, WAYPOST_PORT: "0" },
+  });
+  const [, zone] = /Times are those of (.+), and in/.exec(client.getInstructions() ?? "") ?? [];
+  await callTool("create_link", { path: "spring" });
+  const { changes } = (await callTool("list_changes")).structured;
+  await close();
+  const [, offset] = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(.*)$/.exec(changes[0].at) ?? [];
+  return { zone, offset };
+}
+
+describe("the machine's zone", () => {
+  test.each([
+    ["Asia/Tokyo", "Asia/Tokyo", "+09:00"],
+    [":Asia/Tokyo", "Asia/Tokyo", "+09:00"],
+    ["Africa/Accra", "Africa/Accra", "Z"],
+    ["Etc/GMT+5", "Etc/GMT+5", "-05:00"],
+    // A name that is none of today, or that says a rule: whatever the runtime makes of it.
+    ["Japan", "Asia/Tokyo", "+09:00"],
+    ["JST-9", expect.any(String), expect.any(String)],
+    ["UTC+3", "UTC-03:00", "-03:00"],
+    ["", "UTC", "Z"],
+    ["Nowhere/Land", "UTC", "Z"],
+    ["../../etc/passwd", "UTC", "Z"],
+  ])("as %j it is told, and its times", async (TZ, name, offset) => {
+    await using folder = await createFolder();
+    expect(await meet(folder, TZ)).toEqual({ zone: name, offset });
+  });
+
+  test.each([
+    // Where systems keep their zones; the file itself need not be there.
+    ["/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo", "+09:00"],
+    ["/var/db/timezone/zoneinfo/Asia/Tokyo", "Asia/Tokyo", "+09:00"],
+    ["/usr/share/zoneinfo/Nowhere/Land", "UTC", "Z"],
+    ["/nowhere", "UTC", "Z"],
+  ])("is read of a link to %s", async (target, name, offset) => {
+    await using folder = await createFolder();
+    const link = join(dirname(folder.path), "localtime");
+    await symlink(target, link);
+    expect(await meet(folder, `:${link}`)).toEqual({ zone: name, offset });
+  });
+
+  test("is one whose clocks the runtime shows, where nothing is set", () => {
+    const { name, readOffset } = readTimeZone({});
+    const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2025, month, 1, 12));
+    for (const time of months) {
+      expect(readOffset(time) + new Date(time).getTimezoneOffset() * 60_000).toBe(0);
+    }
+    expect(() => new Date().toLocaleString("en", { timeZone: name })).not.toThrow();
+  });
+});
+
+test("the operator's choice wins over the machine's", () => {
+  const zone = readTimeZone({ time_zone: "Asia/Tokyo", machine_zone: "Europe/Berlin" });
+  expect(zone.name).toBe("Asia/Tokyo");
+  expect(writeLocalTime(Date.UTC(2026, 0), zone)).toBe("2026-01-01T09:00:00+09:00");
+});
+
+function told(time: string): string {
+  return writeLocalTime(Date.parse(time), readTimeZone({ time_zone: "Asia/Tokyo" }));
+}
+
+test("tables at the terminal have the user's times, and JSON those of the API", async () => {
+  await using served = await createServed();
+  const { folder, serving } = served;
+  const { body } = await serving.call("POST", "/links", { body: { path: "spring" } });
+  expect((await serving.call("DELETE", `/links/${body.id}`)).status).toBe(204);
+  const zone = ["--data", folder.path, "--time-zone", "Asia/Tokyo"];
+  const utc = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+  const [entry] = (await runJson(["bin", "list", ...zone])).bin;
+  expect([entry.deleted_at, entry.until].filter((time) => !utc.test(time))).toEqual([]);
+  const [key] = (await runJson(["keys", "list", ...zone])).keys;
+  expect(key.created_at).toMatch(utc);
+  const bin = (await run(["bin", "list", ...zone])).stdout;
+  expect(bin).toContain(`${told(entry.deleted_at)}  ${told(entry.until)}`);
+  expect((await run(["keys", "list", ...zone])).stdout).toContain(told(key.created_at));
+});
