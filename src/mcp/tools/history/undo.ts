@@ -15,6 +15,7 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import { describeApproval } from "../../schemas/input-schema.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
+import { leaveOutTexts } from "../templates/leave-out-texts.ts";
 import type { Call, Tool } from "../tool.ts";
 import { carryOutUndo } from "./carry-out-undo.ts";
 import { readAnyWrite } from "./list-changes.ts";
@@ -26,6 +27,7 @@ import { otherChangeSchema, showChange } from "./show-change.ts";
 
 const name = "undo";
 const linkKind = findKind(contract.links.show).name;
+const templateKind = findKind(contract.pageTemplate.save).name;
 
 export function createUndo(mode: Mode): Tool {
   return makeBulkTool({
@@ -57,7 +59,8 @@ export function createUndo(mode: Mode): Tool {
         );
       }
       if (change.kind === "job") return planJobUndo(change, call);
-      return { change: showChange(await undo(change, history, call), call.keyContext) };
+      const undone = showChange(await undo(change, history, call), call.keyContext);
+      return change.kind === templateKind ? leaveOutTexts({}, undone) : { change: undone };
     },
   });
 }

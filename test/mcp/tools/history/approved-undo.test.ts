@@ -211,6 +211,19 @@ test("who approves is told what the target was a short time ago", async () => {
   expect(asked[0]).toMatch(/changed: .* by this key: was name "Old"/);
 });
 
+const writePage = (text: string) => {
+  return { body: `<p>${text}</p>{% store_buttons %}`, css: `/* ${text} */` };
+};
+
+test("what is told of a page that was put back has none of its text", async () => {
+  await call("save_template", writePage("earlier"));
+  await call("save_template", writePage("later"));
+  const { change } = await call("undo");
+  expect(change.fields).toEqual({ body: "changed", css: "changed" });
+  const { version } = await call("get_template_version", { id: "draft" });
+  expect(version).toMatchObject(writePage("earlier"));
+});
+
 test("a job is undone by a plan, and then by nobody else", async () => {
   const rows = [{ path: "one" }, { path: "two" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
