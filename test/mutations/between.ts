@@ -49,19 +49,19 @@ const rows: readonly (readonly [string, string, string, string])[] = [
   [
     applyRows,
     "a plan's row that creates is sent without its condition",
-    `path: row.path ?? "" }, signal, condition);`,
+    `path: row.path ?? "" }, signal, options);`,
     `path: row.path ?? "" }, signal);`,
   ],
   [
     applyRows,
     "a plan's row that deletes is sent without its condition",
-    "call(links.destroy, { id }, signal, condition)",
+    "call(links.destroy, { id }, signal, options)",
     "call(links.destroy, { id }, signal)",
   ],
   [
     applyRows,
     "a plan's row that updates is sent without its condition",
-    "call(links.update, { ...fields, id }, signal, condition)",
+    "call(links.update, { ...fields, id }, signal, options)",
     "call(links.update, { ...fields, id }, signal)",
   ],
   [

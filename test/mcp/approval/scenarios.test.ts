@@ -80,6 +80,18 @@ describe.each(eras)("before a %s client and a browser", (era) => {
     expect([writePage("unseen"), undefined]).toContain(body.live_version?.body);
   });
 
+  test("a page that was live an hour ago is named, and not written out", async () => {
+    for (const text of ["first", "second"]) {
+      await callDone(assistant, "save_template", { body: writePage(text) });
+      await decideInTab(tab, await ask(assistant, "publish_template"), "approve");
+      await callDone(assistant, "publish_template");
+    }
+    await tab.goto(await ask(assistant, "unpublish_template"));
+    const page = await tab.locator("body").innerText();
+    expect(page).toContain("was live another one");
+    expect(page).not.toContain("store_buttons");
+  });
+
   test("two identical calls that race on one yes are one act", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const other = await assistant.connect({ era });

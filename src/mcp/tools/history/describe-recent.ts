@@ -43,5 +43,8 @@ function writeName(field: string): string {
 
 function show(value: unknown): string {
   if (isBlank(value)) return "nothing";
+  if (Array.isArray(value)) return quote(value.join(", "));
+  // A version of a page has a body and css, which say nothing inside a sentence.
+  if (typeof value === "object") return "another one";
   return quote(typeof value === "string" ? value : JSON.stringify(value));
 }
