@@ -89,22 +89,28 @@ async function takeTurns(
   theirs: Rounds | undefined,
   count: number,
 ): Promise<readonly [ours: Taken, theirs: Taken]> {
-  const sides = [
-    { rounds: ours, taken: [] as (readonly Finding[])[] },
-    { rounds: theirs, taken: [] as (readonly Finding[])[] },
-  ] as const;
+  const here = { rounds: ours, taken: [] as (readonly Finding[])[] };
+  const there = { rounds: theirs, taken: [] as (readonly Finding[])[] };
+  const take = async ({ rounds, taken }: typeof here | typeof there) => {
+    const next = await rounds?.next();
+    if (next?.value !== undefined) taken.push(next.value);
+  };
+  const tryThere = () =>
+    take(there).catch((error: unknown) => {
+      console.error("The earlier commit cannot:", error);
+    });
   try {
     for (let round = 0; round < count; round += 1) {
       // Neither is always the one that finds the machine warm.
-      for (const { rounds, taken } of round % 2 === 0 ? sides : sides.toReversed()) {
-        const next = await rounds?.next();
-        if (next?.value !== undefined) taken.push(next.value);
-      }
+      if (round % 2 === 1) await tryThere();
+      await take(here);
+      if (round % 2 === 0) await tryThere();
     }
   } finally {
-    for (const { rounds } of sides) await rounds?.return();
+    await ours.return();
+    await theirs?.return();
   }
-  return [sides[0].taken, sides[1].taken];
+  return [here.taken, there.taken];
 }
 
 function readFlags(): Flags {
@@ -120,12 +126,13 @@ function readFlags(): Flags {
       visits: { type: "string", default: "300000" },
       kills: { type: "string", default: "200" },
       rows: { type: "string", default: "1500" },
+      nodes: { type: "string", default: "" },
     },
   });
   const names = scenarios.map(({ name }) => name);
   const unknown = positionals.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new RangeError(`no ${unknown.join()}; there are ${names.join()}`);
-  const read = (name: keyof Extent, least: number, most: number) => {
+  const read = (name: Exclude<keyof Extent, "nodes">, least: number, most: number) => {
     const value = Number(values[name]);
     if (value >= least && value <= most) return value;
     throw new RangeError(`--${name} is from ${least} to ${most}`);
@@ -142,6 +149,7 @@ function readFlags(): Flags {
       visits: read("visits", 1000, 10_000_000),
       kills: read("kills", 1, 1000),
       rows: read("rows", 10, 10_000),
+      nodes: values.nodes === "" ? [] : values.nodes.split(","),
     },
   };
 }

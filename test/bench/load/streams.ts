@@ -29,8 +29,8 @@ export type Heard = {
   readonly times_ms: readonly number[];
   /** How much later than due the requests were sent, which is the load's own fault. */
   readonly late_ms: readonly number[];
-  /** Answers that were others, and what came instead of one. */
-  readonly strange: readonly string[];
+  /** Answers that were others, and what came instead of one, after how long. */
+  readonly strange: readonly { readonly said: string; readonly time_ms: number }[];
 };
 
 export type HeardAll = Readonly<Record<string, Heard>>;
@@ -64,7 +64,7 @@ export async function runStreams({ url, seconds, streams }: Order): Promise<Hear
 type Notes = {
   readonly times_ms: number[];
   readonly late_ms: number[];
-  readonly strange: string[];
+  readonly strange: { readonly said: string; readonly time_ms: number }[];
 };
 
 type Send = (index: number, due: number) => Promise<void>;
@@ -107,13 +107,16 @@ type Sending = {
 
 async function note(notes: Notes, { url, agent, question, due, status }: Sending): Promise<void> {
   notes.late_ms.push(performance.now() - due);
+  const strange = (said: string) => {
+    notes.strange.push({ said, time_ms: performance.now() - due });
+  };
   try {
     const answer = await ask({ url }, question, agent);
     const isWell = answer.status === status && !answer.body.includes('"isError":true');
     if (isWell) notes.times_ms.push(performance.now() - due);
-    else notes.strange.push(`${answer.status} ${answer.body.slice(0, 200)}`);
+    else strange(`${answer.status} ${answer.body.slice(0, 200)}`);
   } catch (error) {
-    notes.strange.push(String(error));
+    strange(String(error));
   }
 }
 

@@ -23,13 +23,13 @@ export async function* measureStdioCalls({ build, extent }: Subject): Rounds {
   await using file = await makeDataFile(build);
   using bundled = await bundleBare("stdio");
   const words = [build.command, "stdio", "--data", file.folder, "--log", "error"];
-  await using legacy = await startStdio(words, "2025-11-25");
+  await using legacy = await startStdio(words, { revision: "2025-11-25" });
   const { id, said } = await prepareLink(async (method, params) => {
     return readResult(await legacy.ask(method, params));
   });
-  await using modern = await startStdio(words, "2026-07-28");
-  await using bareLegacy = await startStdio(bundled.words(said), "2025-11-25");
-  await using bareModern = await startStdio(bundled.words(said), "2026-07-28");
+  await using modern = await startStdio(words, { revision: "2026-07-28" });
+  await using bareLegacy = await startStdio(bundled.words(said), { revision: "2025-11-25" });
+  await using bareModern = await startStdio(bundled.words(said), { revision: "2026-07-28" });
   const call = (server: StdioServer) => callOverStdio(server, id);
   yield* comparePairs(
     [

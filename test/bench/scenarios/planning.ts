@@ -8,7 +8,7 @@ export async function* measurePlanning({ build, findGround }: Subject): Rounds {
   const { file, visited } = await findGround();
   const [WAYPOST_API_KEY = ""] = visited.keys;
   const words = [build.command, "stdio", "--data", file.folder, "--log", "error"];
-  await using server = await startStdio(words, "2025-11-25", { WAYPOST_API_KEY });
+  await using server = await startStdio(words, { env: { WAYPOST_API_KEY } });
   const started = performance.now();
   const result = readResult(
     await server.ask("tools/call", {

@@ -35,6 +35,8 @@ export type Extent = {
   /** Over how many the memory is watched. */
   readonly visits: number;
   readonly kills: number;
+  /** Versions of Node that a start is measured on, beside the one that runs the bench. */
+  readonly nodes: readonly string[];
   /** That are imported at the budget's pace. */
   readonly rows: number;
 };

@@ -19,7 +19,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "creates", rounds: 10, measure: measureCreates },
   { name: "latency", rounds: 10, measure: measureLatency },
   { name: "stdio", rounds: 10, measure: measureStdioCalls },
-  { name: "http", rounds: 10, measure: measureHttpCalls },
+  { name: "http", rounds: 5, measure: measureHttpCalls },
   { name: "start", rounds: 20, measure: measureStart },
   { name: "rest", rounds: 10, measure: measureRest },
   { name: "redirects", rounds: 10, measure: measureRedirects },

@@ -1,54 +1,59 @@
+import { fetchNode } from "../../tools/fetch-node.js";
 import { makeDataFile } from "../ground/data-file.ts";
 import { noDearer, type Finding } from "../results/finding.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
-import { readResult, revisions, startStdio, type Revision } from "../servers/stdio-server.ts";
+import { readResult, revisions, startStdio, type Speaking } from "../servers/stdio-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** From a process's start to its first list of tools, beside a bundled bare server of the SDK. */
 
 type Start = { readonly cpu_us: number; readonly time_ms: number };
 
-export async function* measureStart({ build }: Subject): Rounds {
+export async function* measureStart({ build, extent }: Subject): Rounds {
   await using file = await makeDataFile(build);
   using bundled = await bundleBare("stdio");
   const ours = [build.command, "stdio", "--data", file.folder];
   const names = await listNames(ours);
   const bare = bundled.words({ names, result: { content: [], structuredContent: {} } });
+  const nodes = [
+    { name: "", node: process.execPath },
+    ...extent.nodes.map((version) => ({ name: `Node ${version}, `, node: fetchNode(version) })),
+  ];
   // The first ones find nothing in the machine's memory.
-  await start(bare, "2025-11-25");
+  for (const { node } of nodes) await start(bare, { node, revision: "2025-11-25" });
   for (let round = 0; ; round += 1) {
     const findings: Finding[] = [];
-    for (const revision of revisions) {
-      const early = round % 2 === 0 ? await start(bare, revision) : undefined;
-      const own = await start(ours, revision);
-      const beside = early ?? (await start(bare, revision));
-      findings.push(...compare(revision, own, beside));
+    for (const { name, node } of nodes) {
+      for (const revision of revisions) {
+        const speaking = { node, revision };
+        // Neither is always the one that finds the machine warm.
+        const early = round % 2 === 0 ? await start(bare, speaking) : undefined;
+        const own = await start(ours, speaking);
+        const beside = early ?? (await start(bare, speaking));
+        findings.push(...compare(name + revision, own, beside));
+      }
     }
     yield findings;
   }
 }
 
-function compare(revision: Revision, own: Start, bare: Start): readonly Finding[] {
+function compare(what: string, own: Start, bare: Start): readonly Finding[] {
   return [
-    { what: `${revision}, CPU`, unit: "ms", value: own.cpu_us / 1000, target: noDearer },
+    { what: `${what}, CPU`, unit: "ms", value: own.cpu_us / 1000, target: noDearer },
     {
-      what: `${revision}, CPU of the bare server`,
+      what: `${what}, CPU of the bare server`,
       unit: "times",
       value: own.cpu_us / bare.cpu_us,
       target: { most: 1.15 },
     },
-    { what: `${revision}, time`, unit: "ms", value: own.time_ms },
-    {
-      what: `${revision}, time of the bare server`,
-      unit: "times",
-      value: own.time_ms / bare.time_ms,
-    },
+    { what: `${what}, time`, unit: "ms", value: own.time_ms },
+    { what: `${what}, time of the bare server`, unit: "times", value: own.time_ms / bare.time_ms },
   ];
 }
 
-async function start(words: readonly string[], revision: Revision): Promise<Start> {
+async function start(words: readonly string[], speaking: Speaking): Promise<Start> {
   const started = performance.now();
-  await using server = await startStdio(words, revision);
+  await using server = await startStdio(words, speaking);
   readResult(await server.ask("tools/list"));
   const cpu_us = server.readCpu_us();
   return { cpu_us, time_ms: performance.now() - started };

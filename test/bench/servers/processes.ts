@@ -6,11 +6,15 @@ import { endAtExit } from "../leftovers.ts";
 type Starting = {
   readonly stdio: StdioOptions;
   readonly env?: Readonly<Record<string, string>>;
+  /** Left out, the one that runs the bench. */
+  readonly node?: string | undefined;
 };
 
-/** The same Node that runs the bench. */
-export function startNode(words: readonly string[], { stdio, env }: Starting): ChildProcess {
-  return keep(spawn(process.execPath, words, { stdio, env: { ...readEnvironment(), ...env } }));
+export function startNode(
+  words: readonly string[],
+  { stdio, env, node = process.execPath }: Starting,
+): ChildProcess {
+  return keep(spawn(node, words, { stdio, env: { ...readEnvironment(), ...env } }));
 }
 
 type Forking = { readonly words?: readonly string[]; readonly execArgv?: readonly string[] };

@@ -20,20 +20,27 @@ export type Reply = {
 };
 
 export const revisions = ["2025-11-25", "2026-07-28"] as const;
-export type Revision = (typeof revisions)[number];
+type Revision = (typeof revisions)[number];
 
 const clientInfo = { name: "bench", version: "1.0.0" };
+
+export type Speaking = {
+  readonly revision?: Revision;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Another Node than the bench's own. */
+  readonly node?: string | undefined;
+};
 
 /** Spawns a server and opens the conversation as clients of the revision do. */
 export async function startStdio(
   words: readonly string[],
-  revision: Revision = "2025-11-25",
-  env: Readonly<Record<string, string>> = {},
+  { revision = "2025-11-25", env = {}, node }: Speaking = {},
 ): Promise<StdioServer> {
   const child = startNode(words, {
     stdio: ["pipe", "pipe", "inherit"],
     // A port that nobody else has: several listen at a time.
     env: { WAYPOST_PORT: "0", ...env },
+    node,
   });
   const { send, ask } = converse(child, describeClient(revision));
   if (revision === "2025-11-25") {
