@@ -1,6 +1,7 @@
 import { UsageFault, type Config } from "../../config.ts";
 import type { ReadListening } from "../../mcp/access/listening.ts";
 import { describeLinkOrigin } from "../addresses.ts";
+import { clock } from "../embedded.ts";
 import type { MakeHandlers } from "./hold-port.ts";
 import {
   checkNote,
@@ -34,11 +35,15 @@ type Options = {
   readonly report: (error: unknown) => unknown;
 };
 
+/** How long another process's note may stay unseen: each look at it reads a file. */
+const noteHolds_ms = 20;
+
 export function createFolderListener(options: Options): FolderListener {
   const { config, report } = options;
   const life = new AbortController();
   const { signal } = life;
   let settling: Promise<void> | undefined;
+  let checkedAt = -Infinity;
   let fault: string | undefined;
   const state: ListenerState = {
     config,
@@ -74,7 +79,11 @@ export function createFolderListener(options: Options): FolderListener {
     read: async () => {
       const isOver = signal.aborted || isElsewhere;
       if (isOver) return undefined;
-      await checkNote(state).catch(report);
+      const now = clock.monotonic();
+      if (now - checkedAt >= noteHolds_ms) {
+        checkedAt = now;
+        await checkNote(state).catch(report);
+      }
       if (readCurrent(state) === undefined) await settle();
       return readCurrent(state);
     },

@@ -18,6 +18,7 @@ import {
   type Reply,
 } from "./approval-question.ts";
 import { digestOf } from "../../text/digest.ts";
+import { once } from "../schemas/once.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What one call asks of the person before its client, and what it has heard so far. */
@@ -44,9 +45,10 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
   const { signal, envelope } = context.mcpReq;
   const isModern = envelope !== undefined;
   const info = readClientInfo(server, context);
-  const client = digestOf([asking.keyContext.key_print, info]);
+  // Most calls ask nobody, and a digest costs more than all else that is made here.
+  const nameAsked = once(() => digestOf([asking.keyContext.key_print, info]));
   const begun = clock.monotonic();
-  const shows = !clients.hidesQuestions(client);
+  const shows = !clients.hidesQuestions(nameAsked);
   const brought = readReply(context);
   let questions = 0;
   let person: Omit<Person, "token"> = {
@@ -61,6 +63,7 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     readPerson: () => person,
     ask: async (asked) => {
       const { page } = asked;
+      const client = nameAsked();
       if (page?.isOpened === true) clients.noteOpened(client, page.id);
       if (page !== undefined && clients.hasOpened(client, page.id)) return wait(asked, page);
       clients.noteAsked(asked.token);
@@ -80,7 +83,7 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     // A call that is given up ends its question, which the client may well have shown.
     const isTooSoon = clients.isTooSoon(reply.token) && !signal.aborted;
     const answer = readAnswer(reply, isTooSoon);
-    if (isTooSoon && answer.said === "nothing") clients.noteUnseen(client);
+    if (isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
     return answer;
   }
 

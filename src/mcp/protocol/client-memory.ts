@@ -12,7 +12,7 @@ export type ClientMemory = {
   readonly isTooSoon: (token: string) => boolean;
   /** This client answers questions that nobody saw. */
   readonly noteUnseen: (client: string) => void;
-  readonly hidesQuestions: (client: string) => boolean;
+  readonly hidesQuestions: (readClient: () => string) => boolean;
   /** This client has opened an approval's page: to ask it once more would only be in the way. */
   readonly noteOpened: (client: string, approval: string) => void;
   readonly hasOpened: (client: string, approval: string) => boolean;
@@ -30,7 +30,7 @@ export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemor
     noteAsked: asked.note,
     isTooSoon: (token) => asked.readAge(token) <= unseen_ms,
     noteUnseen: unseen.note,
-    hidesQuestions: (client) => unseen.readAge(client) <= hides_ms,
+    hidesQuestions: (readClient) => unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };
@@ -49,6 +49,7 @@ function createRecent({ monotonic }: Pick<Clock, "monotonic">) {
       const [first] = times.size > mostNotes ? times.keys() : [];
       if (first !== undefined) times.delete(first);
     },
+    hasAny: (): boolean => times.size > 0,
     readAge: (name: string): number => monotonic() - (times.get(name) ?? -Infinity),
   };
 }

@@ -95,8 +95,10 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
 
 /** One link, with all that is set on it. */
 export function presentLink(link: JsonObject, { linkHost, apps }: LinkReading): JsonObject {
-  // A deployment that answers the apps themselves has told more than their names.
-  return dropEmpty({ ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
+  // A deployment that answers the apps themselves has told more than their names. The id stands
+  // first, for to build an object upon a small one costs V8 more than the rest of the call.
+  const { id } = link;
+  return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
 
 /** How the address of every link of a list is made of its path, told once for all of them. */

@@ -7,18 +7,32 @@ const utcTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 
 /** Every time in a result: what the API calls `created_at`, the history `at`, an access `since`. */
 export function tellTimes<Value>(value: Value, zone: TimeZone | undefined): Value {
+  // Most results have no time in them, and a look is cheaper than a copy.
+  if (zone === undefined || !hasTime(value)) return value;
   // What is told anew keeps its form.
-  return zone === undefined ? value : (tellIn(value, zone) as Value);
+  return tellIn(value, zone) as Value;
+}
+
+function hasTime(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasTime);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([name, member]) => isTime(name, member) || hasTime(member));
 }
 
 function tellIn(value: unknown, zone: TimeZone): unknown {
   if (Array.isArray(value)) return value.map((item) => tellIn(item, zone));
   if (!isJsonObject(value)) return value;
   const members = Object.entries(value).map(([name, member]) => {
-    const isTime = isTimeName(name) && typeof member === "string" && utcTime.test(member);
-    return [name, isTime ? writeLocalTime(Date.parse(member), zone) : tellIn(member, zone)];
+    const told = isTime(name, member)
+      ? writeLocalTime(Date.parse(member), zone)
+      : tellIn(member, zone);
+    return [name, told];
   });
   return Object.fromEntries(members);
+}
+
+function isTime(name: string, member: unknown): member is string {
+  return isTimeName(name) && typeof member === "string" && utcTime.test(member);
 }
 
 function isTimeName(name: string): boolean {

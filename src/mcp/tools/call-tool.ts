@@ -99,21 +99,13 @@ async function runTool(running: Running, extras: Extras): Promise<JsonObject> {
 }
 
 function makeCall(context: Running, extras: Extras): Call {
-  const { tool, args } = context;
-  const { keyContext, requireApproval, approveOverwrite, signal, report } = context;
-  const token = args["approval"];
-  const person = {
-    ...context.person,
-    token: typeof token === "string" ? token : undefined,
-    place: describePlace(keyContext),
-    key: nameKey(keyContext),
-  };
+  const { tool, keyContext, requireApproval, approveOverwrite, signal, report } = context;
   const approve = async (request: ApprovalRequest) =>
-    requireApproval(await addRecent(request, keyContext), keyContext, person);
+    requireApproval(await addRecent(request, keyContext), keyContext, describePerson(context));
   const asking: Call["ask"] = (endpoint, input, condition) =>
     ask(endpoint, input, context, condition);
   const { realm, key_print } = keyContext;
-  const writer = { realm, key_print, client: person.client ?? null };
+  const writer = { realm, key_print, client: context.person.client ?? null };
   return {
     keyContext,
     signal,
@@ -139,6 +131,16 @@ function makeCall(context: Running, extras: Extras): Call {
     tellProgress: (progress) => context.tellProgress?.(progress),
     takesTasks: context.answerWithTask !== undefined,
     answerWithTask: (task) => context.answerWithTask?.(task),
+  };
+}
+
+function describePerson({ person, args, keyContext }: Running): Person {
+  const token = args["approval"];
+  return {
+    ...person,
+    token: typeof token === "string" ? token : undefined,
+    place: describePlace(keyContext),
+    key: nameKey(keyContext),
   };
 }
 

@@ -20,7 +20,10 @@ export async function readKnownApps(
   read: readonly JsonObject[] = [],
 ): Promise<KnownApps> {
   const known = new Map(read.map((app) => [String(app["id"]), app]));
-  if (!call.keyContext.checksConditions) return known;
+  const isAnyNamed = links.some((link) =>
+    kinds.some((kind) => readAppId(link, kind) !== undefined),
+  );
+  if (!call.keyContext.checksConditions || !isAnyNamed) return known;
   const found = await Promise.all(kinds.map((kind) => readApps(kind, links, call, known)));
   return new Map([...known, ...found.flat().map((app) => [String(app["id"]), app] as const)]);
 }
@@ -38,8 +41,8 @@ async function readApps(
   call: Asking,
   known: KnownApps,
 ): Promise<readonly JsonObject[]> {
-  const ids = new Set(links.map((link) => link[`${kind.name}_id`]));
-  const wanted = [...ids].filter((id) => typeof id === "string").filter((id) => !known.has(id));
+  const ids = new Set(links.flatMap((link) => readAppId(link, kind) ?? []));
+  const wanted = [...ids].filter((id) => !known.has(id));
   if (wanted.length > mostAlone) {
     return readAny(kind.index, call, async () => {
       const page: unknown = await call.ask(kind.index, { limit: paging.max_limit });
@@ -54,6 +57,11 @@ async function readApps(
     }),
   );
   return (await Promise.all(found)).flat();
+}
+
+function readAppId(link: JsonObject, { name }: ResourceKind): string | undefined {
+  const id = link[`${name}_id`];
+  return typeof id === "string" ? id : undefined;
 }
 
 /** What is asked for is shown all the same, with the app's id for its name. */
