@@ -14,6 +14,7 @@ import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
 import type { Listening } from "../mcp/access/listening.ts";
+import { NowhereToAsk } from "../mcp/approval/approval-failures.ts";
 import { createPageServer } from "../mcp/approval/page-server.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
@@ -47,13 +48,15 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
   await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
-    serve({ ...options, deployment, listener, output, toolbox, log, report }),
+    serve({ ...options, deployment, listener, serveCommand, output, toolbox, log, report }),
   );
 }
 
 type Serving = StdioOptions & {
   readonly deployment: Deployment;
   readonly listener: FolderListener;
+  /** What a person types to have the links and pages of this folder. */
+  readonly serveCommand: string;
   readonly output: Writable;
   readonly toolbox: Toolbox;
   readonly log: Log;
@@ -61,14 +64,17 @@ type Serving = StdioOptions & {
 };
 
 async function serve(serving: Serving): Promise<void> {
-  const { config, deployment, listener, toolbox, log } = serving;
+  const { config, deployment, listener, serveCommand, toolbox, log } = serving;
+  const { own } = deployment;
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,
     state: createLazyState(config),
     openPage: async (id) => {
       const open = await listener.read();
-      return open === undefined ? pageServer.open(approvalPath, id) : open.url + approvalPath + id;
+      if (open !== undefined) return open.url + approvalPath + id;
+      if (own !== undefined && !config.serve) throw new NowhereToAsk(serveCommand);
+      return pageServer.open(approvalPath, id);
     },
     readListening: listener.read,
     describeAddresses: listener.describeAddresses,
@@ -85,7 +91,6 @@ async function serve(serving: Serving): Promise<void> {
     // Whoever is asked sits here, and is told on the page.
     onRefused: () => {},
   });
-  const { own } = deployment;
   if (own !== undefined) {
     const pagesByPath = {
       [approvalPath]: pages.fetch,

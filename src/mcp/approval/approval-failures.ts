@@ -4,6 +4,18 @@ import { writePreview, type ApprovalRequest } from "./approval-request.ts";
 
 /** How an assistant is told that a request waits for a person, or that the person said no. */
 
+/** Thrown where a person's page cannot be shown, because this process may not listen. */
+export class NowhereToAsk extends Error {
+  override readonly name = "NowhereToAsk";
+  /** What a person runs to have the page. */
+  readonly serveCommand: string;
+
+  constructor(serveCommand: string) {
+    super("nothing may listen");
+    this.serveCommand = serveCommand;
+  }
+}
+
 /** With the address of the person's page, or with a token to call again with (two-step mode). */
 export function refuseUnapproved(
   { tool, preview }: ApprovalRequest,
@@ -23,6 +35,23 @@ export function refuseUnapproved(
       ? `Give the user approval.url to open in a browser; when they have approved, ${again}.`
       : "Tell the user what approval.preview says; if they agree, " +
         `${again} and approval set to approval.token.`,
+  });
+}
+
+export function refuseUnasked(
+  { tool, preview }: ApprovalRequest,
+  { serveCommand }: NowhereToAsk,
+  expires_at: number,
+): ToolFailure {
+  return new ToolFailure({
+    code: "approval_required",
+    message: "A person has to approve this first, and WAYPOST_SERVE is off: no page can ask them.",
+    effect: "none",
+    retry: "later",
+    approval: { preview: writePreview(preview), expires_at: new Date(expires_at).toISOString() },
+    next:
+      `Tell the user to run \`${serveCommand}\`, which has the page; while it runs, call ${tool} ` +
+      "again with the same arguments.",
   });
 }
 

@@ -1,6 +1,11 @@
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
-import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
+import {
+  NowhereToAsk,
+  refuseDeclined,
+  refuseUnapproved,
+  refuseUnasked,
+} from "./approval-failures.ts";
 import type { ApprovalRequest, Preview } from "./approval-request.ts";
 import { readToken, sealToken } from "./approval-token.ts";
 import type { StoredPreview } from "./page.ts";
@@ -9,7 +14,7 @@ import { PersonAsked, type Asker, type Person } from "./person-asked.ts";
 export type PageOptions = {
   /** Opened by the first approval: most sessions destroy nothing. */
   readonly openState: () => Promise<State>;
-  /** The address of an approval's page, which is open from now on. */
+  /** The address of an approval's page, which is open from now on; or throws NowhereToAsk. */
   readonly openPage: (id: string) => Promise<string>;
 };
 
@@ -50,7 +55,9 @@ export function createRequirePage({
     { canOpen, answer }: Person,
     { id, expires_at }: Approval,
   ): Promise<Error> {
-    const url = await openPage(id);
+    const url = await openPage(id).catch((error: unknown) => {
+      throw error instanceof NowhereToAsk ? refuseUnasked(request, error, expires_at) : error;
+    });
     if (!canOpen) {
       return refuseUnapproved(request, "A person has to approve this first.", { url, expires_at });
     }
