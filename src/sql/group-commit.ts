@@ -59,6 +59,14 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   let passings = 0;
   let commits = 0;
   let running: Promise<void> | undefined;
+  const countedSteps: TransactionSteps = {
+    ...steps,
+    commit: () => {
+      steps.commit();
+      // Before anybody is told: who knows of a write must find it counted.
+      commits += 1;
+    },
+  };
 
   async function writeGroups(): Promise<void> {
     let runStarted = monotonic();
@@ -70,7 +78,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
-      if (await writeGroup(steps, chooseLine(), monotonic)) commits += 1;
+      await writeGroup(countedSteps, chooseLine(), monotonic);
     } while (hurried.length + patient.length > 0);
     running = undefined;
   }
@@ -100,27 +108,25 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   };
 }
 
-/** Serves the writers of a line in one transaction; false where nothing was committed. */
+/** Serves the writers of a line in one transaction. */
 async function writeGroup(
   steps: TransactionSteps,
   line: Writer[],
   monotonic: Time["monotonic"],
-): Promise<boolean> {
-  if (!(await beginGroup(steps, line))) return false;
+): Promise<void> {
+  if (!(await beginGroup(steps, line))) return;
   const served: Served[] = [];
-  const isAnyKept = () => served.some(({ isKept }) => isKept);
   try {
     await serveLine(steps, line, served, monotonic);
-    if (isAnyKept()) steps.commit();
+    if (served.some(({ isKept }) => isKept)) steps.commit();
     else steps.rollback();
   } catch (error) {
     steps.rollback();
     if (error instanceof TransactionLost) repeatOthers(line, served, error);
     else for (const { writer } of served) writer.reject(error);
-    return false;
+    return;
   }
   for (const { tell } of served) tell();
-  return isAnyKept();
 }
 
 async function beginGroup({ begin }: TransactionSteps, line: Writer[]): Promise<boolean> {

@@ -42,6 +42,12 @@ describe("writers of the same moment", () => {
     ]);
   });
 
+  test("find their commit counted when they are told of it", async () => {
+    const { groups, insert } = openGroups();
+    const written = groups.write(async () => insert("a"));
+    expect(await written.then(() => groups.countCommits())).toBe(1);
+  });
+
   test("lose nothing where one of them fails, and nothing of that one stays", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");

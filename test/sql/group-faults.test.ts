@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { assert, asyncProperty, array, boolean, constantFrom, nat, record } from "fast-check";
+import { expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { createGroupCommit, type TransactionSteps } from "../../src/sql/group-commit.ts";
+import { createSteps } from "../../src/sql/sqlite.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+
+/** Whatever fails, and whenever: what a writer is told is true, and the next one is served. */
+
+const kinds = ["writes", "refuses", "throws at once", "loses all", "has left", "leaves"] as const;
+const failing = ["begin", "openSavepoint", "keepSavepoint", "undoSavepoint", "commit"] as const;
+
+const someWriters = array(
+  record({
+    kind: constantFrom("writes", ...kinds),
+    isPatient: boolean(),
+    pauses: nat(2),
+    comesAfter: nat(3),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+type WriterKind = { readonly kind: (typeof kinds)[number]; readonly pauses: number };
+/** Which steps fail, by how often that step was taken before. */
+const someFaults = array(record({ step: constantFrom(...failing), turn: nat(8) }), {
+  maxLength: 6,
+});
+
+test("each writer is told the truth, whatever fails where", async () => {
+  const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
+    using file = openFile();
+    const due = [...faults];
+    const groups = createGroupCommit(failAt(file.steps, due));
+    const writing = writers.map(async ({ isPatient, comesAfter, ...given }, name) => {
+      await rest(comesAfter);
+      const leaver = new AbortController();
+      if (given.kind === "has left") leaver.abort();
+      const work = () => file.write(name, given, leaver);
+      return groups.write(work, { isPatient, signal: leaver.signal });
+    });
+    const told = await Promise.allSettled(writing);
+    const kept = told.flatMap(({ status }, name) => (status === "fulfilled" ? [name] : []));
+    expect(file.list()).toEqual(kept);
+    for (const { kind } of kept.map((name) => writers[name] ?? expect.fail())) {
+      expect(["writes", "leaves"]).toContain(kind);
+    }
+    due.length = 0;
+    await groups.write(() => file.write(99, { kind: "writes", pauses: 0 }, new AbortController()));
+    expect(file.list()).toEqual([...kept, 99]);
+    await groups.finish();
+  });
+  await assert(property, { numRuns: 150 });
+});
+
+function failAt(
+  steps: TransactionSteps,
+  faults: readonly { readonly step: (typeof failing)[number]; readonly turn: number }[],
+): TransactionSteps {
+  const taken = new Map<string, number>();
+  const meet = (step: (typeof failing)[number]) => {
+    const turn = taken.get(step) ?? 0;
+    taken.set(step, turn + 1);
+    const isDue = faults.some((fault) => fault.step === step && fault.turn === turn);
+    if (isDue) throw new Error(`${step} failed`);
+  };
+  const wrap = (step: Exclude<(typeof failing)[number], "begin">) => () => {
+    meet(step);
+    steps[step]();
+  };
+  return {
+    begin: async (signal) => {
+      meet("begin");
+      await steps.begin(signal);
+    },
+    openSavepoint: wrap("openSavepoint"),
+    keepSavepoint: wrap("keepSavepoint"),
+    undoSavepoint: wrap("undoSavepoint"),
+    commit: wrap("commit"),
+    rollback: steps.rollback,
+  };
+}
+
+function openFile() {
+  const folder = mkdtempSync(join(memoryFolder, "waypost-faults-"));
+  const [writer, reader] = [1, 2].map(() => openDatabase(join(folder, "groups.db")));
+  if (writer === undefined || reader === undefined) throw new Error("no database was opened");
+  writer.exec("PRAGMA journal_mode = WAL; CREATE TABLE names (name INTEGER)");
+  return {
+    steps: createSteps(writer),
+    write: (name: number, { kind, pauses }: WriterKind, leaver: AbortController) => {
+      if (kind === "throws at once") throw new Error("it throws at once");
+      writer.prepare("INSERT INTO names VALUES (?)").run(name);
+      return rest(pauses).then(() => {
+        if (kind === "leaves") leaver.abort();
+        if (kind === "loses all") writer.exec("ROLLBACK");
+        if (kind !== "writes" && kind !== "leaves") throw new Error("it is refused");
+      });
+    },
+    list: () =>
+      reader
+        .prepare("SELECT name FROM names ORDER BY name")
+        .all()
+        .map((row) => Object.values(Object(row))[0]),
+    [Symbol.dispose]: () => {
+      writer.close();
+      reader.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function rest(pauses: number): Promise<void> {
+  for (let pause = 0; pause < pauses; pause += 1) await setImmediate();
+}
