@@ -8,8 +8,10 @@ export type Lifetimes = {
   /** The times to write into the row of an approval that begins now. */
   readonly begin: (id: string) => Span;
   readonly isCurrent: (written: Span & { readonly id: string }) => boolean;
-  /** Ids of this process's expired approvals, each answered once: the caller deletes their rows. */
-  readonly takeEnded: () => readonly string[];
+  /** Ids of this process's expired approvals: the caller deletes their rows. */
+  readonly listEnded: () => readonly string[];
+  /** Their rows are gone for certain; one that is still there would be current again. */
+  readonly forget: (ended: readonly string[]) => void;
 };
 
 /** As many as one statement can name. */
@@ -31,11 +33,12 @@ export function createLifetimes({ now, monotonic }: Clock, lasts_ms: number): Li
       const isInTime = created_at <= time && time < expires_at;
       return isInTime && monotonic() < (ends.get(id) ?? Infinity);
     },
-    takeEnded: () => {
+    listEnded: () => {
       const time = monotonic();
-      const ended = [...ends].flatMap(([id, end]) => (end <= time ? [id] : [])).slice(0, mostEnded);
+      return [...ends].flatMap(([id, end]) => (end <= time ? [id] : [])).slice(0, mostEnded);
+    },
+    forget: (ended) => {
       for (const id of ended) ends.delete(id);
-      return ended;
     },
   };
 }

@@ -1,7 +1,7 @@
-import type { ClockAndRandom } from "../contract/clock.ts";
+import type { Clock, ClockAndRandom } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createLifetimes } from "./approval-lifetimes.ts";
+import { createLifetimes, type Lifetimes } from "./approval-lifetimes.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Approvals that wait for a person, and their answers: each lets one request through once. */
@@ -50,9 +50,10 @@ export function createApprovals(
   { clock, random }: ClockAndRandom,
 ): Approvals {
   const lifetimes = createLifetimes(clock, limits.approval_ms);
+  const writeCurrent = clearBefore(sql, lifetimes, clock);
 
   return {
-    openForToken: (wanted) => sql.write((db) => begin(db, "sealed", wanted)),
+    openForToken: (wanted) => writeCurrent((db) => begin(db, "sealed", wanted)),
 
     takeForToken: (id, digest) =>
       sql.write(async (db) => {
@@ -61,7 +62,7 @@ export function createApprovals(
       }),
 
     askPage: ({ waited, ...wanted }) =>
-      sql.write(async (db) => {
+      writeCurrent(async (db) => {
         const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
         const ended = current.find(({ id }) => id === waited);
         if (ended?.status === "used") return { said: "used" };
@@ -96,11 +97,6 @@ export function createApprovals(
     channel: Row["channel"],
     { key_print = "", pin = null, ...wanted }: Wanted & Partial<Pick<Row, "key_print" | "pin">>,
   ): Promise<Approval> {
-    const ended = lifetimes.takeEnded();
-    await db
-      .deleteFrom("approvals")
-      .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", clock.now())]))
-      .execute();
     const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
     const first = { id, channel, status: "waiting", pin_tries: 0 } as const;
     const row = { ...wanted, key_print, pin, ...lifetimes.begin(id), ...first };
@@ -113,6 +109,26 @@ export function createApprovals(
     const rows = await found.where((row) => row.and(known)).execute();
     return rows.filter(lifetimes.isCurrent);
   }
+}
+
+/** Those that are over go before; they are remembered until that is durable. */
+function clearBefore(
+  { write }: Sql<StateTables>,
+  { listEnded, forget }: Lifetimes,
+  { now }: Pick<Clock, "now">,
+) {
+  return async <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => {
+    const ended = listEnded();
+    const result = await write(async (db) => {
+      await db
+        .deleteFrom("approvals")
+        .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", now())]))
+        .execute();
+      return work(db);
+    });
+    forget(ended);
+    return result;
+  };
 }
 
 function selectTimes(db: Db, id: string) {

@@ -28,15 +28,19 @@ export function createSharedBudgetLedger(
       const span_ms = readSpan(budget);
       let id: number | undefined;
       return {
-        readWait_ms: (limit) =>
-          write(async (db) => {
+        readWait_ms: async (limit) => {
+          const taken = await write(async (db) => {
             const time = now();
             await deleteOld(db, budget, time, span_ms);
             const freeing = await findFreeing(db, { key_print, budget, id }, limit);
             const at = freeing === undefined ? time : freeing + span_ms;
-            id = await writePlace(db, { key_print, budget, at }, id);
-            return at - time;
-          }),
+            const place = await writePlace(db, { key_print, budget, at }, id);
+            return { id: place, wait_ms: at - time };
+          });
+          // A number that was not committed may be another key's place by now.
+          ({ id } = taken);
+          return taken.wait_ms;
+        },
         leave: async (isSpent) => {
           if (id === undefined) return;
           const place = id;

@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { sql as raw } from "kysely";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import type { Sql } from "../../src/sql/sql.ts";
+import { createApprovals } from "../../src/state/approvals.ts";
+import { createSharedBudgetLedger } from "../../src/state/budget-ledger.ts";
+import type { StateTables } from "../../src/state/tables.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/**
+ * What is done again, for another writer of its group has filled the disk, is done as if for the
+ * first time: nothing that the first one said is remembered.
+ */
+
+const at = openStateForEach();
+const applicationId = 0x57415953;
+let sql: Sql<StateTables>;
+
+beforeEach(async () => {
+  // The tables are made by whoever opens the file first.
+  await at.open();
+  sql = await openSqlite<StateTables>(at.file(), { applicationId });
+  const opened = sql;
+  onTestFinished(() => opened.close());
+});
+
+/** Ends the transaction of all, as a full disk does, and lets something else happen then. */
+function lose(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
+  return sql.write(async (db) => {
+    await raw`rollback`.execute(db);
+    await meanwhile();
+    throw new Error("the disk is full");
+  });
+}
+
+test("a place in a budget is none of another key's, who came meanwhile", async () => {
+  const clock = { now: () => at.now };
+  const ledger = createSharedBudgetLedger(sql, clock);
+  const other = (await at.open()).budgetLedger;
+  const queue = (key: string) => ledger.queue(key, "link_writes");
+  const taken = queue("key").readWait_ms(1);
+  const lost = lose(() => other.queue("another key", "link_writes").readWait_ms(1));
+  await Promise.allSettled([lost]);
+  expect(await taken).toBe(0);
+  expect(await queue("key").readWait_ms(1)).toBeGreaterThan(0);
+  expect(await queue("another key").readWait_ms(1)).toBeGreaterThan(0);
+});
+
+test("an approval that was over stays over, though the clock was set back", async () => {
+  const clock = { now: () => at.now, monotonic: () => at.elapsed };
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const approvals = createApprovals(sql, { clock, random });
+  const { id } = await approvals.openForToken({ digest: "an act", preview: "{}" });
+  at.elapsed += 5 * 60_000;
+  const next = approvals.openForToken({ digest: "another act", preview: "{}" });
+  await Promise.allSettled([lose()]);
+  await next;
+  expect(await approvals.takeForToken(id, "an act")).toBe(false);
+});
