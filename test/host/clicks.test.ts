@@ -272,6 +272,35 @@ describe("what is counted", () => {
     expect(writes).toBe(3);
   });
 
+  test("is written in a hurry while a reader waits, and else after others", async () => {
+    const seen: unknown[] = [];
+    const alarms: (() => void)[] = [];
+    const clicks = createClicks({
+      store: {
+        write: async (_, options) => {
+          seen.push(options?.isPatient);
+          await setImmediate();
+          return undefined as never;
+        },
+      },
+      setAlarm: (_, ring) => {
+        alarms.push(ring);
+        return () => undefined;
+      },
+      report: (error) => expect.fail(String(error)),
+    });
+    clicks.note("project", "link");
+    alarms[0]?.();
+    await setImmediate();
+    // The first write is under way; this one waits behind it, and somebody waits for this one.
+    clicks.note("project", "link");
+    await clicks.flush("project", "link");
+    clicks.note("project", "link");
+    alarms[1]?.();
+    await setImmediate();
+    expect(seen).toEqual([true, false, true]);
+  });
+
   test("is not tried again by every visit, where the store takes nothing", async () => {
     let tries = 0;
     const write = () => {
