@@ -19,23 +19,39 @@ test.each(["u=3", "u=0, i", "i", "u=9", "u=66", "urgent", ""])(
   (header) => expect(writeBeside(header)).resolves.toEqual(["asked", "plain"]),
 );
 
+test("a project with it lets others go first as well", async () => {
+  const done: string[] = [];
+  const create = async (name: string, headers: Readonly<Record<string, string>>) => {
+    const project = { name, subdomain: name };
+    await post("/projects", world.master, { project }, headers);
+    done.push(name);
+  };
+  await Promise.all([create("asked", { priority: "u=6" }), create("plain", {})]);
+  expect(done).toEqual(["plain", "asked"]);
+});
+
 /** Which of two links was there first: one with the header, and one sent right after it. */
 async function writeBeside(priority: string): Promise<readonly string[]> {
   const done: string[] = [];
   const create = async (path: string, headers: Readonly<Record<string, string>>) => {
-    const { status } = await world.answer({
-      method: "POST",
-      url: `${origin}${apiPrefix}/links`,
-      headers: {
-        authorization: `Bearer ${world.key}`,
-        "content-type": "application/json",
-        ...headers,
-      },
-      body: JSON.stringify({ path }),
-    });
-    expect(status).toBe(201);
+    await post("/links", world.key, { path }, headers);
     done.push(path);
   };
   await Promise.all([create("asked", { priority }), create("plain", {})]);
   return done;
+}
+
+async function post(
+  path: string,
+  key: string,
+  body: object,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { status } = await world.answer({
+    method: "POST",
+    url: `${origin}${apiPrefix}${path}`,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  expect(status).toBe(201);
 }

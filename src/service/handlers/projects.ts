@@ -13,30 +13,30 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
     return { body: { projects: items.map(present), meta } };
   },
 
-  create: async ({ services, body, signal }) => {
+  create: async ({ services, body, signal, isPatient }) => {
     const work = (db: Db) => makeProject(db, services, body);
-    return { body: present(await services.store.write(work, { signal })) };
+    return { body: present(await services.store.write(work, { signal, isPatient })) };
   },
 
   show: async ({ services, params }) => ({
     body: present(await find(services.store.db, params.id)),
   }),
 
-  update: async ({ services, params, body, precondition, signal }) => {
+  update: async ({ services, params, body, precondition, signal, isPatient }) => {
     const work = async (db: Db) => {
       const before = await find(db, params.id);
       requireCondition(precondition, present(before));
       return changeProject(db, services, before, body);
     };
-    return { body: present(await services.store.write(work, { signal })) };
+    return { body: present(await services.store.write(work, { signal, isPatient })) };
   },
 
-  destroy: async ({ services, params, precondition, signal }) => {
+  destroy: async ({ services, params, precondition, signal, isPatient }) => {
     const work = async (db: Db) => {
       requireCondition(precondition, present(await find(db, params.id)));
       await deleteProject(db, params.id);
     };
-    await services.store.write(work, { signal });
+    await services.store.write(work, { signal, isPatient });
     return { body: null };
   },
 };
