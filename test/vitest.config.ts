@@ -10,6 +10,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,
+    globalSetup: "test/tools/bundle-reader-thread.js",
     projects: [
       {
         extends: true,

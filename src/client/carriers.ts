@@ -56,8 +56,10 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
 
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async (request) => {
-    const { status, headers, body } = await answer(request);
+  return async (request, readSignal) => {
+    const onLeave = (leave: () => void) =>
+      readSignal().addEventListener("abort", leave, { once: true });
+    const { status, headers, body } = await answer({ ...request, onLeave });
     // Nothing is on the way, so there is nothing to discard.
     return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };
   };

@@ -15,7 +15,10 @@ export type ApiRequest<Body = string> = {
 };
 
 /** Its body may still be arriving; it is read on demand, and never before the key was checked. */
-export type CarriedRequest = ApiRequest<string | (() => Promise<string>)>;
+export type CarriedRequest = ApiRequest<string | (() => Promise<string>)> & {
+  /** Has `leave` called if the caller does not wait for the reply any more. */
+  readonly onLeave?: ((leave: () => void) => void) | undefined;
+};
 
 export type ApiReply = {
   readonly status: number;

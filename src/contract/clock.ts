@@ -14,7 +14,11 @@ export type Clock = {
 export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
 /** A caller that waits for an answer; once aborted, no more work may begin for it. */
-export type Waiter = { readonly aborted: boolean };
+export type Waiter = {
+  readonly aborted: boolean;
+  /** Has what is under way for the caller ended when it is aborted; for one thing at a time. */
+  readonly onAbort: (end: () => void) => void;
+};
 
 export type Random = {
   /** Cryptographically strong bytes. */

@@ -65,7 +65,7 @@ export type WriteCall = {
   readonly caller: Caller;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
-  readonly signal: Waiter;
+  readonly signal: Pick<Waiter, "aborted">;
 };
 
 export function readTenant({ services, caller }: Pick<WriteCall, "services" | "caller">): Tenant {

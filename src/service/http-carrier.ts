@@ -17,6 +17,8 @@ export function carryOverHttp(answer: AnswerApi): HttpFetch {
       headers: Object.fromEntries(headers),
       body: () => readText(request),
       address,
+      // Its signal is made when it is asked for, which few requests are worth.
+      onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
     });
     return writeResponse(reply);
   };

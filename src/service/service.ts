@@ -90,7 +90,7 @@ export function createService(options: ServiceOptions): Service {
       const found = router.find(method, url);
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
-      const reply = await guard(options, (signal) => answerRoute(request, found, signal));
+      const reply = await guard(options, request, (signal) => answerRoute(request, found, signal));
       const shown = method === "HEAD" ? { ...reply, body: null } : reply;
       return open === undefined ? shown : openToPages(shown);
     },
@@ -131,14 +131,14 @@ export function createService(options: ServiceOptions): Service {
 /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
 async function guard(
   { setAlarm, report }: ServiceOptions,
+  { onLeave }: CarriedRequest,
   work: (signal: Waiter) => Promise<ApiReply>,
 ): Promise<ApiReply> {
-  // A plain object: an AbortController costs more than everything else around a request.
-  const waiter = { aborted: false };
+  const { waiter, leave } = createWaiter(onLeave);
   let endWait: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
     endWait = setAlarm(deadline_ms, () => {
-      waiter.aborted = true;
+      leave();
       reject(overloaded());
     });
   });
@@ -149,6 +149,23 @@ async function guard(
   } finally {
     endWait?.();
   }
+}
+
+/** No AbortController, which costs more than everything else around a request. */
+function createWaiter(onLeave: CarriedRequest["onLeave"]) {
+  let end: (() => void) | undefined;
+  const waiter = {
+    aborted: false,
+    onAbort: (endWork: () => void) => {
+      end = endWork;
+      onLeave?.(leave);
+    },
+  };
+  function leave(): void {
+    waiter.aborted = true;
+    end?.();
+  }
+  return { waiter, leave };
 }
 
 /** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */

@@ -5,7 +5,7 @@ import type { RunInTurn } from "../template/check-queue.ts";
 /** A call that needs a template checked, and whether its client still waits for it. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
-  readonly signal: Waiter;
+  readonly signal: Pick<Waiter, "aborted">;
 };
 
 /** Does the work of a call, a template's check say, when the calls before it are done. */
@@ -56,6 +56,6 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
 }
 
 /** The client of an aborted call has had this answer already. */
-function requireActive(signal: Waiter): void {
+function requireActive(signal: QueuedCall["signal"]): void {
   if (signal.aborted) throw overloaded();
 }

@@ -14,7 +14,12 @@ export type Statement = {
   setReturnArrays(isOn: boolean): void;
 };
 
-export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
+export type Database = {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  function(name: string, work: () => SqlValue): void;
+  close(): void;
+};
 
 type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
@@ -31,6 +36,17 @@ let loaded: Engine | undefined;
 export function openDatabase(path: string): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0 });
+}
+
+/**
+ * Gives a connection the function by which a long statement asks whether anybody still waits for
+ * it (`while-awaited.ts`). An error is what ends it: no engine offers SQLite's own interrupt.
+ */
+export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
+  database.function("is_awaited", () => {
+    if (!isAwaited()) throw new Error("nobody waits for this statement");
+    return 1;
+  });
 }
 
 function isSound(version: string | undefined): boolean {

@@ -9,11 +9,31 @@ export type WriteOptions = {
   readonly isPatient?: boolean | undefined;
 };
 
+/** A caller that waits for something long. */
+export type ReadSignal = WriteSignal & {
+  /** Has `end` called when the caller leaves. */
+  readonly onAbort: (end: () => void) => void;
+};
+
+export type ReadOptions = {
+  readonly signal: ReadSignal;
+  /** Those of one line wait for each other, and lines take turns: a project's. */
+  readonly line: string;
+};
+
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
   readonly engine: "sqlite" | "postgres";
   /** Reads what is committed, and never what is still being written. */
   readonly db: Kysely<Tables>;
+  /**
+   * Reads what may take long without holding up anybody else: `work` sees the store as of one
+   * moment. A caller that leaves ends its read, and where too many wait already, it is StoreBusy.
+   */
+  readonly readLong: <Result>(
+    work: (db: Kysely<Tables>) => Promise<Result>,
+    options: ReadOptions,
+  ) => Promise<Result>;
   /**
    * Runs `work` so that all of it is durable when the promise resolves, or none of it happened.
    * While it waits for its turn, an aborted signal takes it back. It may share its transaction

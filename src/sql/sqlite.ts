@@ -1,9 +1,12 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { Kysely, sql } from "kysely";
-import { openDatabase, type Database } from "./engine.ts";
+import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
+import { createLongReads } from "./long-reads.ts";
+import { openReader } from "./reader.ts";
+import { createStatementRunner, type RunStatement } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 
@@ -24,13 +27,17 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const writer = await openConnection(path, options);
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
-  const db = new Kysely<Tables>({ dialect: createSqliteDialect(reader) });
-  const writing = new Kysely<Tables>({ dialect: createSqliteDialect(writer) });
+  const longReads = createLongReads((onEnd) => openReader(path, onEnd));
+  const open = (run: RunStatement) => new Kysely<Tables>({ dialect: createSqliteDialect(run) });
+  const db = open(createStatementRunner(reader));
+  const writing = open(createStatementRunner(writer));
+  const readingLong = open(longReads.run);
   const groups = createGroupCommit(createSteps(writer));
 
   return {
     engine: "sqlite",
     db,
+    readLong: (work, options) => longReads.read(() => work(readingLong), options),
     write: (work, options) => groups.write(() => work(writing), options),
     countWrites: groups.countCommits,
     readVersion: async () => {
@@ -39,12 +46,12 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     },
     close: async () => {
       await groups.finish();
+      // Its connection would hold the log back.
+      await longReads.close();
       // The log goes into the file now: an engine that keeps statements open would leave it behind.
       // Where another process holds the file, the last one to close merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
-      await db.destroy();
-      await writing.destroy();
-      // Kysely closes only what was used; closing a closed connection is refused by the engine.
+      await Promise.all([db.destroy(), writing.destroy(), readingLong.destroy()]);
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
@@ -115,6 +122,8 @@ function prepareConnection(
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
+  // In this thread nothing can come between: whoever asks is still there.
+  defineIsAwaited(database, () => true);
   return database;
 }
 

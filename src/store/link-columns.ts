@@ -2,6 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import { addressField } from "../contract/rules/read-search.ts";
 import { fold } from "../contract/text.ts";
+import { whileAwaited } from "../sql/long-reads.ts";
 import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
 import type { ListSource } from "./list-page.ts";
 import type { AppKind, FoldedLink, LinkTable } from "./tables.ts";
@@ -49,11 +50,14 @@ export function describeLinks(
   // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
   // project and looking each link up in what was found.
   const isFound = filters.some((filter) => isFoundInside(filter, columns));
+  const isAwaited = whileAwaited(sql`links.rowkey`);
   return {
     table: "links",
     columns,
-    ownRows: sql`links.project_id = ${projectId}`,
-    ...(isFound && { ownRowsUnindexed: sql<SqlBool>`+links.project_id = ${projectId}` }),
+    ownRows: sql`${isAwaited} and links.project_id = ${projectId}`,
+    ...(isFound && {
+      ownRowsUnindexed: sql<SqlBool>`${isAwaited} and +links.project_id = ${projectId}`,
+    }),
   };
 }
 

@@ -1,14 +1,16 @@
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
+import type { ReadSignal, Sql } from "../sql/sql.ts";
 import { putInBin } from "./bin.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
+import { isQuickList } from "./is-quick-list.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
-import { toFlag, type LinkTable } from "./tables.ts";
+import { toFlag, type LinkTable, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { indexedColumns, indexLink, unindexLink, wholeIndex } from "./trigram-index.ts";
 
@@ -47,6 +49,9 @@ const shownColumns = [
   "clicks",
 ] as const satisfies readonly (keyof LinkTable)[];
 
+/** How lists are read, and what is known of how many links they have. */
+type Lists = { readonly counts: Counts; readonly readLong: Sql<Tables>["readLong"] };
+
 type LinkRow = Pick<LinkTable, (typeof shownColumns)[number]>;
 
 const selectLink = prepareQuery((db) =>
@@ -77,12 +82,31 @@ export async function findLinkAt(tenant: Tenant, address: string): Promise<Link 
   return row && toLink(row);
 }
 
+/** A list that may take long is read where it holds up nobody, as of one moment. */
 export async function listLinks(
+  tenant: Tenant,
+  { counts, readLong }: Lists,
+  query: ListQuery,
+  signal: ReadSignal,
+): Promise<Page<Link>> {
+  const tally = await readTally(tenant);
+  if (isQuickList(query, tally.links)) return readLinks(tenant, counts, query, tally);
+  const { projectId } = tenant;
+  return readLong(
+    async (db) => {
+      const elsewhere = { db, projectId };
+      return readLinks(elsewhere, counts, query, await readTally(elsewhere));
+    },
+    { signal, line: projectId },
+  );
+}
+
+async function readLinks(
   tenant: Tenant,
   counts: Counts,
   query: ListQuery,
+  tally: Tally,
 ): Promise<Page<Link>> {
-  const tally = await readTally(tenant);
   const isIndexed = tally.indexed_to === wholeIndex;
   const source = { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
   const count =

@@ -17,6 +17,7 @@ import { openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { wholeIndex } from "../../src/store/trigram-index.ts";
 import { neverRing } from "../support/alarms.ts";
+import { staying } from "../support/rows.ts";
 
 /** A store of an earlier version, whose links could be found by name and path alone. */
 
@@ -52,12 +53,9 @@ test("links of an earlier version are found by their destinations, with an index
   const find = async (value: string) => {
     const test = { field: "url", kind: "text", condition: "cont", value } as const;
     const filters = [{ join: "and", tests: [test] }] as const;
-    const { items } = await listLinks(tenant, store.counts, {
-      page: 1,
-      limit: 10,
-      filters,
-      sorts: [{ field: "created_at", direction: "asc" }],
-    });
+    const sorts = [{ field: "created_at", direction: "asc" }] as const;
+    const query = { page: 1, limit: 10, filters, sorts };
+    const { items } = await listLinks(tenant, store, query, staying);
     return items.map(({ path }) => path);
   };
   for (const indexed_to of ["", wholeIndex]) {

@@ -15,6 +15,9 @@ export const maker = {
   random: { bytes: (count: number) => randomBytes(count) },
 };
 
+/** A caller that waits until it is answered. */
+export const staying = { aborted: false, onAbort: () => undefined };
+
 export function makeId(): string {
   return createId(maker.clock, maker.random);
 }

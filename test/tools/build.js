@@ -2,11 +2,12 @@ import { build } from "esbuild";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
+import { setup as bundleReaderThread } from "./bundle-reader-thread.js";
 import { deferred, late } from "./deferred.js";
 
 /**
- * Bundles the command into one file, and the look at its Node that comes first into another; what
- * brings native code stays a package of its own.
+ * Bundles the command into one file, and the look at its Node that comes first into another, as the
+ * thread that reads long; what brings native code stays a package of its own.
  */
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -26,6 +27,8 @@ await build({
   logLevel: "warning",
 });
 
+await bundleReaderThread();
+
 await bundle({
   entryPoints: ["src/main.ts"],
   outfile: "dist/program.js",
@@ -41,6 +44,7 @@ await bundle({
   plugins: [
     deferred({
       "node:http": ["createServer", "request"],
+      "node:worker_threads": ["Worker"],
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],

@@ -16,10 +16,14 @@ import { changeLink, createLink } from "../write-link.ts";
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
-    const { counts } = call.services.store;
     const { applied, filters } = call.list;
     const query = { ...call.list, filters: [...filters, ...readSearched(call)] };
-    const { items, meta } = await listLinks(readTenant(call), counts, query);
+    const { items, meta } = await listLinks(
+      readTenant(call),
+      call.services.store,
+      query,
+      call.signal,
+    );
     // Whoever asks another deployment in this way is told nothing of it, and knows by that.
     const told = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: told } };

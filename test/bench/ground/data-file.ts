@@ -2,6 +2,7 @@ import { Kysely } from "kysely";
 import { join } from "node:path";
 import type { Build } from "../builds.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
+import { createStatementRunner } from "../../../src/sql/run-statements.ts";
 import { createSqliteDialect } from "../../../src/sql/sqlite-dialect.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import type { Db } from "../../../src/store/tenant.ts";
@@ -40,7 +41,8 @@ export function openDataFile(folder: string): DataFile {
   const database = openDatabase(path);
   // The server that is measured may be writing.
   database.exec("PRAGMA busy_timeout = 10000");
-  const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
+  const dialect = createSqliteDialect(createStatementRunner(database));
+  const db = new Kysely<Tables>({ dialect });
   return {
     folder,
     path,
@@ -56,6 +58,9 @@ export function openDataFile(folder: string): DataFile {
         throw error;
       }
     },
-    [Symbol.asyncDispose]: () => db.destroy(),
+    [Symbol.asyncDispose]: async () => {
+      await db.destroy();
+      database.close();
+    },
   };
 }

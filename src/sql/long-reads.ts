@@ -1,0 +1,141 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { StoreBusy } from "./faults.ts";
+import type { Reader } from "./reader.ts";
+import type { RunStatement } from "./run-statements.ts";
+import type { ReadOptions, ReadSignal } from "./sql.ts";
+
+/**
+ * Reads that may take long, one after the other in a thread of their own. It is started for the
+ * first of them, and ends when none has come for a while. There is one: a second would take a
+ * processor from the thread that serves visitors, and many a machine has two.
+ */
+export type LongReads = {
+  readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
+  /** Runs a statement of the work that has its turn. */
+  readonly run: RunStatement;
+  readonly close: () => Promise<void>;
+};
+
+/** A read that waits for its turn or has it. */
+type Reading = {
+  readonly signal: ReadSignal;
+  readonly begin: () => Promise<void>;
+  readonly refuse: (error: unknown) => void;
+  /** All of its statements are of one connection, and so of one moment. */
+  reader?: Reader;
+};
+
+/** Of one line; those after them would be answered too late. */
+const mostWaiting = 100;
+const idle_ms = 30_000;
+
+/**
+ * A condition that always holds, but ends the statement where nobody waits for it any more. It is
+ * asked for one row in a thousand, and first, so that no other condition keeps it from being asked:
+ * a hundredth of the time of what goes through all rows.
+ */
+export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
+}
+
+export function createLongReads(openReader: OpenReader): LongReads {
+  const held = holdReader(openReader);
+  const lines = new Map<string, Reading[]>();
+  let current: Reading | undefined;
+  let serving: Promise<void> | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function serve(): Promise<void> {
+    clearTimeout(idleTimer);
+    for (current = takeNext(lines); current !== undefined; current = takeNext(lines)) {
+      await current.begin();
+      current.reader?.letGo();
+    }
+    serving = undefined;
+    idleTimer = setTimeout(() => void held.close(), idle_ms).unref();
+  }
+
+  const isOver = ({ signal }: Reading) => isClosed || signal.aborted;
+
+  function leave(reading: Reading, line: string): void {
+    if (reading === current) reading.reader?.interrupt();
+    else if (removeFrom(lines, line, reading)) reading.refuse(new StoreBusy("the caller has left"));
+  }
+
+  return {
+    read: <Result>(work: () => Promise<Result>, { signal, line }: ReadOptions) =>
+      new Promise<Result>((resolve, reject) => {
+        const begin = () =>
+          work().then(resolve, (error: unknown) => {
+            reject(isOver(reading) ? new StoreBusy("nobody waits", { cause: error }) : error);
+          });
+        const reading: Reading = { signal, begin, refuse: reject };
+        const waiting = lines.get(line) ?? [];
+        if (isOver(reading) || waiting.length >= mostWaiting) {
+          reject(new StoreBusy("nobody waits, or too many"));
+          return;
+        }
+        lines.set(line, [...waiting, reading]);
+        signal.onAbort(() => leave(reading, line));
+        serving ??= serve();
+      }),
+    run: async (query) => {
+      if (current === undefined || isOver(current)) throw new StoreBusy("the read is over");
+      current.reader ??= held.open();
+      return current.reader.run(query);
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(idleTimer);
+      for (const { refuse } of [...lines.values()].flat()) refuse(new StoreBusy("closing"));
+      lines.clear();
+      current?.reader?.interrupt();
+      await serving;
+      clearTimeout(idleTimer);
+      await held.close();
+    },
+  };
+}
+
+type OpenReader = (onEnd: () => void) => Reader;
+
+/** The one reader, a new one where it has ended. */
+function holdReader(openReader: OpenReader) {
+  let reader: Reader | undefined;
+  let closed = Promise.resolve();
+  return {
+    open: (): Reader => {
+      if (reader !== undefined) return reader;
+      const opened = openReader(() => {
+        if (reader === opened) reader = undefined;
+      });
+      reader = opened;
+      return opened;
+    },
+    close: (): Promise<void> => {
+      if (reader !== undefined) closed = reader.close();
+      reader = undefined;
+      return closed;
+    },
+  };
+}
+
+/** The first of the line whose turn it is; that line is the last one then. */
+function takeNext(lines: Map<string, Reading[]>): Reading | undefined {
+  for (const [line, [first, ...others]] of lines) {
+    lines.delete(line);
+    if (others.length > 0) lines.set(line, others);
+    return first;
+  }
+  return undefined;
+}
+
+/** False where it was not waiting any more. */
+function removeFrom(lines: Map<string, Reading[]>, line: string, reading: Reading): boolean {
+  const waiting = lines.get(line) ?? [];
+  const others = waiting.filter((other) => other !== reading);
+  if (others.length > 0) lines.set(line, others);
+  else lines.delete(line);
+  return others.length < waiting.length;
+}

@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { sql, type Kysely } from "kysely";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { StoreBusy } from "../../src/sql/faults.ts";
+import { whileAwaited } from "../../src/sql/long-reads.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import type { Sql } from "../../src/sql/sql.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+import { staying } from "../support/rows.ts";
+
+/** Reads in a thread of their own: whom they wait for, what ends them, and what they see. */
+
+type Tables = { readonly notes: { readonly text: string } };
+
+let folder: string;
+let file: string;
+let store: Sql<Tables>;
+beforeEach(async () => {
+  folder = mkdtempSync(join(memoryFolder, "waypost-long-reads-"));
+  file = join(folder, "notes.db");
+  store = await open();
+  await store.write((db) => sql`create table notes (text text)`.execute(db));
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const open = () => openSqlite<Tables>(file, { applicationId: 1 });
+const write = (to: Sql<Tables>, text: string) =>
+  to.write((db) => db.insertInto("notes").values({ text }).execute());
+const listNotes = async (db: Kysely<Tables>) =>
+  (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
+
+/** Counts for ever, unless nobody waits. */
+const countForEver = (db: Kysely<Tables>) =>
+  sql`
+    with recursive numbers(number) as (select 1 union all select number + 1 from numbers)
+    select count(*) from numbers where ${whileAwaited(sql`number`)}
+  `.execute(db);
+
+function createCaller() {
+  const ends: (() => void)[] = [];
+  const signal = { aborted: false, onAbort: (end: () => void) => void ends.push(end) };
+  const leave = () => {
+    signal.aborted = true;
+    for (const end of ends) end();
+  };
+  return { signal, leave };
+}
+
+/** A read that would never end, once it is under way. */
+async function beginForEver(line = "one") {
+  const { signal, leave } = createCaller();
+  let end = Promise.resolve();
+  await new Promise<void>((begun) => {
+    const count = async (db: Kysely<Tables>) => {
+      await listNotes(db);
+      begun();
+      return countForEver(db);
+    };
+    end = expect(store.readLong(count, { signal, line })).rejects.toBeInstanceOf(StoreBusy);
+  });
+  return { leave, end };
+}
+
+test("whoever reads and writes beside a long read is answered before it", async () => {
+  const { leave, end } = await beginForEver();
+  await write(store, "beside");
+  expect(await listNotes(store.db)).toEqual(["beside"]);
+  leave();
+  await end;
+});
+
+describe("a caller that leaves", () => {
+  test("ends its read, and the next one has its turn", async () => {
+    const { leave, end } = await beginForEver();
+    const next = store.readLong(listNotes, { signal: staying, line: "one" });
+    leave();
+    await end;
+    expect(await next).toEqual([]);
+  });
+
+  test("gives up its place while it waits, and nothing is read for it", async () => {
+    const first = await beginForEver();
+    const { signal, leave } = createCaller();
+    const waiting = store.readLong(() => Promise.reject(new Error("it was read")), {
+      signal,
+      line: "one",
+    });
+    leave();
+    await expect(waiting).rejects.toBeInstanceOf(StoreBusy);
+    first.leave();
+    await first.end;
+  });
+
+  test("reads no more, where it leaves between two statements", async () => {
+    const { signal, leave } = createCaller();
+    const reading = store.readLong(
+      async (db) => {
+        await listNotes(db);
+        leave();
+        return listNotes(db);
+      },
+      { signal, line: "one" },
+    );
+    await expect(reading).rejects.toBeInstanceOf(StoreBusy);
+  });
+
+  test("before it has asked is not waited for", async () => {
+    const { signal, leave } = createCaller();
+    leave();
+    const reading = store.readLong(listNotes, { signal, line: "one" });
+    await expect(reading).rejects.toBeInstanceOf(StoreBusy);
+  });
+});
+
+describe("a line", () => {
+  test("takes a hundred that wait, and lines take turns", async () => {
+    const { leave, end } = await beginForEver("long");
+    const answered: string[] = [];
+    const read = async (line: string) => {
+      await store.readLong(listNotes, { signal: staying, line });
+      answered.push(line);
+    };
+    const reads = Array.from({ length: 100 }, () => read("long"));
+    await expect(read("long")).rejects.toBeInstanceOf(StoreBusy);
+    reads.push(read("short"));
+    leave();
+    await Promise.all([end, ...reads]);
+    expect(answered.indexOf("short")).toBe(1);
+  });
+});
+
+describe("what a long read sees", () => {
+  test("is what was committed before it, whoever wrote it", async () => {
+    await using other = await openOther();
+    await write(store, "own");
+    await write(other.sql, "another's");
+    const found = await store.readLong(listNotes, { signal: staying, line: "one" });
+    expect(found).toEqual(["own", "another's"]);
+  });
+
+  test("is of one moment, and the next one sees what came meanwhile", async () => {
+    await using other = await openOther();
+    const twice = async (db: Kysely<Tables>) => {
+      const first = await listNotes(db);
+      await write(other.sql, "meanwhile");
+      return [first, await listNotes(db)];
+    };
+    const options = { signal: staying, line: "one" };
+    expect(await store.readLong(twice, options)).toEqual([[], []]);
+    expect(await store.readLong(listNotes, options)).toEqual(["meanwhile"]);
+  });
+
+  test("cannot be changed by it", async () => {
+    const writing = store.readLong((db) => db.insertInto("notes").values({ text: "" }).execute(), {
+      signal: staying,
+      line: "one",
+    });
+    await expect(writing).rejects.toThrow("readonly");
+    expect(await listNotes(store.db)).toEqual([]);
+  });
+});
+
+describe("a read that fails", () => {
+  test("tells why, and the next one is answered", async () => {
+    const options = { signal: staying, line: "one" };
+    const wrong = store.readLong((db) => sql`select * from nowhere`.execute(db), options);
+    await expect(wrong).rejects.toThrow("no such table: nowhere");
+    expect(await store.readLong(listNotes, options)).toEqual([]);
+  });
+
+  test("because its thread has died is followed by one in a new thread", async () => {
+    const options = { signal: staying, line: "one" };
+    // The thread finds its own transaction gone, for which it has no answer.
+    await store.readLong((db) => sql`commit`.execute(db), options);
+    const failed = store.readLong(listNotes, options);
+    await expect(failed).rejects.toThrow("the thread that reads has ended");
+    expect(await store.readLong(listNotes, options)).toEqual([]);
+  });
+});
+
+test("closing the store ends what is read and what waits", async () => {
+  const { end } = await beginForEver();
+  const waiting = store.readLong(listNotes, { signal: staying, line: "one" });
+  const refused = expect(waiting).rejects.toBeInstanceOf(StoreBusy);
+  await store.close();
+  await Promise.all([end, refused]);
+  const late = store.readLong(listNotes, { signal: staying, line: "one" });
+  await expect(late).rejects.toBeInstanceOf(StoreBusy);
+  await setImmediate();
+});
+
+async function openOther() {
+  const other = await open();
+  return { sql: other, [Symbol.asyncDispose]: () => other.close() };
+}
