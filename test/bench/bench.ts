@@ -10,7 +10,8 @@ import { scenarios } from "./scenarios/scenarios.ts";
 /**
  * `npm run bench -- [NAME…] [--against COMMIT]` measures the built command, all scenarios or some,
  * and beside it the command of an earlier commit, in turns. It writes RESULTS.md: each scenario as
- * soon as it is done.
+ * soon as it is done. What is measured less (`--rounds 1 --seconds 1 --links 20000`) is for trying
+ * it out, best with `--try`, which writes nothing.
  */
 
 await bench();
