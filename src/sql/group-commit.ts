@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { longestPause_ms, realTime, requireWaiting, type Time } from "./busy-lock.ts";
+import { StoreBusy } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
@@ -26,7 +27,7 @@ export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
   /** How many transactions were committed. */
   readonly countCommits: () => number;
-  /** Resolves when nobody writes or waits. */
+  /** Serves those who wait, and nobody who comes later. */
   readonly finish: () => Promise<void>;
 };
 
@@ -59,6 +60,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   let passings = 0;
   let commits = 0;
   let running: Promise<void> | undefined;
+  let isOver = false;
   const countedSteps: TransactionSteps = {
     ...steps,
     commit: () => {
@@ -96,6 +98,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       { signal, isPatient = false }: WriteOptions = {},
     ) =>
       new Promise<Result>((resolve, reject) => {
+        if (isOver) throw new StoreBusy("the store is closed");
         // The promise is resolved with what its own work answers.
         const writer = { work, signal, resolve: resolve as Writer["resolve"], reject };
         (isPatient ? patient : hurried).push(writer);
@@ -103,6 +106,8 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       }),
     countCommits: () => commits,
     finish: async () => {
+      // Else whoever writes again and again would keep it open for ever.
+      isOver = true;
       await running;
     },
   };

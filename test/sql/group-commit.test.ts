@@ -236,6 +236,17 @@ describe("turns", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
+  test("that wait when the store closes are served, and who comes later is refused", async () => {
+    const { groups, insert, listCommitted } = openGroups();
+    const write = (name: string) => groups.write(async () => insert(name));
+    const waiting = [write("a"), write("b")];
+    const goesOn = write("c").then(() => write("late"));
+    const finished = groups.finish();
+    await expect(goesOn).rejects.toBeInstanceOf(StoreBusy);
+    await Promise.all([...waiting, finished]);
+    expect(listCommitted()).toEqual(["a", "b", "c"]);
+  });
+
   test("are not waited for by a group that everybody has left", async () => {
     const { groups, faults } = openGroups();
     const abort = new AbortController();
