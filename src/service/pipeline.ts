@@ -58,7 +58,7 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
   const agent = request.headers["user-agent"] ?? "";
   const precondition = readPrecondition(request.headers);
-  const isPatient = readUrgency(request.headers) > usualUrgency;
+  const isPatient = readUrgency(request.headers) >= patientUrgency;
   const given = { params: ids, list: listed?.list ?? null, body, agent, precondition, isPatient };
   const result = await handler({ services, caller, ...given, signal });
   const headers = { ...result.headers, ...warn(ignored, listed?.ignored ?? []) };
@@ -98,6 +98,8 @@ function readQuery(url: string): URLSearchParams {
 
 /** RFC 9218, §4.1: 0 is the most urgent, 7 what nobody waits for. */
 const usualUrgency = 3;
+/** Firefox gives 4 to whatever a page fetches, though a person may wait for it. */
+const patientUrgency = 6;
 
 /** How soon a request wants its answer; what cannot be read says nothing, as the RFC has it. */
 function readUrgency(headers: CarriedRequest["headers"]): number {
