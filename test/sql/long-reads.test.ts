@@ -4,9 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
-import { whileAwaited } from "../../src/sql/long-reads.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
+import { countForEver } from "../support/count-for-ever.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { staying } from "../support/rows.ts";
 
@@ -33,13 +33,6 @@ const write = (to: Sql<Tables>, text: string) =>
   to.write((db) => db.insertInto("notes").values({ text }).execute());
 const listNotes = async (db: Kysely<Tables>) =>
   (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
-
-/** Counts for ever, unless nobody waits. */
-const countForEver = (db: Kysely<Tables>) =>
-  sql`
-    with recursive numbers(number) as (select 1 union all select number + 1 from numbers)
-    select count(*) from numbers where ${whileAwaited(sql`number`)}
-  `.execute(db);
 
 function createCaller() {
   const ends: (() => void)[] = [];

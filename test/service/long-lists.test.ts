@@ -1,0 +1,335 @@
+import { randomBytes } from "node:crypto";
+import { request } from "node:http";
+import { sql, type KyselyPlugin } from "kysely";
+import { describe, expect, test } from "vitest";
+import { sendEmbedded } from "../../src/client/carriers.ts";
+import { createHttpServer, listenAt, setRequestHandlers } from "../../src/compose/http-server.ts";
+import {
+  askedConditions,
+  conditions,
+  linkFilters,
+  ownLinkFilters,
+  takes,
+  type FieldKind,
+} from "../../src/contract/filters.ts";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { createService } from "../../src/service/service.ts";
+import { deleteLink } from "../../src/store/links.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createIndex } from "../../src/store/trigram-index.ts";
+import { countForEver } from "../support/count-for-ever.ts";
+import { createGate } from "../support/gate.ts";
+import { openLinkHost } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
+import { addLink, addLinks, now } from "../support/rows.ts";
+import { createWorld, readLinkOrigin, type World } from "../support/world.ts";
+
+/** Lists that may take long: read beside everything else, with the same answers as any other. */
+
+/** From more links on than this, a list may take long. */
+const fewLinks = 2000;
+const word = "Spring";
+
+let world: World;
+let ids: readonly string[];
+openForAll(createWorld, async (opened) => {
+  world = opened;
+  ids = await world.store.write(async (db) => {
+    const tenant = { db, projectId: world.project.id };
+    for (const turn of Array.from({ length: 40 }).keys()) {
+      const url = turn % 3 === 0 ? `https://${word}.example/${turn}` : null;
+      await addLink(tenant, `${word}-${turn}`, {
+        name: turn % 4 === 0 ? null : `${word} ${turn % 7}`,
+        shortened_path: turn % 2 === 0 ? null : `Code${turn}`,
+        url,
+        referrer: turn % 5 === 0 ? word : url,
+        ios_fallback_url: url,
+        now: now + turn * 1000,
+      });
+    }
+    return addLinks(tenant, fewLinks);
+  });
+});
+
+type Wrap = (store: Store) => Store["readLong"];
+
+/** The same service over the same file, where long lists are read in another way. */
+function openService(wrap: Wrap) {
+  const { store, clock, setAlarm } = world;
+  const reported: unknown[] = [];
+  const { answer } = createService({
+    store: { ...store, readLong: wrap(store) },
+    clock,
+    random: { bytes: randomBytes },
+    setAlarm,
+    readLinkOrigin,
+    report: (error) => `reference-${reported.push(error)}`,
+  });
+  const get = (path: string) =>
+    answer({
+      method: "GET",
+      url: `http://localhost${apiPrefix}${path}`,
+      headers: { authorization: `Token ${world.key}` },
+    });
+  return { answer, get, reported };
+}
+
+const ask = (query: readonly (readonly [string, string])[]) =>
+  `/links?${query.map((pair) => pair.map(encodeURIComponent).join("=")).join("&")}`;
+
+const values: Readonly<Record<FieldKind, readonly string[]>> = {
+  text: [word, "s", "https://spring.example/3"],
+  path: [`${word}-3`, "spring", "Code1"],
+  integer: ["0", "1"],
+  time: [new Date(now + 5000).toISOString()],
+};
+
+function listFilters(): readonly (readonly [string, string])[] {
+  const plain = Object.entries(linkFilters).flatMap(([field, kind]) =>
+    conditions
+      .filter((condition) => takes(kind, condition))
+      .map((condition) => [`q[${field}_${condition}]`, condition, kind] as const),
+  );
+  const own = Object.entries(ownLinkFilters).flatMap(([field, kind]) =>
+    askedConditions.map((condition) => [`f[${field}_${condition}]`, condition, kind] as const),
+  );
+  return [...plain, ...own].flatMap(([name, condition, kind]) => {
+    const isFlag = ["null", "present", "empty"].includes(condition);
+    const asked = isFlag ? ["true", "false"] : values[kind];
+    const isList = condition === "in" ? "[]" : "";
+    return asked.map((value) => [`${name}${isList}`, value] as const);
+  });
+}
+
+const sorts = Object.keys(linkFilters).flatMap((field) => [`${field} asc`, `${field} desc`]);
+const lists = [
+  ...listFilters().map((filter) => [filter, ["limit", "5"]] as const),
+  ...sorts.map((sort) => [["q[s]", sort]] as const),
+  ...sorts.map(
+    (sort) =>
+      [
+        ["q[s]", sort],
+        ["page", "70"],
+      ] as const,
+  ),
+  ...[word, `${word} 3`, `http://default.localhost:8787/${word}-3`].map(
+    (text) => [["f[search]", text]] as const,
+  ),
+];
+
+describe.each([false, true])("a long list, with an index of texts: %s", (isIndexed) => {
+  test("is answered as it is where it holds up others", async () => {
+    if (isIndexed) {
+      await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
+      await world.store.finishChores();
+    }
+    let long = 0;
+    const beside = openService(({ readLong }) => (work, options) => {
+      long += 1;
+      return readLong(work, options);
+    });
+    const before = openService(
+      ({ db }) =>
+        (work) =>
+          work(db),
+    );
+    for (const list of lists) {
+      const path = ask(list);
+      expect([path, await beside.get(path)]).toEqual([path, await before.get(path)]);
+    }
+    expect(long).toBeGreaterThan(lists.length / 2);
+    expect([...beside.reported, ...before.reported]).toEqual([]);
+  });
+});
+
+test("only a list that is known to look at few links is read where visitors are served", async () => {
+  const readLong: string[] = [];
+  const { get } = openService(({ readLong: read }) => (work, options) => {
+    readLong.push("long");
+    return read(work, options);
+  });
+  const isLong = async (...query: readonly (readonly [string, string])[]) => {
+    readLong.length = 0;
+    expect((await get(ask(query))).status).toBe(200);
+    return readLong.length === 1;
+  };
+  const quick = [
+    ["page", "9"],
+    ["page", "999"],
+    ["q[s]", "created_at asc"],
+    ["q[s]", "path desc"],
+    ["q[path_eq]", "link-1"],
+    ["q[path_in][]", "link-1"],
+    ["q[shortened_path_eq]", "Code1"],
+    ["q[path_or_shortened_path_eq]", "Code1"],
+  ] as const;
+  for (const pair of quick) expect([pair, await isLong(pair)]).toEqual([pair, false]);
+  const long = [
+    // All of them may be alike there, and then they are put in order by something else.
+    ...["name", "clicks", "shortened_path", "created_via"].map((name) => ["q[s]", name] as const),
+    ["q[path_start]", "link"],
+    ["q[path_or_name_eq]", "link-1"],
+    ["q[name_eq]", "Link 1"],
+    ["q[clicks_eq]", "0"],
+    ["f[search]", "link"],
+  ] as const;
+  for (const pair of long) expect([pair, await isLong(pair)]).toEqual([pair, true]);
+  const sorted = ["q[s][]", "path asc"] as const;
+  expect(await isLong(sorted, ["q[s][]", "clicks asc"])).toBe(true);
+  expect(await isLong(["q[path_eq]", "link-1"], ["q[name_eq]", "Link 1"])).toBe(true);
+});
+
+/** Of the texts of 2000 links none has any of these: each is held against all of them. */
+const slow = ask(Array.from({ length: 45 }, (_, turn) => ["f[referrer_not_eq]", `${turn}`]));
+
+test("get_link, a redirect and a write beside a long list are answered before it", async () => {
+  await using host = await openLinkHost();
+  const { project, store, call } = host.world;
+  const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
+  await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks));
+  const order: string[] = [];
+  const note = async (what: string, answer: Promise<{ readonly status: number }>) => {
+    const { status } = await answer;
+    order.push(`${what}: ${status}`);
+  };
+  await Promise.all([
+    note("list", call("GET", slow)),
+    note("get_link", call("GET", `/links/${id}`)),
+    note("redirect", host.visit("/spring")),
+    note("write", call("POST", "/links", { body: { path: "summer" } })),
+  ]);
+  expect(order.at(-1)).toBe("list: 200");
+  expect(order.toSorted()).toEqual(["get_link: 200", "list: 200", "redirect: 302", "write: 201"]);
+});
+
+/** Lists that never end, but where nobody waits for them. */
+function openEndless() {
+  const begun = createGate();
+  const service = openService(
+    ({ readLong }) =>
+      (work, options) =>
+        readLong(async (db) => {
+          begun.open();
+          await countForEver(db);
+          return work(db);
+        }, options),
+  );
+  return { ...service, begun: begun.opened };
+}
+
+const list = ask([["q[name_cont]", "s"]]);
+
+describe("a caller that leaves ends its long list, and the next one is answered", () => {
+  test("where it hangs up", async () => {
+    const { answer, begun } = openEndless();
+    const server = createHttpServer();
+    const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+    setRequestHandlers(server, {
+      api: carryOverHttp(answer),
+      mcp: undefined,
+      pages: {},
+      links: undefined,
+      hostnames: [],
+      isHealthy: () => Promise.resolve(true),
+      trustedProxies: undefined,
+    });
+    const headers = { authorization: `Token ${world.key}` };
+    const asking = request({ port, path: `${apiPrefix}${list}`, headers }).end();
+    asking.on("error", () => undefined);
+    await begun;
+    const next = world.call("GET", list);
+    asking.destroy();
+    expect((await next).status).toBe(200);
+    server.close();
+  });
+
+  test("where its assistant cancels the call", async () => {
+    const { answer, begun } = openEndless();
+    const cancelling = new AbortController();
+    const url = `http://localhost${apiPrefix}${list}`;
+    const headers = { authorization: `Token ${world.key}` };
+    const sent = sendEmbedded(answer)({ method: "GET", url, headers }, () => cancelling.signal);
+    await begun;
+    const next = world.call("GET", list);
+    cancelling.abort();
+    expect([(await sent).status, (await next).status]).toEqual([503, 200]);
+  });
+
+  test("where its time is over", async () => {
+    const { get, begun } = openEndless();
+    const endless = get(list);
+    await begun;
+    const next = world.call("GET", list);
+    // The second one waits in line, and has the time to.
+    world.advance(9_999);
+    const later = world.call("GET", list);
+    world.advance(1);
+    expect((await endless).status).toBe(503);
+    expect([(await next).status, (await later).status]).toEqual([503, 200]);
+  });
+});
+
+test("a hundred lists of a project wait, and whoever comes then is told to come back", async () => {
+  const { get, begun } = openEndless();
+  const endless = get(list);
+  await begun;
+  const waiting = Array.from({ length: 100 }, () => world.call("GET", list));
+  const refused = await world.call("GET", list);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect((await world.call("GET", "/links")).status).toBe(200);
+  world.advance(10_000);
+  const answers = await Promise.all([endless, ...waiting]);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+});
+
+test("a list whose thread has died is told to be tried again, and the next one is answered", async () => {
+  const { get, reported } = openService(
+    ({ readLong }) =>
+      (work, options) =>
+        readLong(async (db) => {
+          // The thread finds its own transaction gone, for which it has no answer.
+          if (reported.length === 0) await sql`commit`.execute(db);
+          return work(db);
+        }, options),
+  );
+  await get(list);
+  const failed = await get(list);
+  expect([failed.status, failed.body]).toEqual([500, expect.anything()]);
+  expect(String(reported[0])).toContain("the thread that reads has ended");
+  expect((await get(list)).status).toBe(200);
+});
+
+test("a list's rows and their number are of one moment, whatever others write", async () => {
+  const { get } = openService(
+    ({ readLong, write }) =>
+      (work, options) =>
+        readLong((db) => {
+          const writing: KyselyPlugin = {
+            transformQuery: ({ node }) => node,
+            transformResult: async ({ result }) => {
+              const [id = "", ...others] = ids;
+              ids = others;
+              await write((writer) =>
+                deleteLink({ db: writer, projectId: world.project.id }, id, now),
+              );
+              return result;
+            },
+          };
+          return work(db.withPlugin(writing));
+        }, options),
+  );
+  const { body } = await get(
+    ask([
+      ["q[name_start]", "Link"],
+      ["q[s]", "name asc"],
+      ["limit", "100"],
+      ["page", "20"],
+    ]),
+  );
+  const { meta, links } = body as {
+    meta: { count: number; from: number; to: number };
+    links: unknown[];
+  };
+  expect([meta.count, links.length]).toEqual([fewLinks, meta.to - meta.from + 1]);
+});
