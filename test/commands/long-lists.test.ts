@@ -5,7 +5,7 @@ import { addLinks } from "../support/rows.ts";
 
 /** The built command with so many links that lists are read in a thread of their own. */
 
-test("long lists are answered, and the processes that answer them end and say nothing", async () => {
+test("long lists are answered by processes that end and say nothing of it", async () => {
   await using folder = await createFolder();
   const data = folder.path;
   const { store } = await openEmbedded({ data });

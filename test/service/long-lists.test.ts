@@ -143,7 +143,7 @@ describe.each([false, true])("a long list, with an index of texts: %s", (isIndex
   });
 });
 
-test("only a list that is known to look at few links is read where visitors are served", async () => {
+test("only what is known to look at few links is read where visitors are served", async () => {
   const readLong: string[] = [];
   const { get } = openService(({ readLong: read }) => (work, options) => {
     readLong.push("long");
@@ -162,14 +162,13 @@ test("only a list that is known to look at few links is read where visitors are 
     ["q[path_eq]", "link-1"],
     ["q[path_in][]", "link-1"],
     ["q[shortened_path_eq]", "Code1"],
-    ["q[path_or_shortened_path_eq]", "Code1"],
   ] as const;
   for (const pair of quick) expect([pair, await isLong(pair)]).toEqual([pair, false]);
   const long = [
     // All of them may be alike there, and then they are put in order by something else.
     ...["name", "clicks", "shortened_path", "created_via"].map((name) => ["q[s]", name] as const),
     ["q[path_start]", "link"],
-    ["q[path_or_name_eq]", "link-1"],
+    ["q[path_or_shortened_path_eq]", "Code1"],
     ["q[name_eq]", "Link 1"],
     ["q[clicks_eq]", "0"],
     ["f[search]", "link"],
@@ -283,7 +282,7 @@ test("a hundred lists of a project wait, and whoever comes then is told to come 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-test("a list whose thread has died is told to be tried again, and the next one is answered", async () => {
+test("a list whose thread has died gets a reference, and the next one an answer", async () => {
   const { get, reported } = openService(
     ({ readLong }) =>
       (work, options) =>
