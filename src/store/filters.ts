@@ -14,7 +14,7 @@ export type TextColumn = {
   readonly isNullable: boolean;
   /** A quicker way to find a text inside this column, where there is one for this text. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
-  /** That way is the only quick one: the column has no index of its own. */
+  /** The column has no index of its own: where it has such a way, that is the only quick one. */
   readonly isUnsorted?: true;
 };
 /** A field of another table: the row names an app, the app has the field. */
@@ -92,12 +92,33 @@ function sortKey(
 
 /** Whether every row of this filter is found by a quicker way than looking at each of them. */
 export function isFoundInside({ tests }: Filter, columns: Columns): boolean {
+  return tests.every((test) => isTestFoundInside(test, columns[test.field]));
+}
+
+function isTestFoundInside(test: Test, column: Column | undefined): boolean {
+  if (column === undefined) return false;
+  if ("addressesOf" in column) return true;
+  return "folded" in column && findInside(test, column) !== undefined;
+}
+
+/** Whether some index finds the rows of this filter, or has in it what they are tested for. */
+export function isServedByIndex({ join, tests }: Filter, columns: Columns): boolean {
+  const isServed = (test: Test) => isTestServed(test, columns[test.field]);
+  if (join === "and" || tests.length === 1) return tests.some(isServed);
+  // Joined by "or", SQLite puts together what several indexes find for ranges alone.
   return tests.every((test) => {
     const column = columns[test.field];
-    if (column === undefined) return false;
-    if ("addressesOf" in column) return true;
-    return "folded" in column && findInside(test, column) !== undefined;
+    if (isTestFoundInside(test, column)) return true;
+    const isText = column !== undefined && "folded" in column;
+    return isText && test.condition === "start" && isServed(test);
   });
+}
+
+function isTestServed(test: Test, column: Column | undefined): boolean {
+  if (column === undefined || !("folded" in column)) return true;
+  if (isTestFoundInside(test, column)) return true;
+  // The other conditions look at the text as it was written, which is in no index.
+  return column.isUnsorted !== true && textual.has(test.condition);
 }
 
 /** The rows that may stand the test, by the column's quicker way; undefined where it has none. */

@@ -3,7 +3,13 @@ import type { ListQuery } from "../contract/filters.ts";
 import { addressField } from "../contract/rules/read-search.ts";
 import { fold } from "../contract/text.ts";
 import { whileAwaited } from "../sql/long-reads.ts";
-import { isFoundInside, type AppColumn, type Columns, type TextColumn } from "./filters.ts";
+import {
+  isFoundInside,
+  isServedByIndex,
+  type AppColumn,
+  type Columns,
+  type TextColumn,
+} from "./filters.ts";
 import type { ListSource } from "./list-page.ts";
 import type { AppKind, FoldedLink, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -35,13 +41,13 @@ export function describeLinks(
     shortened_path: text("shortened_path"),
     url: { ...text("url"), isUnsorted: true },
     social_title: { ...text("social_title"), isUnsorted: true },
-    ios_fallback_url: describeText("ios_fallback_url"),
-    android_fallback_url: describeText("android_fallback_url"),
-    referrer: describeText("referrer"),
+    ios_fallback_url: { ...describeText("ios_fallback_url"), isUnsorted: true },
+    android_fallback_url: { ...describeText("android_fallback_url"), isUnsorted: true },
+    referrer: { ...describeText("referrer"), isUnsorted: true },
     [addressField]: { addressesOf: projectId, key: "links.id" },
     clicks: { column: "links.clicks" },
     created_at: { column: "links.created_at" },
-    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
+    created_via: { ...created_via, isNullable: false, isUnsorted: true },
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),
     ios_app_name: appName(projectId, "ios_app", "bundle_id"),
@@ -50,16 +56,20 @@ export function describeLinks(
   // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
   // project and looking each link up in what was found.
   const isFound = filters.some((filter) => isFoundInside(filter, columns));
+  const isScanned = filters.length > 0 && filters.every((one) => !isServedByIndex(one, columns));
   const isAwaited = whileAwaited(sql`links.rowkey`);
   return {
     table: "links",
     columns,
+    ...(isScanned && { scannedBy: "links_created" }),
     ownRows: sql`${isAwaited} and links.project_id = ${projectId}`,
     ...(isFound && {
       ownRowsUnindexed: sql<SqlBool>`${isAwaited} and +links.project_id = ${projectId}`,
     }),
   };
 }
+
+const created_via = { column: "links.created_via", folded: "links.created_via" };
 
 function describeText(column: SearchedColumn, isNullable = true): TextColumn {
   return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
