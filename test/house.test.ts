@@ -65,7 +65,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/protocol": `
     text contract state mcp/results mcp/schemas mcp/skills mcp/approval mcp/access mcp/tools/tool
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
-  "mcp/transport": "contract mcp/results mcp/access mcp/tools",
+  "mcp/transport": "contract network mcp/results mcp/access mcp/tools",
 
   config: "text contract contract/rules network mcp/approval mcp/access",
   compose: `
@@ -88,7 +88,7 @@ const rooms: Readonly<Record<string, string>> = {
 const packages: Readonly<Record<string, readonly string[]>> = {
   text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
-  network: ["node:net"],
+  network: ["node:http", "node:net"],
   "contract/rules": ["zod"],
   visit: ["zod"],
   audit: ["node:url"],

@@ -91,7 +91,9 @@ function createListener(handlers: RequestHandlers) {
   const { api, links, hostnames, isHealthy } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
-    getRequestListener((request, { incoming }) => fetch(request, readAddress(incoming, trusts)));
+    getRequestListener((request, { incoming }) =>
+      fetch(request, readAddress(incoming, trusts), incoming),
+    );
   const answerApi = api && listen(api);
   const answerMcp = handlers.mcp && listen(handlers.mcp);
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {

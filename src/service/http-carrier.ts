@@ -2,20 +2,25 @@ import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
+import { readAtMost, type Incoming } from "../network/read-at-most.ts";
 import { bodyTooLarge } from "./read-body.ts";
 
-/** The address is the client's, where it is known. */
-export type HttpFetch = (request: Request, address?: string) => Promise<Response>;
+/** The address is the client's, and `incoming` Node's own message, where they are known. */
+export type HttpFetch = (
+  request: Request,
+  address?: string,
+  incoming?: Incoming,
+) => Promise<Response>;
 
 /** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
 export function carryOverHttp(answer: AnswerApi): HttpFetch {
-  return async (request, address) => {
-    const { url, headers } = request;
+  return async (request, address, incoming) => {
+    const { method, url, headers } = request;
     const reply = await answer({
-      method: request.method,
+      method,
       url,
-      headers: Object.fromEntries(headers),
-      body: () => readText(request),
+      headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
+      body: () => readText(request, incoming),
       address,
       // Its signal is made when it is asked for, which few requests are worth.
       onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
@@ -30,24 +35,25 @@ function writeResponse({ status, headers, body }: ApiReply): Response {
   return new Response(body === null ? null : text, { status, headers });
 }
 
-async function readText(request: Request): Promise<string> {
-  if (Number(request.headers.get("content-length") ?? 0) > limits.body_bytes) throw bodyTooLarge();
+/** As `Headers` would join them: of a key that came twice, both are seen. */
+function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
+  const joined: Record<string, string> = {};
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name, value] = [(raw[at] ?? "").toLowerCase(), raw[at + 1] ?? ""];
+    const before = joined[name];
+    joined[name] = before === undefined ? value : `${before}, ${value}`;
+  }
+  return joined;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+async function readText(request: Request, incoming?: Incoming): Promise<string> {
   try {
-    const bytes = await readBytes(request);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const bytes = await readAtMost(request, limits.body_bytes, incoming);
+    if (bytes === undefined) throw bodyTooLarge();
+    return decoder.decode(bytes);
   } catch (error) {
     throw error instanceof Problem ? error : badRequest(messages.body_invalid);
   }
-}
-
-/** Counts what arrives: a declared length may lie, and there may be none. */
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limits.body_bytes) throw bodyTooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -5,8 +5,8 @@ import {
   isLegacyRequest,
   originValidationResponse,
   PARSE_ERROR,
-  readRequestBody,
 } from "@modelcontextprotocol/server";
+import { readAtMost, type Incoming } from "../../network/read-at-most.ts";
 import { describeFault } from "../results/tool-failure.ts";
 import type { InFlight } from "./in-flight.ts";
 import {
@@ -19,7 +19,7 @@ import { answerUntilEnd } from "./response-end.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   /** Waits for calls that still run, so long at most, and ends what only listens. */
   readonly close: (timeout_ms: number) => Promise<void>;
 };
@@ -46,9 +46,9 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   let isClosed = false;
 
   return {
-    fetch: async (request) => {
+    fetch: async (request, _, incoming) => {
       try {
-        return await admit(request);
+        return await admit(request, incoming);
       } catch (error) {
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
@@ -61,7 +61,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   };
 
   /** Nothing of a request is read before it is known whose it is. */
-  async function admit(request: Request): Promise<Response> {
+  async function admit(request: Request, incoming?: Incoming): Promise<Response> {
     const refusal =
       hostHeaderValidationResponse(request, hostnames) ??
       originValidationResponse(request, hostnames);
@@ -70,17 +70,21 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     const caller = token === undefined ? undefined : await identify(token);
     if (caller === undefined) return refuseToken(token);
     if (isClosed) return refuseForNow("Waypost is stopping.");
-    if (request.method === "POST") return receive(request, caller);
+    if (request.method === "POST") return receive(request, caller, incoming);
     const { listeners, sessions } = connections.find(caller);
     return track(listeners, () => sessions.fetch(request, undefined));
   }
 
-  async function receive(request: Request, caller: IdentifiedCaller): Promise<Response> {
+  async function receive(
+    request: Request,
+    caller: IdentifiedCaller,
+    incoming?: Incoming,
+  ): Promise<Response> {
     const { calls, listeners, sessions, modern } = connections.find(caller);
     if (calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
     const reading = {};
     calls.begin(reading);
-    const read = await readMessage(request).finally(() => calls.end(reading));
+    const read = await readMessage(request, incoming).finally(() => calls.end(reading));
     if (read instanceof Response) return read;
     const { body } = read;
     return track(isListen(body) ? listeners : calls, async () => {
@@ -103,11 +107,16 @@ function track(running: InFlight<object>, answer: () => Promise<Response>): Prom
   return answerUntilEnd(answer, () => running.end(exchange));
 }
 
+const decoder = new TextDecoder();
+
 /** The body is read and parsed here alone, for all that look at it afterwards. */
-async function readMessage(request: Request): Promise<{ readonly body: unknown } | Response> {
+async function readMessage(
+  request: Request,
+  incoming?: Incoming,
+): Promise<{ readonly body: unknown } | Response> {
   try {
-    const read = await readRequestBody(request, messageBytes);
-    if (!read.tooLarge) return { body: JSON.parse(read.text) };
+    const bytes = await readAtMost(request, messageBytes, incoming);
+    if (bytes !== undefined) return { body: JSON.parse(decoder.decode(bytes)) };
     return respondWithError(413, INVALID_REQUEST, "The body is longer than 4 MiB.");
   } catch {
     return respondWithError(400, PARSE_ERROR, "The body is not JSON.");
