@@ -17,6 +17,8 @@ const mostKeys = 1000;
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
   const changes = watchChanges(store, clock);
   const holders = new Map<string, KeyHolder>();
+  /** Of tokens that were found. A write empties the other map, and these stay true. */
+  const hashes = new Map<string, string>();
   let epoch = -1;
 
   return {
@@ -27,9 +29,11 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
       // Hashing the token would cost as much as everything else here.
       const known = holders.get(token);
       if (known !== undefined) return known;
-      const hash = hashToken(token);
+      if (hashes.size >= mostKeys) hashes.clear();
+      const hash = hashes.get(token) ?? hashToken(token);
       const holder = await findKeyHolder(store.db, hash);
       if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
+      hashes.set(token, hash);
       // Meanwhile a change that this answer does not know may have emptied the cache.
       if (current === epoch) holders.set(token, holder);
       return holder;

@@ -53,11 +53,11 @@ export async function createLink(
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
   return insertLink(tenant, {
+    id,
+    now,
     ...blankLink,
     ...values,
     ...apps.ids,
-    id,
-    now,
     path: path === "" ? await claimGeneratedPath(tenant, call, id, "") : path,
     shortened_path:
       prefix === undefined ? null : await claimGeneratedPath(tenant, call, id, prefix),

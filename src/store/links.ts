@@ -7,7 +7,7 @@ import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
-import { prepareQuery } from "./prepared-query.ts";
+import { prepareInsert, prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
 import { toFlag, type LinkTable, type Tables } from "./tables.ts";
@@ -126,19 +126,23 @@ export async function claimAddress(
   address: string,
   linkId: string,
 ): Promise<boolean> {
-  const result = await db
-    .insertInto("addresses")
-    .values({ project_id: projectId, address, link_id: linkId })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows === 1n;
+  const row = { project_id: projectId, address, link_id: linkId };
+  return (await insertAddress(db, row)) !== undefined;
 }
+
+const insertAddress = prepareInsert((db, row: Tables["addresses"]) =>
+  db
+    .insertInto("addresses")
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("address"),
+);
 
 /** Inserts a link whose addresses were claimed before. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const { indexed_to } = await tallyWrite(tenant, 1);
-  const row: LinkTable = {
+  const shown = await insertRow(tenant.db, {
     project_id: tenant.projectId,
     ...values,
     ...foldLink(link),
@@ -150,15 +154,15 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     created_via: "api",
     created_at: now,
     updated_at: now,
-  };
-  const shown = await tenant.db
-    .insertInto("links")
-    .values(row)
-    .returning(shownColumns)
-    .executeTakeFirstOrThrow();
+  });
+  if (shown === undefined) throw new Error("the inserted link was not returned");
   await indexLink(tenant, link.id, indexed_to);
   return toLink(shown);
 }
+
+const insertRow = prepareInsert((db, row: LinkTable) =>
+  db.insertInto("links").values(row).returning(shownColumns),
+);
 
 /** Changes a link; a new path must have been claimed before, and the old one is released. */
 export async function updateLink(

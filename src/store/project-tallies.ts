@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { prepareQuery } from "./prepared-query.ts";
 import { createIndex } from "./trigram-index.ts";
 import type { TallyTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -16,27 +17,33 @@ const none = { links: 0, generation: 0, indexed_to: null, clicked: 0 } as const;
 export type Tally = Omit<TallyTable, "project_id">;
 
 export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
-  const row = await db
+  return (await selectTally(db, [projectId])) ?? none;
+}
+
+const selectTally = prepareQuery((db) =>
+  db
     .selectFrom("tallies")
     .select(["links", "generation", "indexed_to", "clicked"])
-    .where("project_id", "=", projectId)
-    .executeTakeFirst();
-  return row ?? none;
-}
+    .where("project_id", "=", ""),
+);
 
 /**
  * Counts a write in the transaction that makes it: the number of links stays exact, and every
  * process sees that a count that it kept of this project is old.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
-  const { rows } = await sql<Tally>`
-    update tallies set links = links + ${added}, generation = generation + 1
-    where project_id = ${tenant.projectId}
-    returning links, generation, indexed_to, clicked
-  `.execute(tenant.db);
-  const [tally] = rows;
+  const tally = await countWrite(tenant.db, [added, tenant.projectId]);
   if (tally === undefined) throw new ProjectGone("the project was deleted");
   const isDue = added === 1 && tally.links >= indexFrom && tally.indexed_to === null;
   if (isDue) await createIndex(tenant);
   return tally;
 }
+
+const countWrite = prepareQuery((db) => {
+  const query = sql<Tally>`
+    update tallies set links = links + ${0}, generation = generation + 1
+    where project_id = ${""}
+    returning links, generation, indexed_to, clicked
+  `;
+  return { compile: () => query.compile(db) };
+});
