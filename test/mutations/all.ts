@@ -14,6 +14,7 @@ import { retry } from "./retry.ts";
 import { stdio } from "./stdio.ts";
 import { template } from "./template.ts";
 import { tenancy } from "./tenancy.ts";
+import { writes } from "./writes.ts";
 
 export const mutations: readonly Mutation[] = [
   ...access,
@@ -31,4 +32,5 @@ export const mutations: readonly Mutation[] = [
   ...files,
   ...furtherRights,
   ...furtherWork,
+  ...writes,
 ];

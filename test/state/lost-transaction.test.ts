@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql as raw } from "kysely";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { createApprovals } from "../../src/state/approvals.ts";
@@ -10,7 +10,7 @@ import { openStateForEach } from "../support/state-folder.ts";
 
 /**
  * What is done again, for another writer of its group has filled the disk, is done as if for the
- * first time: nothing that the first one said is remembered.
+ * first time, and of what was never committed nothing is remembered.
  */
 
 const at = openStateForEach();
@@ -47,14 +47,30 @@ test("a place in a budget is none of another key's, who came meanwhile", async (
   expect(await queue("another key").readWait_ms(1)).toBeGreaterThan(0);
 });
 
-test("an approval that was over stays over, though the clock was set back", async () => {
-  const clock = { now: () => at.now, monotonic: () => at.elapsed };
-  const random = { bytes: (count: number) => randomBytes(count) };
-  const approvals = createApprovals(sql, { clock, random });
-  const { id } = await approvals.openForToken({ digest: "an act", preview: "{}" });
-  at.elapsed += 5 * 60_000;
-  const next = approvals.openForToken({ digest: "another act", preview: "{}" });
-  await Promise.allSettled([lose()]);
-  await next;
-  expect(await approvals.takeForToken(id, "an act")).toBe(false);
+describe("an approval that was over stays over, though the clock was set back", () => {
+  const act = { digest: "an act", preview: "{}" };
+  const open = async () => {
+    const clock = { now: () => at.now, monotonic: () => at.elapsed };
+    const random = { bytes: (count: number) => randomBytes(count) };
+    const approvals = createApprovals(sql, { clock, random });
+    const { id } = await approvals.openForToken(act);
+    at.elapsed += 5 * 60_000;
+    return { approvals, id };
+  };
+
+  test("and its row was deleted in a transaction that was lost", async () => {
+    const { approvals, id } = await open();
+    const next = approvals.openForToken({ ...act, digest: "another act" });
+    await Promise.allSettled([lose()]);
+    await next;
+    expect(await approvals.takeForToken(id, act.digest)).toBe(false);
+  });
+
+  test("and its row could not be deleted", async () => {
+    const { approvals, id } = await open();
+    await sql.write((db) => raw`pragma max_page_count = 1`.execute(db));
+    const long = { ...act, preview: "x".repeat(1_000_000) };
+    await expect(approvals.openForToken(long)).rejects.toThrow("full");
+    expect(await approvals.takeForToken(id, act.digest)).toBe(false);
+  });
 });
