@@ -202,7 +202,7 @@ async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
   const { endpoint, input, options, text, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target, { ...options, text });
+  const request = buildRequest(endpoint, input, target, { text, ...options });
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());

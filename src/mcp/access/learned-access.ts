@@ -72,7 +72,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       const before = find(endpoint);
       const isSame = before?.state === found.state && isLikewise(before, found);
       const shows_kind = found.shows_kind || (isSame && before.shows_kind);
-      const isKindNew = shows_kind && !listKinds().has(endpoint.auth);
+      const isKindKnown = before?.shows_kind === true || !shows_kind;
+      const isKindNew = !isKindKnown && !listKinds().has(endpoint.auth);
       const until = Math.max(at + holds_ms, before?.state === found.state ? before.until : 0);
       if (isSame && !isKindNew && until - before.until < noted_ms) return;
       const { isOpen = false, ...lasting } = {
