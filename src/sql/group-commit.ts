@@ -71,10 +71,11 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   };
 
   async function writeGroups(): Promise<void> {
-    let runStarted = monotonic();
+    let runStarted: number | undefined;
     do {
       // Whoever comes in the same turn of the event loop is in the same group.
       await setImmediate();
+      runStarted ??= monotonic();
       // Other processes write after a long run: SQLite has one lock and no queue (storage.md §0).
       if (monotonic() - runStarted >= longestGroup_ms) {
         await sleep(1 + Math.random() * longestPause_ms);

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 /**
  * Time in which nobody waits: when everything that runs waits for the clock, the clock moves to
@@ -28,6 +28,7 @@ type Sleeper = { readonly at: number; readonly ring: () => void };
 /** Who gives others a turn goes on in the next one; so many in a row and more are nobody's. */
 const idleTurns = 4;
 const mostIdleTurns = 200;
+const mostRealWaits = 1000;
 /** No run of a job takes a working day. */
 const longest_ms = 8 * 60 * 60_000;
 
@@ -90,7 +91,7 @@ export function createVirtualTime(advance: (milliseconds: number) => void): Virt
       for (;;) {
         await settle(() => !isSettled);
         if (isSettled) return awaited;
-        if (!wakeNext()) throw new Standstill("everybody waits, and nobody for the clock");
+        if (!wakeNext()) await requireSoon(() => isSettled || sleepers.size > 0);
       }
     },
     drain: async () => {
@@ -98,6 +99,14 @@ export function createVirtualTime(advance: (milliseconds: number) => void): Virt
       while (wakeNext());
     },
   };
+}
+
+/** Writers leave other processes an opening, and wait out a lock, by the machine's own clock. */
+async function requireSoon(isThere: () => boolean): Promise<void> {
+  for (let waits = 0; !isThere(); waits += 1) {
+    if (waits === mostRealWaits) throw new Standstill("everybody waits, and nobody for the clock");
+    await setTimeout(1);
+  }
 }
 
 /** Whoever came first among those who are due first. */
