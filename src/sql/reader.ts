@@ -48,7 +48,8 @@ export function openReader(path: string, onEnd: () => void): Reader {
   // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
-  const worker = new Worker(file, { workerData: start });
+  // What the process was told to load before it starts is not for a thread that reads.
+  const worker = new Worker(file, { workerData: start, execArgv: [] });
   // It keeps a process alive only while somebody waits for it.
   worker.unref();
   let waiting: Waiting | undefined;
