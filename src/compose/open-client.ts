@@ -22,8 +22,8 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   const target = { origin, key, checksConditions: own !== undefined };
   const client = createClient({ target, send, clock, random, sleep, ledger });
   return {
-    call: (endpoint, input, signal = life, condition) =>
-      client.call(endpoint, input, signal, condition),
+    call: (endpoint, input, signal = life, options) =>
+      client.call(endpoint, input, signal, options),
     tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
   };
 }

@@ -40,7 +40,7 @@ export function openDatabase(path: string): Database {
 
 /**
  * Gives a connection the function by which a long statement asks whether anybody still waits for
- * it (`while-awaited.ts`). An error is what ends it: no engine offers SQLite's own interrupt.
+ * it (`whileAwaited`). An error is what ends it: no engine offers SQLite's own interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {

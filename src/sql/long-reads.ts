@@ -87,7 +87,6 @@ export function createLongReads(openReader: OpenReader): LongReads {
     },
     close: async () => {
       isClosed = true;
-      clearTimeout(idleTimer);
       for (const { refuse } of [...lines.values()].flat()) refuse(new StoreBusy("closing"));
       lines.clear();
       current?.reader?.interrupt();

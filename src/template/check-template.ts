@@ -3,7 +3,7 @@ import { checkHtml } from "./check-html.ts";
 import { checkLiquid } from "./check-liquid.ts";
 import type { RunInTurn } from "./check-queue.ts";
 import { prepareRenderedCheck, type CheckRendered } from "./check-rendered.ts";
-import { createLocator } from "./line-and-column.ts";
+import { placeFaults } from "./line-and-column.ts";
 import type { Fault, ReportFault, TemplateProblem, TemplateSource } from "./page-input.ts";
 import { samples } from "./sample-links.ts";
 
@@ -66,7 +66,6 @@ function listProblems(
   source: string,
   found: Faults,
 ): readonly TemplateProblem[] {
-  const locate = createLocator(source);
   const faults = [...found.values()].toSorted((one, other) => one.offset - other.offset);
   const shown = faults.slice(0, mostProblems);
   const [next, ...others] = faults.slice(mostProblems);
@@ -74,5 +73,5 @@ function listProblems(
     const message = `And ${1 + others.length} more problem${others.length === 0 ? "" : "s"}.`;
     shown.push({ offset: next.offset, message });
   }
-  return shown.map(({ offset, message }) => ({ field, ...locate(offset), message }));
+  return placeFaults(field, source, shown);
 }

@@ -2,7 +2,7 @@ import { Tokenizer, type Token } from "parse5";
 import { maskLiquid, unknown } from "./check-html.ts";
 import { checkLiquid, type Piece } from "./check-liquid.ts";
 import { pictureData } from "./html-rules.ts";
-import { createLocator } from "./line-and-column.ts";
+import { placeFaults } from "./line-and-column.ts";
 import type { Fault, TemplateProblem } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
@@ -71,8 +71,7 @@ export function findForeignAddresses(
     },
   );
   tokenizer.write(masked, true);
-  const locate = createLocator(body);
-  return faults.map(({ offset, message }) => ({ field: "body", ...locate(offset), message }));
+  return placeFaults("body", body, faults);
 }
 
 type Search = {

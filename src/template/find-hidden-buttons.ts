@@ -4,9 +4,10 @@ import { checkCss } from "./check-css.ts";
 import { maskLiquid } from "./check-html.ts";
 import { checkLiquid, type Piece } from "./check-liquid.ts";
 import { mark } from "./clean-html.ts";
-import { createLocator } from "./line-and-column.ts";
+import { placeFaults } from "./line-and-column.ts";
 import { fillBody } from "./link-page.ts";
 import type { Fault, TemplateProblem, TemplateSource } from "./page-input.ts";
+import { writeClasses } from "./store-buttons.ts";
 
 /**
  * What of a template keeps visitors from seeing the buttons that stand in its page. The API takes
@@ -20,18 +21,9 @@ export function findHiddenButtons(source: TemplateSource): readonly TemplateProb
   const around = faults.length === 0 ? findAround(body, pieces) : undefined;
   if (around === undefined) return [];
   return [
-    ...place("body", body, listHiding(around)),
-    ...place("css", source.css, listHidingRules(source.css, listWays(around))),
+    ...placeFaults("body", body, listHiding(around)),
+    ...placeFaults("css", source.css, listHidingRules(source.css, listWays(around))),
   ];
-}
-
-function place(
-  field: TemplateProblem["field"],
-  source: string,
-  faults: readonly Fault[],
-): readonly TemplateProblem[] {
-  const locate = createLocator(source);
-  return faults.map(({ offset, message }) => ({ field, ...locate(offset), message }));
 }
 
 type Node = DefaultTreeAdapterTypes.Node;
@@ -81,14 +73,17 @@ function listWays(around: readonly Element[]): readonly (readonly Named[])[] {
     const read = (wanted: string) => attrs.find(({ name }) => name === wanted)?.value;
     return { tag, id: read("id"), classes: new Set(read("class")?.split(/\s+/)) };
   });
-  // Each as page-head.ts and store-buttons.ts write it.
-  const begin = [nameOwn("html", ""), nameOwn("body", "ios android desktop"), ...outer];
-  const kinds = ["open", "app-store", "play-store", "continue"];
+  // Each as link-page.ts and store-buttons.ts write it.
+  const begin = [
+    nameOwn("html", ""),
+    nameOwn("body", "ios android desktop"),
+    ...outer,
+    nameOwn("div", "store-buttons"),
+  ];
+  const kinds = ["open", "app_store", "play_store", "continue"] as const;
+  const ranks = ["primary", "secondary"] as const;
   return kinds.flatMap((kind) =>
-    ["primary", "secondary"].map((rank) => {
-      const classes = `store-button store-button-${rank} store-button-${kind}`;
-      return [...begin, nameOwn("div", "store-buttons"), nameOwn("a", classes)];
-    }),
+    ranks.map((rank) => [...begin, nameOwn("a", writeClasses(kind, rank))]),
   );
 }
 
@@ -218,11 +213,12 @@ function listNamed(
     const parts = selector.children.toArray();
     const weight = [...weigh(parts), offset];
     for (const way of ways) {
+      const known = new Map<string, boolean>();
       for (const [end, element] of way.entries()) {
         // What stands around the buttons is the same of all ways.
-        const isWeighed = !weighsMore(weight, named.get(element) ?? []);
-        if (isWeighed && named.has(element)) continue;
-        if (matches(parts, way.slice(0, end + 1))) named.set(element, weight);
+        const before = named.get(element);
+        if (before !== undefined && !weighsMore(weight, before)) continue;
+        if (matches(parts, way.slice(0, end + 1), known)) named.set(element, weight);
       }
     }
   }
@@ -240,11 +236,14 @@ function weigh(parts: readonly CssNode[]): Weight {
   ];
 }
 
-/** Whether a selector names the last one of these; what cannot be told is not said to. */
+/**
+ * Whether a selector names the last one of these; what cannot be told is not said to. `known` is of
+ * one selector and one way.
+ */
 function matches(
   parts: readonly CssNode[],
   way: readonly Named[],
-  known = new Map<string, boolean>(),
+  known: Map<string, boolean>,
 ): boolean {
   // Of elements in elements of one kind the same question comes up by millions of ways.
   const key = `${parts.length} ${way.length}`;

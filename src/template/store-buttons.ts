@@ -12,10 +12,13 @@ export function renderButtons(buttons: readonly PageButton[]): string {
 
 function renderButton({ kind, label, href }: PageButton, index: number): string {
   if (!isSafe(href)) return "";
-  const rank = index === 0 ? "primary" : "secondary";
-  const classes = `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
+  const classes = writeClasses(kind, index === 0 ? "primary" : "secondary");
   const text = `<span>${escapeText(label)}</span>`;
   return `<a class="${classes}" href="${escapeText(href)}">${icons[kind]}${text}</a>`;
+}
+
+export function writeClasses(kind: PageButton["kind"], rank: "primary" | "secondary"): string {
+  return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
 /** The last check of where a button leads: an address, and none that runs code in the page. */

@@ -12,7 +12,8 @@ export function describeForeignHost(
   if (ours === undefined) return `whether ${quote(host)} is its host is not known here`;
   const { place, there } = ours;
   const told =
-    there === undefined ? `There is nothing at ${quote(place)}` : `At ${quote(place)} is`;
-  const what = there === undefined ? "" : ` the link ${quote(there)}`;
-  return `${quote(host)} is not its host, which is ${quote(ours.host)}. ${told}${what}`;
+    there === undefined
+      ? `There is nothing at ${quote(place)}`
+      : `At ${quote(place)} is the link ${quote(there)}`;
+  return `${quote(host)} is not its host, which is ${quote(ours.host)}. ${told}`;
 }

@@ -1,8 +1,8 @@
 import { listUnreadFields } from "../../contract/deviations.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, toSentence } from "../../contract/problem.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
 import { findNewPathFault } from "../../contract/rules/link-path.ts";
+import { placeHere } from "../../contract/rules/named-link.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
@@ -112,17 +112,8 @@ function explainMissing(row: CheckedRow, known: Known, { linkHost }: Planning): 
   if (known.isPartial) return maybeUnread;
   const address = row.named?.address;
   if (address === undefined || address.isOurs === true) return "There is no such link";
-  const { host, path, isOurs } = address;
-  const link = findThere(row, known);
-  const ours =
-    linkHost === undefined || isOurs === undefined
-      ? undefined
-      : {
-          host: new URL(linkHost).host,
-          place: writeAddress(linkHost, path),
-          ...(link && { there: link.name || path }),
-        };
-  return `There is no such link: ${describeForeignHost(host, ours)}`;
+  const here = placeHere(address, linkHost, findThere(row, known));
+  return `There is no such link: ${describeForeignHost(address.host, here)}`;
 }
 
 function describeSeveral(meant: readonly ReadLink[]): string {

@@ -1,4 +1,4 @@
-import { normalizeId, uuidPattern } from "../../contract/fields.ts";
+import { anyIdPattern, normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
@@ -107,7 +107,7 @@ function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undef
 /** What no deployment has for an id is only a name. */
 function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
   if (linkHosts === undefined || uuidPattern.test(id)) return true;
-  return takesAnyId && /^[\w:.-]+$/.test(id);
+  return takesAnyId && anyIdPattern.test(id);
 }
 
 /** Every rule that the same changes of many links would break. */

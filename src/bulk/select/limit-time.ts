@@ -43,11 +43,11 @@ export function limitTime({
   return {
     signal,
     linkHost,
-    call: async (endpoint, input, caller = signal, condition) => {
+    call: async (endpoint, input, caller = signal, options) => {
       if (over.signal.aborted || clock.monotonic() >= end) throw endTime(hasRead);
       try {
         const either = AbortSignal.any([caller, over.signal]);
-        return await call(endpoint, input, either, condition);
+        return await call(endpoint, input, either, options);
       } catch (error) {
         const isCut = error instanceof CallFailure && error.code === "cancelled";
         throw isCut && !caller.aborted ? endTime(hasRead) : error;

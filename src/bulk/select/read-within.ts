@@ -1,7 +1,7 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { ReadLink } from "../../contract/links.ts";
 import type { InTime } from "./limit-time.ts";
-import { readStart, selectParts } from "./select-links.ts";
+import { findBound, selectParts } from "./select-links.ts";
 
 /** The links that filters name, for as long as the answer to one call may take. */
 
@@ -33,7 +33,7 @@ export async function readWithin(
     take(part.rows);
     unread += part.unread;
     if (!part.isCut) continue;
-    const isFurther = part.before !== readStart(filters);
+    const isFurther = part.before !== findBound(filters, "gteq");
     return { unread, isWhole: false, reached: isFurther ? part.before : undefined };
   }
   return { unread, isWhole: true, reached: undefined };

@@ -117,12 +117,17 @@ async function* readParts(
     const read = await untilTimeIsUp(readOrHalve(asking, begun, checkFilters, reading));
     if (read === undefined) {
       const { rows, unread } = begun.rows.size === 0 && divided ? divided : begun;
-      yield { rows: [...rows.values()], unread: unread.size, before: readStart(part), isCut: true };
+      yield {
+        rows: [...rows.values()],
+        unread: unread.size,
+        before: findBound(part, "gteq"),
+        isCut: true,
+      };
       return;
     }
     divided = "halves" in read ? begun : undefined;
     if ("halves" in read) waiting.push(...read.halves);
-    else yield { ...read, before: readEnd(part), isCut: false };
+    else yield { ...read, before: findBound(part, "lt"), isCut: false };
   }
 }
 
@@ -198,20 +203,15 @@ async function findHalves(asking: Asking, whole: Filters): Promise<readonly Filt
   return undefined;
 }
 
-/** All links of a part were made since then; undefined where it has no such end. */
-export function readStart(part: Filters): string | undefined {
-  const start = part.find((filter) => isBound(filter, "gteq"))?.value;
-  return start === undefined ? undefined : String(start);
+/** Since when, or before when, all links of a part were made; undefined where no filter says it. */
+export function findBound(part: Filters, condition: "gteq" | "lt"): string | undefined {
+  const value = part.find((filter) => isBound(filter, condition))?.value;
+  return value === undefined ? undefined : String(value);
 }
 
-function readEnd(part: Filters): string | undefined {
-  const end = part.find((filter) => isBound(filter, "lt"))?.value;
-  return end === undefined ? undefined : String(end);
-}
-
-function readBound(filters: Filters, condition: "gteq" | "lt"): number | undefined {
-  const found = filters.find((filter) => isBound(filter, condition));
-  return found && (parseTime(String(found.value)) ?? Number.NaN);
+function readBound(part: Filters, condition: "gteq" | "lt"): number | undefined {
+  const text = findBound(part, condition);
+  return text === undefined ? undefined : (parseTime(text) ?? Number.NaN);
 }
 
 function isBound({ field, condition }: FilterInput, wanted: string): boolean {

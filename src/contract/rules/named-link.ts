@@ -1,3 +1,4 @@
+import { writeAddress } from "./link-address.ts";
 import { normalizeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
@@ -20,6 +21,19 @@ export type NamedAddress = {
   readonly text: string;
   readonly path: string;
 };
+
+/** Where the same path is here, and what is there; undefined where nobody knows our host. */
+export function placeHere(
+  { path, isOurs }: NamedAddress,
+  linkHost: string | undefined,
+  link: { readonly name?: unknown } | undefined,
+) {
+  if (linkHost === undefined || isOurs === undefined) return undefined;
+  const { name } = link ?? {};
+  const there = typeof name === "string" && name !== "" ? name : path;
+  const place = writeAddress(linkHost, path);
+  return { host: new URL(linkHost).host, place, ...(link && { there }) };
+}
 
 /** Every path that it may stand for. */
 export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {

@@ -30,8 +30,8 @@ export const linkRow = z
   })
   .describe("Empty and false members left out; address where the list's is not it");
 
-const appFields = ["ios_app", "android_app"] as const;
-type AppField = (typeof appFields)[number];
+export const appFields = ["ios_app", "android_app"] as const;
+export type AppField = (typeof appFields)[number];
 
 /** The fields that tell an app from another, the best first. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;

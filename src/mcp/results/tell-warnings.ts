@@ -22,8 +22,9 @@ export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
   return tellProblems(result, told);
 }
 
-/** A success, and what is to be known besides. */
+/** A success, and what is to be known besides, if anything. */
 export function tellProblems(result: JsonObject, told: readonly CallProblem[]): JsonObject {
+  if (told.length === 0) return result;
   const { problems } = result;
   const own: readonly unknown[] = Array.isArray(problems) ? problems : [];
   return { ...result, problems: [...own, ...told] };

@@ -20,8 +20,9 @@ type Names = ReadonlyMap<string, string>;
 
 export async function nameChangedApps(result: JsonObject, call: Asking): Promise<JsonObject> {
   const all: Record<string, Names> = {};
+  const found = listFields(result);
   for (const kind of kinds) {
-    const changes = listFields(result).flatMap((fields) => findChanges(fields, kind));
+    const changes = found.flatMap((fields) => findChanges(fields, kind));
     const isNamed = changes.some(({ from, to }) => [from, to].some((app) => !isBlank(app)));
     if (isNamed) all[kind.name] = await readNames(kind, call);
   }

@@ -14,7 +14,7 @@ import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
 import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
 import { findHidingTemplates } from "./find-hiding-templates.ts";
-import { findNeverClicked } from "./find-never-clicked.ts";
+import { findNeverClicked, type Looked } from "./find-never-clicked.ts";
 import { readAuditedApps } from "./read-audited-apps.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what mends it. */
@@ -88,8 +88,7 @@ type Wanted = {
 
 async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
   const { keyContext, signal } = call;
-  const { linkHost } = keyContext.known;
-  const { stop, ...inTime } = limitTime({ ...keyContext, signal, linkHost });
+  const { stop, ...inTime } = limitTime({ ...keyContext, signal });
   try {
     return await runAudit(wanted, call.sendBy(inTime.call), inTime);
   } finally {
@@ -151,8 +150,6 @@ async function runAudit(
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
   };
 }
-
-type Looked = { readonly groups: readonly Group[]; readonly notChecked: readonly string[] };
 
 async function leaveOutIfLate(what: string, looking: Promise<Looked>): Promise<Looked> {
   const late = { groups: [], notChecked: [`${what}: the deployment did not answer in time.`] };

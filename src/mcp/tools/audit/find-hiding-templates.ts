@@ -4,27 +4,23 @@ import type { TemplateProblem } from "../../../template/page-input.ts";
 import { describeHiding, findHiding } from "../templates/find-hiding.ts";
 import { isText, readState, type ReadText } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
+import type { Looked } from "./find-never-clicked.ts";
 
 /** Texts of the links' page that hide the buttons by which visitors go on. */
-
-type Looked = {
-  /** The page that visitors meet comes first. */
-  readonly groups: readonly Group[];
-  readonly notChecked: readonly string[];
-};
 
 const { pageTemplate } = contract;
 const mostTold = 3;
 
+/** The page that visitors meet comes first. */
 export async function findHidingTemplates(call: Call): Promise<Looked> {
   const mayRead = call.keyContext.access.read(pageTemplate.versions).state !== "denied";
   const { live, draft } = mayRead ? await readState(call) : { live: undefined, draft: undefined };
   const isSame = live && draft && live.body === draft.body && live.css === draft.css;
-  const texts = {
-    live: { name: "live page", id: live?.id ?? "live", text: live },
-    draft: { name: "draft of the page", id: "draft", text: isSame ? null : draft },
-  };
-  const looked = await Promise.all(Object.values(texts).map(lookAt));
+  const texts: readonly Named[] = [
+    { name: "live page", id: live?.id ?? "live", text: live },
+    { name: "draft of the page", id: "draft", text: isSame ? null : draft },
+  ];
+  const looked = await Promise.all(texts.map(lookAt));
   return {
     groups: looked.flatMap(({ group }) => group ?? []),
     notChecked: looked.flatMap(({ notChecked }) => notChecked ?? []),

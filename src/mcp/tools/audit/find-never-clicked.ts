@@ -10,16 +10,20 @@ const { links } = contract;
 const days = 90;
 const day_ms = 24 * 60 * 60_000;
 
-type NeverClicked = { readonly groups: readonly Group[]; readonly notChecked: readonly string[] };
+/** What was found beside the links themselves, and what could not be looked at. */
+export type Looked = {
+  readonly groups: readonly Group[];
+  readonly notChecked: readonly string[];
+};
 
-const nothing: NeverClicked = { groups: [], notChecked: [] };
+const nothing: Looked = { groups: [], notChecked: [] };
 const uncounted = "Never visited: this deployment cannot count links by these filters.";
 
 export async function findNeverClicked(
   given: readonly FilterInput[],
   paging: { readonly page: number; readonly limit: number },
   { ask, keyContext, signal }: Call,
-): Promise<NeverClicked> {
+): Promise<Looked> {
   const value = new Date(keyContext.clock.now() - days * day_ms).toISOString();
   const own: readonly FilterInput[] = [
     { field: "clicks", condition: "eq", value: 0 },

@@ -8,6 +8,7 @@ import { problems } from "../../schemas/output-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
 import { writeExportUri } from "./uris.ts";
+import { tellProblems } from "../../results/tell-warnings.ts";
 
 const { links } = contract;
 
@@ -41,18 +42,12 @@ export function createExportLinks(): Tool {
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
       const file = await owner.saveFile?.(format, readWhole({ id, pages, format }, owner));
       const next = describeNext(pages, file);
-      const lacking = lacks.map((message) => ({ message }));
-      return {
-        export: {
-          uri: writeExportUri(id),
-          count,
-          format,
-          pages,
-          ...(file !== undefined && { file }),
-          next,
-        },
-        ...(lacking.length > 0 && { problems: lacking }),
-      };
+      const uri = writeExportUri(id);
+      const exported = { uri, count, format, pages, ...(file !== undefined && { file }), next };
+      return tellProblems(
+        { export: exported },
+        lacks.map((message) => ({ message })),
+      );
     },
   });
 }

@@ -53,7 +53,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     own,
   };
   const fields = once(() => listFields(endpoint, fieldOptions));
-  const terseFields = once(() => listFields(endpoint, fieldOptions, true));
+  const terseFields = () => listFields(endpoint, fieldOptions, true);
   const schema = once(() => buildInput(fields()));
   const run = chooseRun(endpoint);
   const known = Object.keys(endpoint.body?.shape ?? {});

@@ -3,11 +3,11 @@ import { listLinkHosts } from "../../../contract/access.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { paging } from "../../../contract/limits.ts";
-import { writeAddress } from "../../../contract/rules/link-address.ts";
 import {
   isReachedBy,
   listNamedPaths,
   pickNamedLinks,
+  placeHere,
   readNamedLink,
   readPathOf,
   type NamedAddress,
@@ -16,7 +16,7 @@ import {
 import { describeForeignHost } from "../../../text/foreign-host.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { listPage, listRows, readText, type Found } from "./found-rows.ts";
+import { listPage, listRows, type Found } from "./found-rows.ts";
 
 /** The link that a text names: by its path or short path, one of its addresses, or its name. */
 
@@ -87,19 +87,10 @@ async function resolve(
 }
 
 function describeForeign(
-  { host, path, isOurs }: NamedAddress,
+  address: NamedAddress,
   there: readonly JsonObject[],
   { keyContext }: Asking,
 ): NonNullable<Found["foreign"]> {
-  const { linkHost } = keyContext.known;
-  if (linkHost === undefined || isOurs === undefined) {
-    return { message: describeForeignHost(host, undefined), there };
-  }
-  const [first] = there;
-  const message = describeForeignHost(host, {
-    host: new URL(linkHost).host,
-    place: writeAddress(linkHost, path),
-    ...(first !== undefined && { there: readText(first, "name") || path }),
-  });
-  return { message, there };
+  const here = placeHere(address, keyContext.known.linkHost, there[0]);
+  return { message: describeForeignHost(address.host, here), there };
 }

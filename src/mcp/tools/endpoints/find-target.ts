@@ -1,5 +1,5 @@
 import { contract } from "../../../contract/index.ts";
-import { uuidPattern } from "../../../contract/fields.ts";
+import { anyIdPattern, uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { describeIds, findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
@@ -55,7 +55,7 @@ async function hasId(
   given: string,
   { ask, keyContext }: Asking,
 ): Promise<boolean> {
-  if (!keyContext.takesAnyId || !/^[\w:.-]+$/.test(given)) return false;
+  if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
   // What has no digit is a name, and what has no other name is not known by one.
   if (kind.by === undefined && !/\d/.test(given)) return false;
   const found = await readRecord(kind, given, { ask }).catch((error: unknown) => {

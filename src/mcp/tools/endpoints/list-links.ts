@@ -22,8 +22,7 @@ export async function askLinks(input: FindInput, call: Call): Promise<AskedLinks
     return { body: await call.ask(index, asked), told: {} };
   }
   const { keyContext, signal } = call;
-  const { linkHost } = keyContext.known;
-  const { stop, ...inTime } = limitTime({ ...keyContext, signal, linkHost });
+  const { stop, ...inTime } = limitTime({ ...keyContext, signal });
   try {
     const page = after === undefined ? await askOwn(inTime, asked) : undefined;
     if (page !== undefined) return { body: page, told: {} };

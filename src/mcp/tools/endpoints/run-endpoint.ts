@@ -8,7 +8,7 @@ import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
-import type { CallProblem } from "../../results/call-problem.ts";
+import { tellProblems } from "../../results/tell-warnings.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "./find-written-problems.ts";
 import { findTarget } from "./find-target.ts";
@@ -149,11 +149,9 @@ async function presentWritten(
   const known = [...beside.filter(isJsonObject), ...read];
   const apps = await readKnownApps(isLink ? [body] : [], call, known);
   const sent = Object.keys(pickFields(endpoint, input));
-  const { problems = [], ...shown } = presentBody(endpoint, body, { linkHost, apps, sent });
-  // Those of the answer are a list.
-  const unread = problems as readonly CallProblem[];
-  const found = [...unread, ...findWrittenProblems(act, body, apps, call.keyContext)];
-  return { ...shown, ...(found.length > 0 && { problems: found }), change };
+  const shown = presentBody(endpoint, body, { linkHost, apps, sent });
+  const found = findWrittenProblems(act, body, apps, call.keyContext);
+  return { ...tellProblems(shown, found), change };
 }
 
 /** What a list was asked for, so that each row tells how it answers that. */

@@ -6,9 +6,10 @@ import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
+import { appFields, type AppField } from "../../results/present-link.ts";
 import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
-import { readAppName, type AppField } from "../endpoints/read-link-apps.ts";
+import { readAppName } from "../endpoints/read-link-apps.ts";
 import {
   previewPublication,
   previewSaving,
@@ -42,7 +43,8 @@ export async function previewUndo(
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
-  const losses = await Promise.all(steps.map((step) => describeLosses(step, call)));
+  const readName = readNamesOnce(call);
+  const losses = await Promise.all(steps.map((step) => describeLosses(step, readName)));
   const [first] = previews;
   const name = change.name ?? change.target_key ?? change.target_id ?? "";
   const act = nameAct(change);
@@ -94,11 +96,11 @@ export function describeUndoState({ steps }: Undo): unknown {
 }
 
 /** An app is told of by its name. */
-async function describeLosses({ lost }: Step, call: Pick<Call, "ask">): Promise<readonly Fact[]> {
+async function describeLosses({ lost }: Step, readName: ReadName): Promise<readonly Fact[]> {
   const losses = Object.entries(lost).map(async ([field, { from, to }]) => {
     const app = appFields.find((name) => field === `${name}_id`);
     const write = async (value: unknown) =>
-      app === undefined ? writeValue(value) : readAppName(app, value, call);
+      app === undefined ? writeValue(value) : readName(app, value);
     return {
       name: `${app ?? field}, changed since`,
       text: `${await write(from)} is lost, and becomes ${await write(to)}`,
@@ -108,7 +110,18 @@ async function describeLosses({ lost }: Step, call: Pick<Call, "ask">): Promise<
   return Promise.all(losses);
 }
 
-const appFields: readonly AppField[] = ["ios_app", "android_app"];
+type ReadName = (app: AppField, id: unknown) => Promise<string>;
+
+/** Many links may have lost the same app, which is read once. */
+function readNamesOnce(call: Pick<Call, "ask">): ReadName {
+  const names = new Map<string, Promise<string>>();
+  return (app, id) => {
+    const key = JSON.stringify([app, id]);
+    const name = names.get(key) ?? readAppName(app, id, call);
+    names.set(key, name);
+    return name;
+  };
+}
 
 async function previewStep(
   step: Step,

@@ -18,6 +18,7 @@ import { showPlan } from "../bulk/show-plan.ts";
 import { leaveOutTexts } from "../templates/leave-out-texts.ts";
 import type { Call, Tool } from "../tool.ts";
 import { carryOutUndo } from "./carry-out-undo.ts";
+import { templateId } from "./journal-write.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
 import { describeUndoState, listReasons, previewUndo } from "./preview-undo.ts";
@@ -27,7 +28,6 @@ import { otherChangeSchema, showChange } from "./show-change.ts";
 
 const name = "undo";
 const linkKind = findKind(contract.links.show).name;
-const templateKind = findKind(contract.pageTemplate.save).name;
 
 export function createUndo(mode: Mode): Tool {
   return makeBulkTool({
@@ -60,7 +60,7 @@ export function createUndo(mode: Mode): Tool {
       }
       if (change.kind === "job") return planJobUndo(change, call);
       const undone = showChange(await undo(change, history, call), call.keyContext);
-      return change.kind === templateKind ? leaveOutTexts({}, undone) : { change: undone };
+      return change.kind === templateId ? leaveOutTexts({}, undone) : { change: undone };
     },
   });
 }

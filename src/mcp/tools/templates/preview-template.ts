@@ -6,9 +6,10 @@ import { mostPreviewBytes } from "../../../state/previews.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
+import { tellProblems } from "../../results/tell-warnings.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
-import { findHidingOfOwn } from "./find-hiding.ts";
+import { findHiding } from "./find-hiding.ts";
 import { pickText } from "./template-state.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
@@ -37,14 +38,14 @@ export async function previewTemplate(given: JsonObject, call: Call): Promise<Js
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // So the body of this endpoint is presented.
   const { html, problems: unread = [] } = presentBody(preview, body as JsonObject) as Page;
-  const problems = [...unread, ...(await findProblems(html, asked, call))];
+  const hiding = await findProblems(html, asked, call);
   await attachTemplateView(asked, { device, html }, call);
   const preview_url = await openInBrowser(html, call);
-  return {
+  const page = {
     ...(preview_url !== undefined && { preview_url }),
     ...((isWanted === true || preview_url === undefined) && { html }),
-    ...(problems.length > 0 && { problems }),
   };
+  return tellProblems(page, [...unread, ...hiding]);
 }
 
 type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
@@ -55,8 +56,10 @@ async function findProblems(
   asked: JsonObject,
   call: Call,
 ): Promise<readonly CallProblem[]> {
+  // How the page of another service is made, nobody knows.
+  if (!call.keyContext.checksConditions) return [];
   const given = pickText(asked);
-  const found = await findHidingOfOwn({ ...readSource(html), ...given }, call);
+  const found = await findHiding({ ...readSource(html), ...given });
   // Of what was not given, the page shows what became of it, which has other lines.
   return found.map(({ field, message, ...place }) => {
     return { field, message, ...(given[field] !== undefined && place) };

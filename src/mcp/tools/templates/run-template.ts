@@ -10,6 +10,7 @@ import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
+import { tellProblems } from "../../results/tell-warnings.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import {
@@ -69,17 +70,9 @@ async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Pr
   });
   // The entries of this room that write all answer with the template.
   const answered = body as unknown as JsonObject;
-  const { problems: unread = [], ...written } = presentBody(endpoint, answered);
-  const problems = [
-    ...(unread as readonly unknown[]),
-    ...(await findHidingNow(endpoint, answered, call)),
-  ];
-  return leaveOutTexts({ ...written, ...(problems.length > 0 && { problems }) }, change);
-}
-
-/** Of the text that is the draft now, which a publication makes the page of all links. */
-async function findHidingNow(endpoint: Endpoint, answered: JsonObject, call: Call) {
-  return endpoint === unpublish ? [] : findHidingOfOwn(answered, call);
+  // Of the text that is the draft now, which a publication makes the page of all links.
+  const hiding = endpoint === unpublish ? [] : await findHidingOfOwn(answered, call);
+  return leaveOutTexts(tellProblems(presentBody(endpoint, answered), hiding), change);
 }
 
 type TemplateAct = {
