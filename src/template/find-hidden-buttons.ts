@@ -1,9 +1,9 @@
 import { generate, parse, walk, type CssNode, type Rule } from "css-tree";
-import { parseFragment, type DefaultTreeAdapterTypes } from "parse5";
+import type { DefaultTreeAdapterTypes } from "parse5";
 import { checkCss } from "./check-css.ts";
 import { maskLiquid } from "./check-html.ts";
 import { checkLiquid, type Piece } from "./check-liquid.ts";
-import { mark } from "./clean-html.ts";
+import { HtmlTooLarge, mark, parseBounded } from "./clean-html.ts";
 import { placeFaults } from "./line-and-column.ts";
 import { fillBody } from "./link-page.ts";
 import type { Fault, TemplateProblem, TemplateSource } from "./page-input.ts";
@@ -45,7 +45,21 @@ function findAround(body: string, pieces: readonly Piece[]): readonly Element[] 
     }
     return undefined;
   };
-  return find(parseFragment(marked, { sourceCodeLocationInfo: true }), []);
+  for (const node of parseUnlessTooLarge(marked)) {
+    const found = find(node, []);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Of a stranger's text no more is read than of one that the API takes. */
+function parseUnlessTooLarge(html: string): readonly Node[] {
+  try {
+    return parseBounded(html, true);
+  } catch (error) {
+    if (error instanceof HtmlTooLarge) return [];
+    throw error;
+  }
 }
 
 function listHiding(around: readonly Element[]): readonly Fault[] {

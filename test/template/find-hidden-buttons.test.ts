@@ -94,6 +94,14 @@ describe("buttons are seen", () => {
     expect(list(".card { display: none } }")).toEqual([]);
     expect(list(".card { display: none }", "{% if %}{% store_buttons %}")).toEqual([]);
     expect(list(".card { display: none }", "<p>No buttons</p>")).toEqual([]);
+    const nest = (depth: number) => `${"<div>".repeat(depth)}{% store_buttons %}`;
+    expect(list("div { display: none }", nest(60))).toHaveLength(1);
+    expect(list("div { display: none }", nest(65))).toEqual([]);
+  });
+
+  test("for what no parser reads in time: the elements that are opened again and again", () => {
+    const again = Array.from({ length: 1600 }, (_, id) => `<p><b id=${id}></p>`).join("");
+    expect(list("a { display: none }", `${again}{% store_buttons %}`)).toEqual([]);
   });
 });
 
