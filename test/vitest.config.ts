@@ -10,12 +10,12 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,
-    globalSetup: "test/tools/bundle-reader-thread.js",
     projects: [
       {
         extends: true,
         test: {
           name: "shared",
+          globalSetup: "test/tools/bundle-reader-thread.js",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...counting],
           // The files of a worker share its modules: loading them anew was a fifth of the time.

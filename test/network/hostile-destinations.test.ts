@@ -1,26 +1,22 @@
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { askAddress, type Internet } from "../../src/network/hosts/ask-address.ts";
 import { isPublicAddress } from "../../src/network/public-address.ts";
 
 /** Servers that would have us ask where we must not, or read for ever. */
 
-let server: Server | undefined;
-afterEach(
-  () => new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve())),
-);
-
 /** The first address counts as public; every other one is judged as it is. */
 async function askOf(answer: (socket: Socket) => void) {
   let connections = 0;
   let ended: Promise<unknown> = Promise.resolve();
-  server = createServer((socket) => {
+  const server = createServer((socket) => {
     connections += 1;
     ended = new Promise((resolve) => socket.on("close", resolve));
     socket.on("error", () => undefined);
     socket.on("data", () => answer(socket));
   });
-  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   let isFirst = true;
   const internet: Internet = {

@@ -113,25 +113,17 @@ describe("not exactly one match is none", () => {
     });
   });
 
+  const none = "No link has the UUID, name, (short) path or address";
+
   test.each([
-    [
-      "get_link",
-      "winter",
-      'No link has the UUID, name, (short) path or address "winter".',
-      "list_links",
-    ],
-    ["get_link", "", 'No link has the UUID, name, (short) path or address "".', "list_links"],
-    ["get_link", " ", 'No link has the UUID, name, (short) path or address " ".', "list_links"],
-    ["get_link", "/", 'No link has the UUID, name, (short) path or address "/".', "list_links"],
+    ["get_link", "winter", `${none} "winter".`, "list_links"],
+    ["get_link", "", `${none} "".`, "list_links"],
+    ["get_link", " ", `${none} " ".`, "list_links"],
+    ["get_link", "/", `${none} "/".`, "list_links"],
     ["get_link", "https://elsewhere.example/winter", "No link has", "list_links"],
-    ["get_link", "%", 'No link has the UUID, name, (short) path or address "%".', "list_links"],
+    ["get_link", "%", `${none} "%".`, "list_links"],
     ["get_link", "a\u0000b\ud800", "No link has", "list_links"],
-    [
-      "get_link",
-      "null",
-      'No link has the UUID, name, (short) path or address "null".',
-      "list_links",
-    ],
+    ["get_link", "null", `${none} "null".`, "list_links"],
     ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id", "list_ios_apps"],
     ["get_android_app", "COM.other", "No Android app has the", "list_android_apps"],
     ["delete_link", "winter", "No link has", "list_links"],
