@@ -50,8 +50,7 @@ function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
 /** One call in 2026-07-28: nothing comes before it and nothing stays after it. */
 export function modernCall(token: string, id: number | string, name: string, args: object = {}) {
   const { method, params } = callOf(id, name, args);
-  const { headers, body } = modernRequest(token, id, method, params);
-  return { headers: { ...headers, "mcp-name": name }, body };
+  return modernRequest(token, id, method, params);
 }
 
 export function modernRequest(token: string, id: number | string, method: string, params: object) {
@@ -67,6 +66,7 @@ export function modernRequest(token: string, id: number | string, method: string
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": revision,
       "mcp-method": method,
+      ...("name" in params && { "mcp-name": String(params.name) }),
     },
     body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope } }),
   };

@@ -19,8 +19,7 @@ let last = 0;
 export function askModern(server: Server, key: string): HttpSession {
   return withWriter(server, (method, params = {}) => {
     const { headers, body } = modernRequest(key, (last += 1), method, params);
-    const name = "name" in params && { "mcp-name": String(params.name) };
-    return { method: "POST", path, headers: { ...headers, ...name }, text: body };
+    return { method: "POST", path, headers, text: body };
   });
 }
 

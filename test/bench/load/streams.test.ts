@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { startDeployment } from "../../support/mcp-deployment.ts";
 import { runStreams } from "./streams.ts";
 
 /** The load of the bench: when it is sent, and from when its time counts. */
@@ -10,24 +8,10 @@ const per_second = 100;
 const interval_ms = 1000 / per_second;
 const ask = { name: "asked", questions: [{ path: "/" }], status: 200 } as const;
 
-async function listen(listener: RequestListener) {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
 test("what is due is sent though nothing was answered, and waiting counts from then", async () => {
   const held: (() => void)[] = [];
   const all = 5;
-  await using server = await listen((_, response) => {
+  await using server = await startDeployment((_, response) => {
     held.push(() => response.end());
     // Whoever waits for an answer before asking again would wait here for ever.
     if (held.length === all) for (const answer of held) answer();
@@ -43,7 +27,7 @@ test("what is due is sent though nothing was answered, and waiting counts from t
 test("a caller asks again only when it was answered, each its own questions", async () => {
   let [asking, most] = [0, 0];
   const paths = new Set<string | undefined>();
-  await using server = await listen(({ url }, response) => {
+  await using server = await startDeployment(({ url }, response) => {
     most = Math.max(most, (asking += 1));
     paths.add(url);
     setImmediate(() => {
@@ -60,7 +44,7 @@ test("a caller asks again only when it was answered, each its own questions", as
 });
 
 test("another answer is told, and so is none at all", async () => {
-  await using server = await listen((request, response) => {
+  await using server = await startDeployment((request, response) => {
     if (request.url === "/gone") request.socket.destroy();
     else response.writeHead(503).end("not now");
   });

@@ -38,13 +38,9 @@ greatest behind it. Both commits and the bare servers take turns within each rou
 \`this / before\` is the median of the rounds' ratios. CPU is the server's, for each request.
 `;
 
-export async function keepResults(
-  outcome: Outcome,
-  order: readonly string[],
-  file = resultsFile,
-): Promise<void> {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  writeFileSync(file, await mergeResults(text, outcome, order));
+export async function keepResults(outcome: Outcome, order: readonly string[]): Promise<void> {
+  const text = existsSync(resultsFile) ? readFileSync(resultsFile, "utf8") : "";
+  writeFileSync(resultsFile, await mergeResults(text, outcome, order));
 }
 
 /** The file with this outcome in it; scenarios that are no more lose their rows. */
