@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { serveAnswer, type Server } from "../servers/http-server.ts";
+import { takeBoth } from "../take-both.ts";
 import { ask, type Question } from "./ask.ts";
 import { fire, type Barrage } from "./fire.ts";
 import { summarize, type Figures } from "./measure.ts";
@@ -24,10 +25,13 @@ export async function openBeside(
   return {
     measure: async (barrage) => {
       const measure = async (one: Server) => summarize(await fire(one, barrage));
-      // Neither is always the one that finds the machine warm.
-      if ((turn += 1) % 2 === 0) return { ours: await measure(server), bare: await measure(bare) };
-      const figures = await measure(bare);
-      return { ours: await measure(server), bare: figures };
+      turn += 1;
+      const [ours, beside] = await takeBoth(
+        turn,
+        () => measure(server),
+        () => measure(bare),
+      );
+      return { ours, bare: beside };
     },
     [Symbol.asyncDispose]: () => bare[Symbol.asyncDispose](),
   };

@@ -6,9 +6,8 @@ import type { Sample } from "./measure.ts";
 /** So many connections, each of which asks again as soon as it was answered. */
 export type Barrage = {
   readonly connections?: number;
-  /** How long, or how many. */
-  readonly seconds?: number;
-  readonly requests?: number;
+  /** How many in all. */
+  readonly requests: number;
   /** What every answer must be; anything else ends the bench. */
   readonly status: number;
   /** What each connection asks in turns, or what makes a new question for each request. */
@@ -19,7 +18,7 @@ type Faults = { readonly errors: number; readonly timeouts: number };
 
 export async function fire(
   server: Pick<Server, "url" | "readCpu_us">,
-  { connections = 10, seconds = 1, requests: amount, status, questions }: Barrage,
+  { connections = 10, requests: amount, status, questions }: Barrage,
 ): Promise<Sample> {
   const times_ms: number[] = [];
   const strange: number[] = [];
@@ -37,12 +36,10 @@ export async function fire(
   const started = performance.now();
   const fallAsleep = stayAwake();
   const { errors, timeouts } = await new Promise<Faults>((resolve, reject) => {
-    const extent = amount === undefined ? { duration: seconds } : { amount };
-    autocannon({ url: server.url, connections, ...extent, requests }, (error, result) =>
+    autocannon({ url: server.url, connections, amount, requests }, (error, result) =>
       error === null ? resolve(result) : reject(error),
     ).on("response", (_client, code: number, _bytes, time_ms: number) => note(code, time_ms));
-  });
-  fallAsleep();
+  }).finally(fallAsleep);
   // autocannon sees only once a second that all of them were answered.
   const elapsed_ms = ended - started;
   const cpu_us = (await server.readCpu_us()) - cpuBefore_us;

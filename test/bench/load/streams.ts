@@ -1,5 +1,6 @@
 import { Agent } from "node:http";
 import { setTimeout } from "node:timers/promises";
+import { pickTurn } from "../ring.ts";
 import { ask, type Question } from "./ask.ts";
 
 /**
@@ -45,7 +46,7 @@ export async function runStreams({ url, seconds, streams }: Order): Promise<Hear
     const { name, questions, status } = stream;
     const notes: Notes = { times_ms: [], late_ms: [], strange: [] };
     const send = (index: number, due: number) => {
-      return note(notes, { url, agent, due, status, question: pick(questions, index) });
+      return note(notes, { url, agent, due, status, question: pickTurn(questions, index) });
     };
     if ("per_second" in stream) {
       await sendOnSchedule(send, { count: Math.round(stream.per_second * seconds), ...stream });
@@ -118,10 +119,4 @@ async function note(notes: Notes, { url, agent, question, due, status }: Sending
   } catch (error) {
     strange(String(error));
   }
-}
-
-function pick(questions: readonly Question[], index: number): Question {
-  const question = questions[index % questions.length];
-  if (question === undefined) throw new Error("a stream has no questions");
-  return question;
 }

@@ -8,6 +8,7 @@ import { noDearer, type Finding, type Target } from "../results/finding.ts";
 import { bundleBare, type Said } from "../servers/bundle-bare.ts";
 import { serve, startServer, type Server } from "../servers/http-server.ts";
 import { readResult, startStdio, type StdioServer } from "../servers/stdio-server.ts";
+import { takeBoth } from "../take-both.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
 
 /**
@@ -164,10 +165,11 @@ async function measurePair(
   { many, count, target, round }: Turn,
 ): Promise<readonly Finding[]> {
   const measure = async (callee: Callee) => summarize(await callee.call(many, count));
-  // Neither is always the one that finds the machine warm.
-  const early = round % 2 === 0 ? await measure(bare) : undefined;
-  const figures = await measure(ours);
-  const beside = early ?? (await measure(bare));
+  const [figures, beside] = await takeBoth(
+    round,
+    () => measure(ours),
+    () => measure(bare),
+  );
   const named = many === 1 ? what : `${what}, ${many} at once`;
   return [
     { what: `${named}, CPU`, unit: "µs", value: figures.cpu_us, target: noDearer },

@@ -1,10 +1,11 @@
 import { makeDataFile, type DataFile } from "../ground/data-file.ts";
 import { createNamer } from "../ground/names.ts";
-import { addPlot, createKeyRing, type Plot } from "../ground/plots.ts";
+import { addPlot, type Plot } from "../ground/plots.ts";
 import type { Question } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
 import { noDearer } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
@@ -52,7 +53,7 @@ async function addKeys(file: DataFile): Promise<readonly string[]> {
 /** New links with names and paths of their own, from one key after the other. */
 export function createQuestions(keys: readonly string[]): () => Question {
   const namer = createNamer();
-  const nextKey = createKeyRing(keys);
+  const nextKey = createRing(keys);
   const series = Date.now().toString(36);
   let turn = 0;
   return () => {

@@ -8,6 +8,8 @@ import { clock, openEmbedded, random, setAlarm } from "../../../src/compose/embe
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
 import { openState } from "../../../src/state/state.ts";
+import { createRing } from "../ring.ts";
+import { takeBoth } from "../take-both.ts";
 
 /**
  * A job beside plain calls one after another, each creating as many links. Nobody waits: the job's
@@ -41,27 +43,24 @@ const bulk = createBulk({
 const owner: Owner = { key_print: "bench", origin: "here", call };
 
 let round = 0;
-process.on("message", (order: "round" | "end") => {
-  void (order === "end" ? end() : measure());
-});
+process.on("message", () => void measure());
+process.once("disconnect", () => void end());
 process.send?.("ready");
 
 async function measure(): Promise<void> {
   round += 1;
   const source = { rows: makeRows("job") };
   const { plan } = await bulk.plan({ operation: "upsert", source }, owner);
-  const work = [
-    async () => void (await bulk.wait(await bulk.apply(plan, owner), 600_000)),
-    async () => {
-      for (const row of makeRows("call")) await call(links.upsert, row);
-    },
-  ] as const;
-  // Neither is always the one that finds the machine warm.
-  const swap = round % 2 === 0;
-  const first = await time(work[swap ? 1 : 0]);
-  const second = await time(work[swap ? 0 : 1]);
+  const runJob = async () => void (await bulk.wait(await bulk.apply(plan, owner), 600_000));
+  const callAll = async () => {
+    for (const row of makeRows("call")) await call(links.upsert, row);
+  };
+  const [job, calls] = await takeBoth(
+    round,
+    () => time(runJob),
+    () => time(callAll),
+  );
   const { meta } = await call(links.index, { limit: 1 });
-  const [job, calls] = swap ? [second, first] : [first, second];
   process.send?.({ job, calls, missing: 2 * rows * round - (meta.count ?? 0) });
 }
 
@@ -69,7 +68,6 @@ async function end(): Promise<void> {
   await bulk.close();
   await state.close();
   await store.close();
-  process.disconnect();
 }
 
 function makeRows(kind: string) {
@@ -94,12 +92,8 @@ function callInTurns(
   const clients = tokens.map((key) => {
     return createClient({ target: { origin, key }, send, clock, random, sleep });
   });
-  let turn = 0;
-  return (endpoint, input, signal) => {
-    const client = clients[turn++ % clients.length];
-    if (client === undefined) throw new Error("there are no keys");
-    return client.call(endpoint, input, signal);
-  };
+  const nextClient = createRing(clients);
+  return (endpoint, input, signal) => nextClient().call(endpoint, input, signal);
 }
 
 async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

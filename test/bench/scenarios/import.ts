@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
+import { request as sendRequest } from "node:http";
 import { join } from "node:path";
 import { budgets } from "../../../src/contract/budgets.ts";
+import { startDeployment } from "../../support/mcp-deployment.ts";
 import { makeDataFile } from "../ground/data-file.ts";
 import { serve } from "../servers/http-server.ts";
 import { startNode } from "../servers/processes.ts";
@@ -73,28 +74,14 @@ async function countLinks(url: string, key: string): Promise<number> {
 async function startProxy(target: string) {
   const statuses = new Map<number | undefined, number>();
   const { hostname, port } = new URL(target);
-  const proxy = createServer((incoming, outgoing) => {
+  const proxy = await startDeployment((incoming, outgoing) => {
     const { method, url: path, headers } = incoming;
-    const sent = sendRequest(
-      { hostname, port, method, path, headers },
-      (answer: IncomingMessage) => {
-        statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1);
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
-      },
-    );
+    const sent = sendRequest({ hostname, port, method, path, headers }, (answer) => {
+      statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
     incoming.pipe(sent);
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  const address = proxy.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    count: (status: number) => statuses.get(status) ?? 0,
-    [Symbol.asyncDispose]: async () => {
-      proxy.closeAllConnections();
-      proxy.close();
-      await once(proxy, "close");
-    },
-  };
+  });
+  return { ...proxy, count: (status: number) => statuses.get(status) ?? 0 };
 }

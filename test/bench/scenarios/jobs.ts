@@ -1,10 +1,10 @@
-import { once } from "node:events";
+import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../tools/bundle.js";
 import { makeDataFile } from "../ground/data-file.ts";
 import { addPlot } from "../ground/plots.ts";
-import { forkScript } from "../servers/processes.ts";
+import { startWorker } from "../servers/processes.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** A job with nothing to wait for, beside the same number of plain calls one after another. */
@@ -17,7 +17,7 @@ export async function* measureJobs({ build, extent }: Subject): Rounds {
   const rows = String(rowsPerSecond * extent.seconds);
   await using driver = await startDriver(build.root, [file.folder, keys.join(), rows]);
   for (;;) {
-    const { job, calls, missing } = await driver.measure();
+    const { job, calls, missing } = await driver.ask("round");
     yield [
       { what: "rows of a job, unpaced", unit: "a second", value: job },
       { what: "plain calls, one after another", unit: "a second", value: calls },
@@ -36,7 +36,8 @@ type Round = { readonly job: number; readonly calls: number; readonly missing: n
 
 /** The driver of this checkout on the sources of another one. */
 async function startDriver(root: string, words: readonly string[]) {
-  const script = join(root, ".report/bench-drive-job.mjs");
+  const folder = join(root, ".report/bench");
+  const script = join(folder, "drive-job.mjs");
   await bundle({
     entryPoints: [fileURLToPath(new URL("./drive-job.ts", import.meta.url))],
     outfile: script,
@@ -52,22 +53,8 @@ async function startDriver(root: string, words: readonly string[]) {
       },
     ],
   });
-  const child = forkScript(script, { words });
-  await once(child, "message");
-  return {
-    measure: async (): Promise<Round> => {
-      child.send("round");
-      const [message] = await Promise.race([
-        once(child, "message"),
-        once(child, "exit").then(() => Promise.reject(new Error("the driver ended"))),
-      ]);
-      return message;
-    },
-    [Symbol.asyncDispose]: async () => {
-      if (child.exitCode !== null) return;
-      const ended = once(child, "exit");
-      child.send("end");
-      await ended;
-    },
-  };
+  // Long lists are read by a program beside it, which an earlier commit may not have.
+  const reader = join(root, "dist/reader-thread.js");
+  if (existsSync(reader)) copyFileSync(reader, join(folder, "reader-thread.js"));
+  return startWorker<"round", Round>(script, { words });
 }

@@ -1,6 +1,7 @@
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { openDatabase } from "../../../src/sql/engine.ts";
-import { makeDataFile } from "../ground/data-file.ts";
+import { makeDataFolder, openDataFile } from "../ground/data-file.ts";
 import { createNamer } from "../ground/names.ts";
 import { addPlot } from "../ground/plots.ts";
 import { ask, type Question } from "../load/ask.ts";
@@ -15,30 +16,23 @@ const longest_ms = 150;
 const patience_ms = 5000;
 
 export async function* measureKills({ build, extent }: Subject): Rounds {
-  await using file = await makeDataFile(build);
-  const { keys } = await addPlot(file, "kills");
-  const next = createQuestions(keys);
+  using folder = await makeDataFolder(build);
+  const next = createQuestions(await addKeys(folder.path));
   const { share } = createNamer();
   const acknowledged: string[] = [];
   const ready_ms: number[] = [];
   for (let kill = 0; kill < extent.kills; kill += 1) {
     const started = performance.now();
-    await using server = await serve(build, file.folder);
+    await using server = await serve(build, folder.path);
     ready_ms.push(performance.now() - started);
-    const before = acknowledged.length;
     const writing = Array.from({ length: writers }, () => writeOn(server, next, acknowledged));
-    // A server that acknowledges nothing is killed all the same.
-    const given_ms = performance.now() + patience_ms;
-    while (acknowledged.length === before && performance.now() < given_ms) await setTimeout(1);
     // Every moment of a transaction has its turn.
-    await setTimeout(share() * longest_ms);
-    await server.kill();
-    await Promise.all(writing);
+    await Promise.all([...writing, killOnceWritten(server, acknowledged, share() * longest_ms)]);
   }
   // The log of the last one that was killed is read as the next server would read it.
-  await using server = await serve(build, file.folder);
+  await using server = await serve(build, folder.path);
   await server[Symbol.asyncDispose]();
-  const { found, faults } = readFile(file.path);
+  const { found, faults } = readFile(join(folder.path, "waypost.db"));
   const lost = acknowledged.filter((path) => !found.has(path)).length;
   const sum = "sum" as const;
   yield [
@@ -54,6 +48,25 @@ export async function* measureKills({ build, extent }: Subject): Rounds {
     { what: "faults in the file", unit: "faults", value: faults, target: { most: 0 }, gather: sum },
     { what: "ready again, at worst", unit: "ms", value: Math.max(...ready_ms) },
   ];
+}
+
+/** Nobody else may have the file open: whoever does keeps its log for the next server. */
+async function addKeys(folder: string): Promise<readonly string[]> {
+  await using file = openDataFile(folder);
+  return (await addPlot(file, "kills")).keys;
+}
+
+/** A server that acknowledges nothing is killed all the same. */
+async function killOnceWritten(
+  server: Server,
+  acknowledged: readonly string[],
+  later_ms: number,
+): Promise<void> {
+  const before = acknowledged.length;
+  const given_ms = performance.now() + patience_ms;
+  while (acknowledged.length === before && performance.now() < given_ms) await setTimeout(1);
+  await setTimeout(later_ms);
+  await server.kill();
 }
 
 /** Until the server is gone. */

@@ -4,8 +4,8 @@ import { startLoad, type Load } from "../load/load.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import type { Heard, HeardAll, Stream } from "../load/streams.ts";
 import { endIndex, startIndex, type Ground } from "../ground/ground.ts";
-import { createKeyRing } from "../ground/plots.ts";
 import type { Finding, Target } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import { createQuestions } from "./creates.ts";
 import { createVisit } from "./redirects.ts";
@@ -55,7 +55,7 @@ async function prepare(server: Server, ground: Ground, load: Load, extent: Exten
   const visit = createVisit(server, small.subdomain);
   // The first keys are the jobs', whose budget has no room for others.
   const keys = small.keys.slice(jobs);
-  const nextKey = createKeyRing(keys);
+  const nextKey = createRing(keys);
   const create = createQuestions(keys);
   return {
     server,
@@ -83,7 +83,7 @@ async function prepare(server: Server, ground: Ground, load: Load, extent: Exten
       questions: Array.from({ length: createsPerSecond * extent.seconds }, create),
     }),
     lists: { name: "lists", status: 200, callers: 1, questions: describeScans(ground) },
-    run: (...streams) => load.run({ url: server.url, seconds: extent.seconds, streams }),
+    run: (...streams) => load.ask({ url: server.url, seconds: extent.seconds, streams }),
   };
 }
 
@@ -92,7 +92,7 @@ function describeScans({ large }: Ground): readonly { path: string; token: strin
   const letters = "bcdfghklmnprstvw".split("");
   // A count that is known already is not counted again, so that every list asks for another one.
   const pairs = letters.flatMap((one) => letters.map((other) => `${one}${other}`));
-  const nextKey = createKeyRing(large.keys);
+  const nextKey = createRing(large.keys);
   return pairs.flatMap((pair) => {
     const queries = [{ "q[s]": "shortened_path asc" }, { "q[name_cont]": pair }];
     return queries.map((query) => {

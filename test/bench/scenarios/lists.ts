@@ -1,13 +1,13 @@
 import { awaitIndex, commonApp, endIndex, rareApp, startIndex } from "../ground/ground.ts";
 import type { Ground } from "../ground/ground.ts";
 import { manyClicks, rareHits, rareWord } from "../ground/seed.ts";
-import { createKeyRing } from "../ground/plots.ts";
-import { ask, type Question } from "../load/ask.ts";
+import { ask } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize, summarizeTimes } from "../load/measure.ts";
-import { watchAnswers } from "../load/watch.ts";
+import { watchWhile } from "../load/watch.ts";
 import { readTally, tallyWrite } from "../../../src/store/project-tallies.ts";
 import type { Finding } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import { createQuestions } from "./creates.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -70,23 +70,20 @@ const contains: ListCase = {
 /** The serving process builds it, as it would by itself; we keep asking and writing beside it. */
 async function measureIndexBuild(server: Server, ground: Ground): Promise<readonly Finding[]> {
   const { file, large, samples } = ground;
-  const nextKey = createKeyRing(large.keys);
+  const nextKey = createRing(large.keys);
   const [{ id } = { id: "" }] = samples;
-  const done = new AbortController();
-  const watch = (next: () => Question, every_ms: number) => {
-    return watchAnswers(server, { next, every_ms, until: done.signal });
-  };
   const started = performance.now();
   await startIndex(file, large);
-  const reads = watch(() => ({ path: `/api/v1/links/${id}`, token: nextKey() }), 5);
-  const writes = watch(createQuestions(large.keys), 50);
-  await awaitIndex(file, large);
+  const reads = { next: () => ({ path: `/api/v1/links/${id}`, token: nextKey() }), every_ms: 5 };
+  const writes = { next: createQuestions(large.keys), every_ms: 50 };
+  const read = await watchWhile(server, reads, () =>
+    watchWhile(server, writes, () => awaitIndex(file, large)),
+  );
   const seconds = (performance.now() - started) / 1000;
-  done.abort();
   return [
     { what: "the index is built", unit: "s", value: seconds },
-    { what: "GET meanwhile, p99", unit: "ms", value: (await reads).p99_ms },
-    { what: "POST meanwhile, p99", unit: "ms", value: (await writes).p99_ms },
+    { what: "GET meanwhile, p99", unit: "ms", value: read.waited.p99_ms },
+    { what: "POST meanwhile, p99", unit: "ms", value: read.result.waited.p99_ms },
   ];
 }
 
@@ -144,7 +141,7 @@ async function measureList(
 ): Promise<readonly Finding[]> {
   const { file, large } = ground;
   const path = `/api/v1/links?${new URLSearchParams(query).toString()}`;
-  const nextKey = createKeyRing(large.keys);
+  const nextKey = createRing(large.keys);
   const uncount = async () => {
     await file.write((db) => tallyWrite({ db, projectId: large.projectId }, 0));
   };

@@ -6,6 +6,7 @@ import { openBeside } from "../load/beside.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
 import { noDearer } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
@@ -85,7 +86,7 @@ export async function* measureMemory({ build, extent, findGround }: Subject): Ro
   await using server = await serve(build, ground.file.folder);
   const { rows, visit } = await readVisits(server, ground);
   const each = rows.map(({ path }) => visit(path, desktop));
-  await fire(server, { requests: rows.length, status: 302, questions: takeTurns(each) });
+  await fire(server, { requests: rows.length, status: 302, questions: createRing(each) });
   const before = await server.readMemory_mb();
   const questions = () => pick(each);
   await fire(server, { requests: extent.visits, status: 302, questions });
@@ -118,11 +119,6 @@ export function createVisit(
     path: `/${encodePath(path)}`,
     headers: { host, "user-agent": agent },
   });
-}
-
-function takeTurns<Item>(items: readonly Item[]): () => Item {
-  let turn = 0;
-  return () => items[turn++ % items.length] ?? pick(items);
 }
 
 type LinkRow = {

@@ -1,6 +1,6 @@
 import { openBeside, type Beside } from "../load/beside.ts";
-import { createKeyRing } from "../ground/plots.ts";
 import type { Question } from "../load/ask.ts";
+import { createRing } from "../ring.ts";
 import { serve } from "../servers/http-server.ts";
 import { noDearer, type Finding, type Target } from "../results/finding.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -12,7 +12,7 @@ const perSecond = 1000;
 export async function* measureRest({ build, extent, findGround }: Subject): Rounds {
   const { file, large, samples } = await findGround();
   await using server = await serve(build, file.folder);
-  const nextKey = createKeyRing(large.keys);
+  const nextKey = createRing(large.keys);
   const single = samples.map(({ id }) => ({ path: `/api/v1/links/${id}`, token: nextKey() }));
   const pages = large.keys.map((token) => ({ path: "/api/v1/links?limit=20", token }));
   const open = (questions: readonly Question[]) => {

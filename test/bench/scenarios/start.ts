@@ -3,6 +3,7 @@ import { makeDataFile } from "../ground/data-file.ts";
 import { noDearer, type Finding } from "../results/finding.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
 import { readResult, revisions, startStdio, type Speaking } from "../servers/stdio-server.ts";
+import { takeBoth } from "../take-both.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** From a process's start to its first list of tools, beside a bundled bare server of the SDK. */
@@ -26,10 +27,8 @@ export async function* measureStart({ build, extent }: Subject): Rounds {
     for (const { name, node } of nodes) {
       for (const revision of revisions) {
         const speaking = { node, revision };
-        // Neither is always the one that finds the machine warm.
-        const early = round % 2 === 0 ? await start(bare, speaking) : undefined;
-        const own = await start(ours, speaking);
-        const beside = early ?? (await start(bare, speaking));
+        const startOurs = () => start(ours, speaking);
+        const [own, beside] = await takeBoth(round, startOurs, () => start(bare, speaking));
         findings.push(...compare(name + revision, own, beside));
       }
     }

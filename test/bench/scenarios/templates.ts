@@ -4,9 +4,9 @@ import { starter } from "../../../src/template/starter-template.ts";
 import { bombs } from "../../template/bombs.ts";
 import type { Ground } from "../ground/ground.ts";
 import { ask, type Question } from "../load/ask.ts";
-import type { Times } from "../load/measure.ts";
-import { watchAnswers } from "../load/watch.ts";
+import { watchWhile } from "../load/watch.ts";
 import { findMedian, type Finding } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import { createVisit } from "./redirects.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -76,26 +76,18 @@ async function measureVisitors(
   seconds: number,
 ): Promise<readonly Finding[]> {
   const visit = await findVisit(waypost, ground);
-  const { keys } = ground.large;
-  const previews = bombs.map(({ body, css }, turn) => ({
+  const nextKey = createRing(ground.large.keys);
+  const previews = bombs.map(({ body, css }) => ({
     method: "POST" as const,
     path: "/api/v1/page_template/preview",
-    token: keys[turn % keys.length] ?? "",
+    token: nextKey(),
     // An idle connection may be closed just when it is used again.
     headers: { connection: "close" },
     body: { body: body ?? "{% store_buttons %}", css: css ?? "" },
   }));
   const flood = () => Promise.all(previews.map((preview) => ask(waypost, preview)));
-  const watch = async (work: () => Promise<unknown>): Promise<Times> => {
-    const done = new AbortController();
-    const waited = watchAnswers(waypost, {
-      next: () => visit,
-      every_ms: visitEvery_ms,
-      until: done.signal,
-    });
-    await work();
-    done.abort();
-    return waited;
+  const watch = async (work: () => Promise<unknown>) => {
+    return (await watchWhile(waypost, { next: () => visit, every_ms: visitEvery_ms }, work)).waited;
   };
   const alone = await watch(() => setTimeout(seconds * 1000));
   // What is used for the first time is compiled first.

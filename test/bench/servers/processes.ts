@@ -1,4 +1,11 @@
-import { fork, spawn, type ChildProcess, type StdioOptions } from "node:child_process";
+import {
+  fork,
+  spawn,
+  type ChildProcess,
+  type Serializable,
+  type StdioOptions,
+} from "node:child_process";
+import { once } from "node:events";
 import { endAtExit } from "../leftovers.ts";
 
 /** Processes of the bench's own; none of them outlives it. */
@@ -17,11 +24,43 @@ export function startNode(
   return keep(spawn(node, words, { stdio, env: { ...readEnvironment(), ...env } }));
 }
 
-type Forking = { readonly words?: readonly string[]; readonly execArgv?: readonly string[] };
+type Working = { readonly words?: readonly string[]; readonly execArgv?: readonly string[] };
 
-/** With messages to and fro. */
-export function forkScript(script: string, { words = [], execArgv = [] }: Forking): ChildProcess {
-  return keep(fork(script, [...words], { execArgv: [...execArgv], env: readEnvironment() }));
+/** A script that answers each order with one message, and ends when it is disconnected. */
+export type Worker<Order, Answer> = {
+  /** One order at a time. */
+  readonly ask: (order: Order) => Promise<Answer>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** Starts a script that says one thing when it is ready. */
+export async function startWorker<Order extends Serializable, Answer>(
+  script: string,
+  { words = [], execArgv = [] }: Working,
+): Promise<Worker<Order, Answer>> {
+  const options = { execArgv: [...execArgv], env: readEnvironment() };
+  const child = keep(fork(script, [...words], options));
+  const ended = once(child, "exit");
+  // Whoever waits for an answer of one that has ended would wait for ever.
+  const failed = ended.then(([code, signal]) => {
+    throw new Error(`${script} ended with ${code ?? signal}`);
+  });
+  failed.catch(() => undefined);
+  const hear = async () => {
+    const [message] = await Promise.race([once(child, "message"), failed]);
+    return message;
+  };
+  await hear();
+  return {
+    ask: async (order) => {
+      child.send(order);
+      return hear();
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.connected) child.disconnect();
+      await ended;
+    },
+  };
 }
 
 function keep(child: ChildProcess): ChildProcess {
