@@ -1,11 +1,13 @@
 import { parseArgs } from "node:util";
 import { buildCommit, describeHere, type Build } from "./builds.ts";
-import { shareGround } from "./ground/ground.ts";
+import { shareGrounds, type Grounds } from "./ground/ground.ts";
+import { endAllAtExit } from "./leftovers.ts";
 import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
 import { describeMachine, describeVersions, readLoad } from "./results/machine.ts";
 import { formatNumber, keepResults } from "./results/results-file.ts";
 import type { Extent, Rounds, Scenario, Subject } from "./scenarios/scenario.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
+import { takeBoth } from "./take-both.ts";
 
 /**
  * `npm run bench -- [NAME…] [--against COMMIT]` measures the built command, all scenarios or some,
@@ -26,9 +28,11 @@ type Flags = {
 
 async function bench(): Promise<void> {
   const flags = readFlags();
+  endAllAtExit();
   using before = flags.against === undefined ? undefined : buildCommit(flags.against);
-  await using here = openSide(describeHere(), flags.extent);
-  await using there = before && openSide(before, flags.extent);
+  await using grounds = shareGrounds(flags.extent.links);
+  const here = openSide(describeHere(), grounds);
+  const there = before && openSide(before, grounds);
   let missed = 0;
   for (const scenario of flags.wanted) {
     say(`\n${scenario.name} …`);
@@ -49,9 +53,8 @@ async function bench(): Promise<void> {
 type Side = Pick<Subject, "build" | "findGround">;
 type Sides = { readonly here: Side; readonly there: Side | undefined };
 
-function openSide(build: Build, { links }: Extent): Side & AsyncDisposable {
-  const ground = shareGround(build, links);
-  return { build, findGround: ground.find, [Symbol.asyncDispose]: ground[Symbol.asyncDispose] };
+function openSide(build: Build, grounds: Grounds): Side {
+  return { build, findGround: () => grounds.find(build) };
 }
 
 async function measure(
@@ -102,10 +105,7 @@ async function takeTurns(
     });
   try {
     for (let round = 0; round < count; round += 1) {
-      // Neither is always the one that finds the machine warm.
-      if (round % 2 === 1) await tryThere();
-      await take(here);
-      if (round % 2 === 0) await tryThere();
+      await takeBoth(round, () => take(here), tryThere);
     }
   } finally {
     await ours.return();
@@ -133,15 +133,19 @@ function readFlags(): Flags {
   const names = scenarios.map(({ name }) => name);
   const unknown = positionals.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new RangeError(`no ${unknown.join()}; there are ${names.join()}`);
-  const read = (name: Exclude<keyof Extent, "nodes">, least: number, most: number) => {
+  type Counted = Exclude<keyof Extent, "nodes"> | "rounds";
+  const read = (name: Counted, least: number, most: number) => {
     const value = Number(values[name]);
-    if (value >= least && value <= most) return value;
-    throw new RangeError(`--${name} is from ${least} to ${most}`);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new RangeError(`--${name} is a whole number from ${least} to ${most}`);
   };
+  const nodes = values.nodes === "" ? [] : values.nodes.split(",");
+  const unclear = nodes.filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
+  if (unclear.length > 0) throw new RangeError("--nodes are versions such as 22.23.3,24.21.0");
   return {
     wanted: scenarios.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
     against: values.against,
-    rounds: values.rounds === undefined ? undefined : Number(values.rounds),
+    rounds: values.rounds === undefined ? undefined : read("rounds", 1, 100),
     isKept: !values.try,
     extent: {
       links: read("links", 20_000, 10_000_000),
@@ -150,7 +154,7 @@ function readFlags(): Flags {
       visits: read("visits", 1000, 10_000_000),
       kills: read("kills", 1, 1000),
       rows: read("rows", 10, 10_000),
-      nodes: values.nodes === "" ? [] : values.nodes.split(","),
+      nodes,
     },
   };
 }

@@ -37,7 +37,7 @@ export function buildCommit(name: string): Build & Disposable {
     [Symbol.dispose]: () => {
       remove();
       removed();
-      folder.remove();
+      folder[Symbol.dispose]();
     },
   };
 }

@@ -9,15 +9,18 @@ import { join } from "node:path";
 
 const ends = new Set<() => void>();
 
-process.once("exit", () => {
-  // The last one stands on those before it.
-  for (const end of [...ends].toReversed()) end();
-});
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    process.exitCode = 130;
-    process.exit();
+/** What is left when the process ends, ends with it; said once by the program. */
+export function endAllAtExit(): void {
+  process.once("exit", () => {
+    // The last one stands on those before it.
+    for (const end of [...ends].toReversed()) end();
   });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      process.exitCode = 130;
+      process.exit();
+    });
+  }
 }
 
 /** Answers what tells that it has ended by itself. */
@@ -27,13 +30,15 @@ export function endAtExit(end: () => void): () => void {
 }
 
 /** A folder for a while. */
-export function makeFolder(): { readonly path: string; readonly remove: () => void } {
+export type Folder = Disposable & { readonly path: string };
+
+export function makeFolder(): Folder {
   const path = mkdtempSync(join(tmpdir(), "waypost-bench-"));
   const remove = () => rmSync(path, { recursive: true, force: true });
   const removed = endAtExit(remove);
   return {
     path,
-    remove: () => {
+    [Symbol.dispose]: () => {
       remove();
       removed();
     },

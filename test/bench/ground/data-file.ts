@@ -1,4 +1,5 @@
 import { Kysely } from "kysely";
+import { closeSync, cpSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { Build } from "../builds.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
@@ -6,7 +7,7 @@ import { createStatementRunner } from "../../../src/sql/run-statements.ts";
 import { createSqliteDialect } from "../../../src/sql/sqlite-dialect.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import type { Db } from "../../../src/store/tenant.ts";
-import { makeFolder } from "../leftovers.ts";
+import { makeFolder, type Folder } from "../leftovers.ts";
 import { serve } from "../servers/http-server.ts";
 
 /**
@@ -22,22 +23,53 @@ export type DataFile = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
+const fileName = "waypost.db";
+
 export async function makeDataFile(build: Build): Promise<DataFile> {
+  return openOwned(await makeDataFolder(build));
+}
+
+/** Another folder with the same in it, of which nothing is left to be written. */
+export function copyDataFile(source: string): DataFile {
   const folder = makeFolder();
-  const server = await serve(build, folder.path);
-  await server[Symbol.asyncDispose]();
+  cpSync(source, folder.path, { recursive: true });
+  // Else the machine would write it while something is measured.
+  const file = openSync(join(folder.path, fileName), "r+");
+  fsyncSync(file);
+  closeSync(file);
+  return openOwned(folder);
+}
+
+/** All that a build's tables are, as text. */
+export function readSchema(folder: string): string {
+  const database = openDatabase(join(folder, fileName));
+  const tables = database.prepare("select name, sql from sqlite_master order by name").all();
+  const version = database.prepare("pragma user_version").all();
+  database.close();
+  return JSON.stringify([version, tables]);
+}
+
+/** Its folder ends with it. */
+function openOwned(folder: Folder): DataFile {
   const file = openDataFile(folder.path);
   return {
     ...file,
     [Symbol.asyncDispose]: async () => {
       await file[Symbol.asyncDispose]();
-      folder.remove();
+      folder[Symbol.dispose]();
     },
   };
 }
 
+export async function makeDataFolder(build: Build): Promise<Folder> {
+  const folder = makeFolder();
+  const server = await serve(build, folder.path);
+  await server[Symbol.asyncDispose]();
+  return folder;
+}
+
 export function openDataFile(folder: string): DataFile {
-  const path = join(folder, "waypost.db");
+  const path = join(folder, fileName);
   const database = openDatabase(path);
   // The server that is measured may be writing.
   database.exec("PRAGMA busy_timeout = 10000");

@@ -5,7 +5,14 @@ import { dropIndex, createIndex, wholeIndex } from "../../../src/store/trigram-i
 import { readTally } from "../../../src/store/project-tallies.ts";
 import { setTimeout } from "node:timers/promises";
 import type { Build } from "../builds.ts";
-import { makeDataFile, type DataFile } from "./data-file.ts";
+import type { Folder } from "../leftovers.ts";
+import {
+  copyDataFile,
+  makeDataFolder,
+  openDataFile,
+  readSchema,
+  type DataFile,
+} from "./data-file.ts";
 import { addPlot, type Plot } from "./plots.ts";
 import { seedLinks, type Seeded, type Wanted } from "./seed.ts";
 
@@ -26,28 +33,53 @@ export const rareApp = "com.example.rare";
 export const visitedLinks = 100_000;
 const smallLinks = 2000;
 
-/** The ground of one build, made when it is first asked for and kept for all scenarios. */
-type SharedGround = {
-  readonly find: () => Promise<Ground>;
+/** The ground of each build, made when it is first asked for and kept for all scenarios. */
+export type Grounds = {
+  readonly find: (build: Build) => Promise<Ground>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export function shareGround(build: Build, links: number): SharedGround {
-  let ground: Promise<Ground> | undefined;
+export function shareGrounds(links: number): Grounds {
+  const grounds = new Map<Build, Promise<Ground>>();
+  const seeds = new Map<string, Promise<Seed>>();
+  const findSeed = async (build: Build) => {
+    const folder = await makeDataFolder(build);
+    const schema = readSchema(folder.path);
+    const known = seeds.get(schema);
+    if (known !== undefined) folder[Symbol.dispose]();
+    const seed = known ?? seedFolder(folder, links);
+    seeds.set(schema, seed);
+    return seed;
+  };
+  const prepare = async (build: Build): Promise<Ground> => {
+    const { folder, ...seed } = await findSeed(build);
+    return { ...seed, file: copyDataFile(folder.path) };
+  };
   return {
-    find: () => (ground ??= prepareGround(build, links)),
-    [Symbol.asyncDispose]: async () => (await ground)?.file[Symbol.asyncDispose](),
+    find: (build) => {
+      const ground = grounds.get(build) ?? prepare(build);
+      grounds.set(build, ground);
+      return ground;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const ground of grounds.values()) await (await ground).file[Symbol.asyncDispose]();
+      for (const seed of seeds.values()) (await seed).folder[Symbol.dispose]();
+    },
   };
 }
 
-async function prepareGround(build: Build, links: number): Promise<Ground> {
-  const file = await makeDataFile(build);
+/** Seeding takes minutes: builds with the same tables get copies of one that nobody has served. */
+type Seed = Omit<Ground, "file"> & { readonly folder: Folder };
+
+async function seedFolder(folder: Folder, links: number): Promise<Seed> {
+  await using file = openDataFile(folder.path);
   const large = await addPlot(file, "large");
   const visited = await addPlot(file, "visited");
   const small = await addPlot(file, "small");
   await seedPlot(file, visited, visitedLinks);
   await seedPlot(file, small, smallLinks);
-  return { ...(await seedPlot(file, large, links)), file, large, visited, small };
+  const { samples } = await seedPlot(file, large, links);
+  return { folder, samples, large, visited, small };
 }
 
 /** Fills a project with links and the apps that some of them have. */

@@ -24,9 +24,3 @@ export async function addPlot(file: DataFile, subdomain: string, keys = 250): Pr
     return { projectId: project.id, subdomain, keys: tokens };
   });
 }
-
-/** Keys in turns. */
-export function createKeyRing(keys: readonly string[]): () => string {
-  let turn = 0;
-  return () => keys[turn++ % keys.length] ?? "";
-}

@@ -27,6 +27,6 @@ export async function bundleBare(transport: keyof typeof entries): Promise<Bundl
   await bundle({ entryPoints: [fileURLToPath(entries[transport])], outfile });
   return {
     words: (said) => [outfile, JSON.stringify(said)],
-    [Symbol.dispose]: folder.remove,
+    [Symbol.dispose]: folder[Symbol.dispose],
   };
 }
