@@ -25,6 +25,8 @@ import { claimStdout } from "./terminal/output.ts";
 
 /** The names of the one place where this process listens. */
 const hostnames = ["127.0.0.1", "localhost"];
+/** The client is busy with the list until then. */
+const listenAfter_ms = 100;
 
 type StdioOptions = {
   readonly config: Config;
@@ -108,8 +110,8 @@ async function serve(serving: Serving): Promise<void> {
       onChange: () => visible.onChange(),
       onListed: () => {
         visible.onListed();
-        // Once the list has left: a start takes no longer for it.
-        setImmediate(() => void listener.read());
+        // A start takes no longer for it, and a call that needs it earlier asks for it.
+        setTimeout(() => void listener.read(), listenAfter_ms).unref();
       },
     },
   );

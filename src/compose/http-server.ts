@@ -1,8 +1,9 @@
 import { getRequestListener } from "@hono/node-server";
-import { once } from "node:events";
+import { once as nextEvent } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Host } from "../host/host.ts";
+import { once } from "../mcp/schemas/once.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
@@ -55,7 +56,7 @@ export async function listenAt(
   server: Server,
   place: { readonly host: string; readonly port: number },
 ): Promise<number> {
-  const listening = once(server, "listening");
+  const listening = nextEvent(server, "listening");
   server.listen(place);
   await listening;
   // A listening TCP server has an address with a port; only pipes have a path instead.
@@ -96,8 +97,9 @@ function createListener(handlers: RequestHandlers) {
     );
   const answerApi = api && listen(api);
   const answerMcp = handlers.mcp && listen(handlers.mcp);
+  // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
-    return { start, answer: listen(fetch) };
+    return { start, open: once(() => listen(fetch)) };
   });
 
   return (request: IncomingMessage, response: ServerResponse): void => {
@@ -115,7 +117,7 @@ function createListener(handlers: RequestHandlers) {
       return;
     }
     const page = pages.find(({ start }) => path.startsWith(start));
-    const answer = page?.answer ?? (path === "/mcp" ? answerMcp : answerApi);
+    const answer = page?.open() ?? (path === "/mcp" ? answerMcp : answerApi);
     if (answer !== undefined) void answer(request, response);
     else respond(response, 404, { error: "Not found: this server has no API here." });
   }
