@@ -73,7 +73,7 @@ async function measure(
   if (isKept) {
     const run = {
       this: here.build.commit,
-      before: other?.build.commit ?? "",
+      before: other?.build.commit ?? "–",
       rounds: String(count),
       machine: describeMachine(),
       versions: describeVersions(),

@@ -30,6 +30,7 @@ export type Row = {
 
 /** What costs no more than the machine's own noise. */
 export const noDearer = { mostOfBefore: 1.05 } as const;
+export const noSlower = { leastOfBefore: 0.95 } as const;
 
 /** The rounds of this commit, and of the earlier one where it took part. */
 export function gatherRows(

@@ -114,7 +114,7 @@ function describeTarget({ most, least, mostOfBefore, leastOfBefore }: Target): s
 
 /** Three digits are enough for anything that was measured; whole numbers stay whole. */
 export function formatNumber(value: number | undefined): string {
-  if (value === undefined || !Number.isFinite(value)) return "";
+  if (value === undefined || !Number.isFinite(value)) return "–";
   if (Number.isInteger(value) || value >= 100) return Math.round(value).toLocaleString("en");
   return value.toFixed(value < 10 ? 2 : 1);
 }

@@ -78,6 +78,22 @@ test("a scenario that runs again writes its own rows anew and leaves the others"
   ]);
 });
 
+test("what an earlier commit has not shown is told from what it has", async () => {
+  const beside = { ...row, what: "beside", before: 24, ofBefore: 0.5 };
+  const outcome = { scenario: "first", rows: [row, beside], run };
+  const text = await mergeResults("", outcome, order);
+  const cells = [...text.matchAll(/^\| first .*µs.*$/gm)].map(([line]) => {
+    return line
+      .split("|")
+      .map((cell) => cell.trim())
+      .slice(6, 8);
+  });
+  expect(cells).toEqual([
+    ["–", "–"],
+    ["24", "0.50"],
+  ]);
+});
+
 test("a scenario that is no more has no rows", async () => {
   const before = await mergeResults("", { scenario: "second", rows: [row], run }, order);
   const text = await mergeResults(before, { scenario: "first", rows: [row], run }, ["first"]);

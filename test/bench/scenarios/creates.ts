@@ -4,7 +4,7 @@ import { addPlot, type Plot } from "../ground/plots.ts";
 import type { Question } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
-import { noDearer } from "../results/finding.ts";
+import { noDearer, noSlower } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -35,7 +35,7 @@ export async function* measureCreates({ build, extent }: Subject): Rounds {
       },
       { what: `${writers} at once, CPU`, unit: "µs", value: crowd.cpu_us, target: { most: 700 } },
       { what: `${writers} at once, p99`, unit: "ms", value: crowd.p99_ms },
-      { what: "alone", unit: "a second", value: alone.per_second },
+      { what: "alone", unit: "a second", value: alone.per_second, target: noSlower },
       { what: "alone, p50", unit: "ms", value: alone.p50_ms, target: noDearer },
       { what: "alone, CPU", unit: "µs", value: alone.cpu_us, target: { most: 2000 } },
     ];

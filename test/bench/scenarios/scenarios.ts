@@ -7,6 +7,7 @@ import { measureJobs } from "./jobs.ts";
 import { measureKills } from "./kills.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
+import { measureLongWork } from "./long-work.ts";
 import { measurePlanning } from "./planning.ts";
 import { measureMemory, measureRedirects } from "./redirects.ts";
 import { measureRest } from "./rest.ts";
@@ -18,6 +19,7 @@ import { measureTemplates } from "./templates.ts";
 export const scenarios: readonly Scenario[] = [
   { name: "creates", rounds: 10, measure: measureCreates },
   { name: "latency", rounds: 10, measure: measureLatency },
+  { name: "long-work", rounds: 5, measure: measureLongWork },
   { name: "stdio", rounds: 10, measure: measureStdioCalls },
   { name: "http", rounds: 5, measure: measureHttpCalls },
   { name: "start", rounds: 20, measure: measureStart },

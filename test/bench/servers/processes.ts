@@ -7,6 +7,7 @@ import {
 } from "node:child_process";
 import { once } from "node:events";
 import { endAtExit } from "../leftovers.ts";
+import { readThreads_us } from "./threads.ts";
 
 /** Processes of the bench's own; none of them outlives it. */
 
@@ -30,6 +31,8 @@ type Working = { readonly words?: readonly string[]; readonly execArgv?: readonl
 export type Worker<Order, Answer> = {
   /** One order at a time. */
   readonly ask: (order: Order) => Promise<Answer>;
+  /** The processor time that it has used so far. */
+  readonly readCpu_us: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -56,6 +59,7 @@ export async function startWorker<Order extends Serializable, Answer>(
       child.send(order);
       return hear();
     },
+    readCpu_us: () => readThreads_us(child.pid),
     [Symbol.asyncDispose]: async () => {
       if (child.connected) child.disconnect();
       await ended;

@@ -1,0 +1,162 @@
+import { askModern } from "../load/http-tools.ts";
+import { startLoad, type Load } from "../load/load.ts";
+import { summarizeTimes } from "../load/measure.ts";
+import type { Heard, HeardAll, Stream } from "../load/streams.ts";
+import type { Ground } from "../ground/ground.ts";
+import type { Finding, Target } from "../results/finding.ts";
+import { createRing } from "../ring.ts";
+import { serve, type Server } from "../servers/http-server.ts";
+import { createQuestions } from "./creates.ts";
+import { createVisit } from "./redirects.ts";
+import type { Extent, Rounds, Subject } from "./scenario.ts";
+
+/**
+ * A warm server on the large data folder, and visitors, an assistant and writers who come at a
+ * fixed rate, whatever the server does: their time counts from when they are due.
+ */
+export type Stage = {
+  readonly ground: Ground;
+  readonly server: Server;
+  readonly load: Load;
+  readonly extent: Extent;
+  readonly redirects: Stream;
+  /** Of get_link. */
+  readonly calls: Stream;
+  /** Each with names of their own. */
+  readonly creates: () => Stream;
+  /** Each asks what was not asked before. */
+  readonly lists: () => Stream;
+  readonly run: (...streams: readonly Stream[]) => Promise<HeardAll>;
+};
+
+export const createsPerSecond = 200;
+/** Each with a key of its own: its budget has no room for others. */
+export const jobs = 4;
+const redirectsPerSecond = 400;
+const callsPerSecond = 100;
+/** More than one caller is answered in a window. */
+const listsOfWindow = 40;
+
+export async function* measureOnStage(
+  { build, extent, findGround }: Subject,
+  measureRound: (stage: Stage) => Promise<readonly Finding[]>,
+): Rounds {
+  const ground = await findGround();
+  await using server = await serve(build, ground.file.folder);
+  await using load = await startLoad();
+  const stage = await prepare(server, ground, load, extent);
+  await warm(stage);
+  for (;;) yield await measureRound(stage);
+}
+
+async function prepare(server: Server, ground: Ground, load: Load, extent: Extent): Promise<Stage> {
+  const { small } = ground;
+  const links = await ground.file.db
+    .selectFrom("links")
+    .select(["id", "path"])
+    .where("project_id", "=", small.projectId)
+    .limit(1000)
+    .execute();
+  const visit = createVisit(server, small.subdomain);
+  const keys = small.keys.slice(jobs);
+  const nextKey = createRing(keys);
+  const create = createQuestions(keys);
+  const nextScan = createRing(describeScans(ground));
+  return {
+    server,
+    ground,
+    load,
+    extent,
+    redirects: {
+      name: "redirects",
+      status: 302,
+      per_second: redirectsPerSecond,
+      questions: links.map(({ path }) => visit(path)),
+    },
+    calls: {
+      name: "calls",
+      status: 200,
+      per_second: callsPerSecond,
+      questions: links.map(({ id }) => {
+        const params = { name: "get_link", arguments: { id } };
+        return askModern(server, nextKey()).write("tools/call", params);
+      }),
+    },
+    creates: () => ({
+      name: "creates",
+      status: 201,
+      per_second: createsPerSecond,
+      questions: Array.from({ length: createsPerSecond * extent.seconds }, create),
+    }),
+    lists: () => ({
+      name: "lists",
+      status: 200,
+      callers: 1,
+      questions: Array.from({ length: listsOfWindow }, nextScan),
+    }),
+    run: (...streams) => load.ask({ url: server.url, seconds: extent.seconds, streams }),
+  };
+}
+
+/** Lists that no index helps: each looks at every link of the large project. */
+function describeScans({ large }: Ground): readonly { path: string; token: string }[] {
+  const letters = "bcdfghklmnprstvw".split("");
+  // A count that is known already is not counted again, so that every list asks for another one.
+  const pairs = letters.flatMap((one) => letters.map((other) => `${one}${other}`));
+  const nextKey = createRing(large.keys);
+  return pairs.flatMap((pair) => {
+    const queries = [{ "q[s]": "shortened_path asc" }, { "q[name_cont]": pair }];
+    return queries.map((query) => {
+      return { path: `/api/v1/links?${new URLSearchParams(query).toString()}`, token: nextKey() };
+    });
+  });
+}
+
+async function warm({ run, redirects, calls, creates, lists, extent }: Stage): Promise<void> {
+  const rounds = Math.ceil(extent.warming / (redirectsPerSecond * 4 * extent.seconds));
+  for (let round = 0; round < rounds; round += 1) {
+    // At the same pace the compiler would need minutes.
+    await run({ ...redirects, per_second: redirectsPerSecond * 4 }, calls, creates());
+  }
+  await run(redirects, calls, lists());
+}
+
+type Wanted = { readonly alone: Heard; readonly most?: Target; readonly times?: Target };
+
+export function describeWaiting(
+  what: string,
+  heard: Heard,
+  { alone, most = {}, times = {} }: Wanted,
+): readonly Finding[] {
+  const p99_ms = findP99(heard);
+  return [
+    { what: `${what}, p99`, unit: "ms", value: p99_ms, target: most },
+    { what: `${what}, p99 of alone`, unit: "times", value: p99_ms / findP99(alone), target: times },
+  ];
+}
+
+/** What must not be, and what is the load's own fault, in all that was heard in a round. */
+export function describeFaults(all: readonly Heard[]): readonly Finding[] {
+  const late_ms = all.map((heard) => summarizeTimes(heard.late_ms).p99_ms);
+  return [
+    {
+      what: "refused or broken off",
+      unit: "answers",
+      value: all.reduce((sum, { strange }) => sum + strange.length, 0),
+      target: { most: 0 },
+      gather: "sum",
+    },
+    { what: "sent later than due, p99, at worst", unit: "ms", value: Math.max(...late_ms) },
+  ];
+}
+
+export function pickHeard(heard: HeardAll, name: Stream["name"]): Heard {
+  const found = heard[name];
+  if (found === undefined) throw new Error(`nothing was heard of ${name}`);
+  return found;
+}
+
+/** Who was refused in the end has waited so long at least. */
+export function findP99({ times_ms, strange }: Heard): number {
+  return summarizeTimes([...times_ms, ...strange.map(({ time_ms }) => time_ms)]).p99_ms;
+}
