@@ -12,6 +12,7 @@ import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
+import { findDataFolder } from "./start/find-data-folder.ts";
 import { explainTimeZone, isTimeZone } from "./text/time-zone.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
@@ -273,14 +274,6 @@ function readSecrets(environment: Values) {
     http_token_file: read("WAYPOST_HTTP_TOKEN_FILE"),
     approval_pin_file: read("WAYPOST_APPROVAL_PIN_FILE"),
   };
-}
-
-/** The XDG data folder's `waypost`. */
-function findDataFolder(environment: Values): string {
-  const { XDG_DATA_HOME: data, HOME: home, USERPROFILE: profile } = environment;
-  if (isSet(data)) return `${data}/waypost`;
-  const folder = [home, profile].find(isSet) ?? ".";
-  return `${folder}/.local/share/waypost`;
 }
 
 function readSettings(environment: Values, flags: Values): Values {

@@ -18,7 +18,7 @@ if (isTooOld) {
   );
   process.exitCode = 2;
 } else {
-  // Named by a constant, so that the build leaves it a file of its own.
-  const program = "./program.js";
-  void import(program);
+  // Sooner done than an import, and the build leaves it a file of its own.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  createRequire(import.meta.url)("./start.cjs").startProgram(process.argv, process.env);
 }

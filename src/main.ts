@@ -24,6 +24,8 @@ import { findNearest } from "./text/nearest-name.ts";
 
 /** Put in by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
+/** Handed in by whoever runs the program (start/compiled-program.ts). */
+declare const keepCompiled: () => void;
 
 async function main(words: readonly string[]): Promise<number> {
   try {
@@ -58,7 +60,7 @@ const commands: Readonly<Record<string, Command>> = {
     const { config } = readAlone("stdio", words, {});
     // A client starts it in a folder of its own, which is not where the person types.
     const command = nameCommandAnywhere(readProgram());
-    return runStdio({ config, version, command, ...openTerminal() });
+    return runStdio({ config, version, command, keepCompiled, ...openTerminal() });
   },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
@@ -200,4 +202,4 @@ function explain(error: unknown): number {
   return isKnown ? 2 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((code) => (process.exitCode = code));

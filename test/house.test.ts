@@ -67,7 +67,8 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "contract network mcp/results mcp/access mcp/tools",
 
-  config: "text contract contract/rules network mcp/approval mcp/access",
+  start: "",
+  config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
     text sql contract contract/rules network network/hosts client state store service host bulk
     mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,

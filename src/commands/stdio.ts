@@ -13,6 +13,7 @@ import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
+import type { SaveFile } from "../mcp/access/key-context.ts";
 import type { Listening } from "../mcp/access/listening.ts";
 import { NowhereToAsk } from "../mcp/approval/approval-failures.ts";
 import { createPageServer } from "../mcp/approval/page-server.ts";
@@ -27,6 +28,8 @@ import { claimStdout } from "./terminal/output.ts";
 const hostnames = ["127.0.0.1", "localhost"];
 /** The client is busy with the list until then. */
 const listenAfter_ms = 100;
+/** Once in the life of a build: it takes the time of some calls. */
+const keepAfter_ms = 2000;
 
 type StdioOptions = {
   readonly config: Config;
@@ -34,6 +37,8 @@ type StdioOptions = {
   /** As it is typed in a shell: `waypost`. */
   readonly command: string;
   readonly input: NodeJS.ReadStream;
+  /** Keeps what the next start need not compile again. */
+  readonly keepCompiled: () => void;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
 };
@@ -66,7 +71,7 @@ type Serving = StdioOptions & {
 };
 
 async function serve(serving: Serving): Promise<void> {
-  const { config, deployment, listener, serveCommand, toolbox, log } = serving;
+  const { config, deployment, listener, serveCommand, toolbox, log, keepCompiled } = serving;
   const { own } = deployment;
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
@@ -80,12 +85,7 @@ async function serve(serving: Serving): Promise<void> {
     },
     readListening: listener.read,
     describeAddresses: listener.describeAddresses,
-    saveFile: (type, texts) =>
-      saveExportFile(config.data, type, texts).catch((error: unknown) => {
-        // The same is to be had as a resource.
-        serving.report(error);
-        return undefined;
-      }),
+    saveFile: (type, texts) => saveFile(serving, type, texts),
   });
   const pages = await assistant.openPages({
     hostnames,
@@ -104,6 +104,7 @@ async function serve(serving: Serving): Promise<void> {
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   let connected: Server | undefined;
+  let isListed = false;
   const keyContext = assistant.createKeyContext(
     { key, known },
     {
@@ -112,6 +113,8 @@ async function serve(serving: Serving): Promise<void> {
         visible.onListed();
         // A start takes no longer for it, and a call that needs it earlier asks for it.
         setTimeout(() => void listener.read(), listenAfter_ms).unref();
+        setTimeout(keepCompiled, keepAfter_ms).unref();
+        isListed = true;
       },
     },
   );
@@ -127,9 +130,24 @@ async function serve(serving: Serving): Promise<void> {
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {
+    // Most of what a start runs was run by then.
+    if (isListed) keepCompiled();
     pageServer.close();
     await listener.close();
     await assistant.close();
+  }
+}
+
+/** Undefined where it cannot be written: the same is to be had as a resource. */
+async function saveFile(
+  { config, report }: Serving,
+  ...given: Parameters<SaveFile>
+): ReturnType<SaveFile> {
+  try {
+    return await saveExportFile(config.data, ...given);
+  } catch (error) {
+    report(error);
+    return undefined;
   }
 }
 

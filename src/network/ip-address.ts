@@ -59,9 +59,18 @@ const isLoopback = matchNetworks(loopbackNetworks);
 
 /** Whether a normalised address is of one of them. */
 export function matchNetworks(networks: readonly Network[]): (address: string) => boolean {
+  // Most sessions never ask.
+  let list: BlockList | undefined;
+  return (address) => {
+    list ??= writeList(networks);
+    return list.check(address, readFamily(address));
+  };
+}
+
+function writeList(networks: readonly Network[]): BlockList {
   const list = new BlockList();
   for (const { address, prefix } of networks) {
     list.addSubnet(address, prefix, readFamily(address));
   }
-  return (address) => list.check(address, readFamily(address));
+  return list;
 }

@@ -1,5 +1,6 @@
 import { build } from "esbuild";
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
 import { setup as bundleReaderThread } from "./bundle-reader-thread.js";
@@ -18,7 +19,7 @@ await build({
   outfile: "dist/waypost.js",
   platform: "node",
   target: "es2018",
-  supported: { "dynamic-import": true },
+  supported: { "import-meta": true },
   format: "esm",
   banner: { js: "#!/usr/bin/env node" },
   minifyWhitespace: true,
@@ -27,13 +28,27 @@ await build({
   logLevel: "warning",
 });
 
+await bundle({
+  entryPoints: ["src/start/start-program.ts"],
+  outfile: "dist/start.cjs",
+  format: "cjs",
+  banner: {},
+  define: { "import.meta.dirname": "__dirname" },
+});
+
 await bundleReaderThread();
 
+const program = "dist/program.js";
 await bundle({
   entryPoints: ["src/main.ts"],
-  outfile: "dist/program.js",
+  outfile: program,
+  // One function, which compiled-program.ts calls.
+  format: "cjs",
+  banner: { js: "(function (require, programUrl, keepCompiled) {" },
+  footer: { js: "})" },
   external: ["@photostructure/sqlite"],
   define: {
+    "import.meta.url": "programUrl",
     WAYPOST_VERSION: JSON.stringify(version),
     WAYPOST_SCHEMAS: JSON.stringify(await writeSchemas()),
   },
@@ -54,6 +69,20 @@ await bundle({
     late(["css-tree", "liquidjs", "parse5", "uqr"]),
   ],
 });
+
+signProgram();
+
+/** What was compiled of another text is none of this one's. */
+function signProgram() {
+  // esbuild leaves the letters of patterns as they are.
+  const text = readFileSync(program, "utf8").replace(/[^\0-\x7f]/g, escapeUnit);
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  writeFileSync(program, `//${digest}\n${text}`);
+}
+
+function escapeUnit(unit) {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
 
 /** The source itself is run for them. */
 async function writeSchemas() {

@@ -37,7 +37,10 @@ export function openScreen(): NodeJS.WriteStream {
  * stderr, for one stray line there would end the conversation.
  */
 export function claimStdout(): Writable {
-  globalThis.console = new Console(process.stderr, process.stderr);
+  let diverted: Console | undefined;
+  // Most sessions say nothing there, and to open it takes a while.
+  const get = () => (diverted ??= new Console(process.stderr, process.stderr));
+  Object.defineProperty(globalThis, "console", { configurable: true, get });
   return process.stdout;
 }
 

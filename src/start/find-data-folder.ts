@@ -1,0 +1,7 @@
+/** Where the data folder is, if nobody says anything else: the XDG data folder's `waypost`. */
+export function findDataFolder(environment: Readonly<Record<string, string | undefined>>): string {
+  const { XDG_DATA_HOME: data, HOME: home, USERPROFILE: profile } = environment;
+  if (data !== undefined && data !== "") return `${data}/waypost`;
+  const folder = home || profile || ".";
+  return `${folder}/.local/share/waypost`;
+}

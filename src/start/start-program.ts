@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { findDataFolder } from "./find-data-folder.ts";
+import { runProgram } from "./compiled-program.ts";
+
+/** Runs the program, with what is kept of it in the data folder. */
+export function startProgram(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  runProgram(join(import.meta.dirname, "program.js"), guessDataFolder(words, environment));
+}
+
+/** As `main.ts` reads it where the words are right; where they are not, nothing is started. */
+function guessDataFolder(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const last = words.findLastIndex((word) => /^--data(?:=|$)/.test(word));
+  const given = words[last]?.split("=").slice(1).join("=") || words[last + 1];
+  const named = last < 0 ? environment["WAYPOST_DATA"] : given;
+  return named || findDataFolder(environment);
+}

@@ -1,0 +1,116 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFolder, run } from "../support/command.ts";
+import { startRaw } from "../support/mcp-raw.ts";
+
+/** What a session keeps of the program for those that come after it. */
+
+describe.concurrent("what was compiled", () => {
+  test("is kept by the first session that lists its tools, for its user alone", async () => {
+    await using folder = await createFolder();
+    expect(await listTools(folder.path)).toBeGreaterThan(30);
+    const [name = "", ...others] = findKept(folder.path);
+    expect(others).toEqual([]);
+    const { mode, size } = statSync(join(folder.path, name));
+    expect(mode & 0o777).toBe(0o600);
+    expect(size).toBeGreaterThan(500_000);
+  });
+
+  test("is read by the next one, and not written again", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path);
+    const [first] = describeKept(folder.path);
+    expect(await listTools(folder.path)).toBeGreaterThan(30);
+    expect(describeKept(folder.path)).toEqual([first]);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ["is torn", (path) => writeFileSync(path, readFileSync(path).subarray(0, 70_000))],
+    ["is changed", (path) => writeFileSync(path, spoil(readFileSync(path)))],
+    ["is empty", (path) => writeFileSync(path, "")],
+    ["could be another's", (path) => chmodSync(path, 0o620)],
+    ["lies where others write", (path) => chmodSync(join(path, ".."), 0o777)],
+  ])("is made anew where it %s", async (_, change) => {
+    await using folder = await createFolder();
+    await listTools(folder.path);
+    const [{ path, inode } = { path: "", inode: 0 }] = describeKept(folder.path);
+    const bytes = statSync(path).size;
+    change(path);
+    expect(await listTools(folder.path)).toBeGreaterThan(30);
+    const [anew, ...others] = describeKept(folder.path);
+    expect(others).toEqual([]);
+    expect(anew?.inode).not.toBe(inode);
+    expect(anew?.bytes).toBeGreaterThan(bytes * 0.9);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test("of builds and Nodes that wrote long ago is removed, and nothing else", async () => {
+    await using folder = await createFolder();
+    mkdirSync(folder.path, { mode: 0o700 });
+    const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
+    for (const name of names) writeFileSync(join(folder.path, name), name);
+    writeFileSync(join(folder.path, "notes"), "mine");
+    // A folder that is open to others, and not empty, would be refused.
+    await listTools(folder.path);
+    const kept = findKept(folder.path);
+    expect(kept).toHaveLength(6);
+    expect(kept.filter((name) => !names.includes(name))).toHaveLength(1);
+    expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
+  });
+
+  test("is no matter of a session without a list, nor of a mere look", async () => {
+    await using folder = await createFolder();
+    {
+      await using session = startRaw({ data: folder.path });
+      await session.handshake();
+      session.child.stdin?.end();
+      expect(await session.ended).toBe(0);
+    }
+    expect(await run(["tools", "--data", folder.path])).toMatchObject({ code: 0 });
+    expect(await run(["doctor", "--data", folder.path])).toMatchObject({ stderr: "" });
+    expect(findKept(folder.path)).toEqual([]);
+  });
+
+  test("is not missed where it cannot be written", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path);
+    const [{ path } = { path: "" }] = describeKept(folder.path);
+    await using other = await createFolder();
+    mkdirSync(other.path, { mode: 0o700 });
+    mkdirSync(join(other.path, path.slice(folder.path.length)));
+    for (const _ of [1, 2]) expect(await listTools(other.path)).toBeGreaterThan(30);
+    expect(findKept(other.path)).toHaveLength(1);
+  });
+});
+
+/** Answers how many tools it was told of; the session ends as it should, and says nothing. */
+async function listTools(data: string): Promise<number> {
+  await using session = startRaw({ data, env: { WAYPOST_PORT: "0" } });
+  await session.handshake();
+  session.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const { result } = await session.answer(1);
+  session.child.stdin?.end();
+  expect(await session.ended).toBe(0);
+  expect(session.stderr()).toBe("");
+  return result.tools.length;
+}
+
+function findKept(data: string): readonly string[] {
+  return readdirSync(data).filter((name) => name.startsWith("compiled-"));
+}
+
+function describeKept(data: string) {
+  return findKept(data).map((name) => {
+    const path = join(data, name);
+    const { ino, size, mtimeMs } = statSync(path);
+    return { path, inode: ino, bytes: size, written_ms: mtimeMs };
+  });
+}
+
+/** One bit in the midst of it, which V8 itself would not see. */
+function spoil(bytes: Buffer): Buffer {
+  const middle = Math.floor(bytes.length / 2);
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  return bytes;
+}
