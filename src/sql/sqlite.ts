@@ -1,14 +1,14 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { Kysely, sql } from "kysely";
+import { sql } from "kysely";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openReader } from "./reader.ts";
-import { createStatementRunner, type RunStatement } from "./run-statements.ts";
+import { createStatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
-import { createSqliteDialect } from "./sqlite-dialect.ts";
+import { openKysely } from "./sqlite-dialect.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
@@ -28,10 +28,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const open = (run: RunStatement) => new Kysely<Tables>({ dialect: createSqliteDialect(run) });
-  const db = open(createStatementRunner(reader));
-  const writing = open(createStatementRunner(writer));
-  const readingLong = open(longReads.run);
+  const db = openKysely<Tables>(createStatementRunner(reader));
+  const writing = openKysely<Tables>(createStatementRunner(writer));
+  const readingLong = openKysely<Tables>(longReads.run);
   const groups = createGroupCommit(createSteps(writer));
 
   return {

@@ -6,24 +6,33 @@ import type { Db } from "./tenant.ts";
  * than running (storage.md §2).
  */
 
+type Values = readonly (string | number | null)[];
 type Compilable<Row> = { readonly compile: () => CompiledQuery<Row> };
 
 export function prepareQuery<Row>(
   build: (db: Db) => Compilable<Row>,
-): (db: Db, values: readonly (string | number | null)[]) => Promise<Row | undefined> {
+): (db: Db, values: Values) => Promise<Row | undefined> {
+  const select = prepareRows(build);
+  return async (db, values) => (await select(db, values))[0];
+}
+
+/** As `prepareQuery`, for all rows that are found. */
+export function prepareRows<Row>(
+  build: (db: Db) => Compilable<Row>,
+): (db: Db, values: Values) => Promise<readonly Row[]> {
   const built = new WeakMap<Db, CompiledQuery<Row>>();
-  return async (db, parameters) => {
+  return (db, values) => {
     const known = built.get(db);
     const query = known ?? build(db).compile();
     if (known === undefined) built.set(db, query);
-    return run(db, query, parameters);
+    return run(db, query, values);
   };
 }
 
 /** Inserts rows that all have the same columns, with no value in the query but theirs. */
-export function prepareInsert<Values extends object, Row>(
-  build: (db: Db, values: Values) => Compilable<Row>,
-): (db: Db, values: Values) => Promise<Row | undefined> {
+export function prepareInsert<Columns extends object, Row>(
+  build: (db: Db, values: Columns) => Compilable<Row>,
+): (db: Db, values: Columns) => Promise<Row | undefined> {
   type Insert = { readonly query: CompiledQuery<Row>; readonly columns: readonly string[] };
   const built = new WeakMap<Db, Insert>();
   return async (db, values) => {
@@ -35,11 +44,12 @@ export function prepareInsert<Values extends object, Row>(
     if (known === undefined) built.set(db, { query, columns });
     // The order in which the first row had them is that of the query.
     const cells = values as Readonly<Record<string, unknown>>;
-    return run(
+    const inserted = await run(
       db,
       query,
       columns.map((column) => cells[column]),
     );
+    return inserted[0];
   };
 }
 
@@ -47,7 +57,7 @@ async function run<Row>(
   db: Db,
   query: CompiledQuery<Row>,
   parameters: readonly unknown[],
-): Promise<Row | undefined> {
+): Promise<readonly Row[]> {
   const { rows } = await db.executeQuery<Row>({ ...query, parameters });
-  return rows[0];
+  return rows;
 }

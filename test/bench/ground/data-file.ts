@@ -1,10 +1,9 @@
-import { Kysely } from "kysely";
 import { closeSync, cpSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { Build } from "../builds.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
 import { createStatementRunner } from "../../../src/sql/run-statements.ts";
-import { createSqliteDialect } from "../../../src/sql/sqlite-dialect.ts";
+import { openKysely } from "../../../src/sql/sqlite-dialect.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import type { Db } from "../../../src/store/tenant.ts";
 import { makeFolder, type Folder } from "../leftovers.ts";
@@ -73,8 +72,7 @@ export function openDataFile(folder: string): DataFile {
   const database = openDatabase(path);
   // The server that is measured may be writing.
   database.exec("PRAGMA busy_timeout = 10000");
-  const dialect = createSqliteDialect(createStatementRunner(database));
-  const db = new Kysely<Tables>({ dialect });
+  const db = openKysely<Tables>(createStatementRunner(database));
   return {
     folder,
     path,
