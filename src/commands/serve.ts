@@ -103,7 +103,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
-    api: own?.fetch,
+    api: own?.http,
     mcp: mcp.fetch,
     pages: {
       [approvalPath]: approvals.fetch,

@@ -2,7 +2,7 @@ import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
-import { carryOverHttp, type HttpFetch } from "../service/http-carrier.ts";
+import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
 import { clock, openEmbedded, random, setAlarm, type Embedded } from "./embedded.ts";
 
@@ -15,7 +15,7 @@ export type Deployment = {
   /** Our own store and the API upon it; undefined where the deployment is remote. */
   readonly own:
     | (Embedded & {
-        readonly fetch: HttpFetch;
+        readonly http: HttpCarrier;
         readonly clicks: Clicks;
       })
     | undefined;
@@ -58,7 +58,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     origin: embeddedOrigin,
     send: sendEmbedded(service.answer),
     followKey: service.followKey,
-    own: { ...embedded, fetch: carryOverHttp(service.answer), clicks },
+    own: { ...embedded, http: carryOverHttp(service.answer), clicks },
     close: async () => {
       await clicks.close();
       await store.close();

@@ -6,7 +6,7 @@ import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
-import type { HttpFetch } from "../service/http-carrier.ts";
+import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 
 /**
  * The one port of a data folder: which part answers a request, told by its Host header and path.
@@ -28,7 +28,7 @@ const closeIdleEvery_ms = 20;
 
 export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
-  readonly api: HttpFetch | undefined;
+  readonly api: HttpCarrier | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: HttpFetch | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
@@ -95,7 +95,13 @@ function createListener(handlers: RequestHandlers) {
     getRequestListener((request, { incoming }) =>
       fetch(request, readAddress(incoming, trusts), incoming),
     );
-  const answerApi = api && listen(api);
+  const answerAnyApi = api && listen(api.fetch);
+  const answerApi =
+    answerAnyApi &&
+    ((request: IncomingMessage, response: ServerResponse) => {
+      if (api.answerRead(request, response, readAddress(request, trusts))) return undefined;
+      return answerAnyApi(request, response);
+    });
   const answerMcp = handlers.mcp && listen(handlers.mcp);
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {

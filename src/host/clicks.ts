@@ -76,6 +76,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
 
   function isWaiting(projectId: string, linkId: string | undefined): boolean {
     if (linkId !== undefined && counted.has(linkId)) return true;
+    if (counted.size + writing.length === 0) return false;
     const candidates = linkId === undefined ? [...counted.values(), ...writing] : writing;
     return candidates.some(
       (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,

@@ -21,10 +21,11 @@ const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$
 
 /** The same key may be sent twice; two different keys are refused. */
 function readToken(header: string, parameters: readonly string[]): string {
-  const [, , headerToken] = authorization.exec(header) ?? [];
+  const headerToken = authorization.exec(header)?.[2];
   if (header.trim() !== "" && headerToken === undefined) {
     throw unauthorized(messages.key_malformed);
   }
+  if (headerToken !== undefined && parameters.length === 0) return headerToken;
   const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
   const [token, ...others] = new Set(tokens.filter((given) => given !== ""));
   if (token === undefined) throw unauthorized(messages.key_missing);

@@ -3,7 +3,9 @@ import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
 import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { createReadAnswers, type AnswerRead } from "./answer-read.ts";
 import { bodyTooLarge } from "./read-body.ts";
+import { writeBody } from "./respond.ts";
 
 /** The address is the client's, and `incoming` Node's own message, where they are known. */
 export type HttpFetch = (
@@ -12,27 +14,31 @@ export type HttpFetch = (
   incoming?: Incoming,
 ) => Promise<Response>;
 
+export type HttpCarrier = { readonly fetch: HttpFetch; readonly answerRead: AnswerRead };
+
 /** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
-export function carryOverHttp(answer: AnswerApi): HttpFetch {
-  return async (request, address, incoming) => {
-    const { method, url, headers } = request;
-    const reply = await answer({
-      method,
-      url,
-      headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
-      body: () => readText(request, incoming),
-      address,
-      // Its signal is made when it is asked for, which few requests are worth.
-      onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
-    });
-    return writeResponse(reply);
+export function carryOverHttp(answer: AnswerApi): HttpCarrier {
+  return {
+    fetch: async (request, address, incoming) => {
+      const { method, url, headers } = request;
+      const reply = await answer({
+        method,
+        url,
+        headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
+        body: () => readText(request, incoming),
+        address,
+        // Its signal is made when it is asked for, which few requests are worth.
+        onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
+      });
+      return writeResponse(reply);
+    },
+    answerRead: createReadAnswers(answer),
   };
 }
 
-/** Data is never a bare text, so that a text is a page's. */
-function writeResponse({ status, headers, body }: ApiReply): Response {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return new Response(body === null ? null : text, { status, headers });
+function writeResponse(reply: ApiReply): Response {
+  const { status, headers } = reply;
+  return new Response(writeBody(reply), { status, headers });
 }
 
 /** As `Headers` would join them: of a key that came twice, both are seen. */

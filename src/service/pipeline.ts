@@ -11,7 +11,7 @@ import type { Services } from "./handler.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
 import { readPrecondition, type Precondition } from "./precondition.ts";
-import { readBody } from "./read-body.ts";
+import { readBody, type ReadBody } from "./read-body.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
 import { writeWarning } from "./write-warning.ts";
@@ -54,23 +54,31 @@ export async function answer(asked: Asked): Promise<ApiReply> {
   const query = readQuery(request.url);
   const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
   const listed = endpoint.list && readListQuery(query, endpoint.list);
-  const { body, ignored } = await readBody(request, endpoint);
+  const { body, ignored } =
+    endpoint.body === undefined ? noBody : await readBody(request, endpoint, endpoint.body);
   const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
-  const agent = request.headers["user-agent"] ?? "";
-  const precondition = readPrecondition(request.headers);
-  const isPatient = readUrgency(request.headers) >= patientUrgency;
-  const given = { params: ids, list: listed?.list ?? null, body, agent, precondition, isPatient };
-  const result = await handler({ services, caller, ...given, signal });
-  const headers = { ...result.headers, ...warn(ignored, listed?.ignored ?? []) };
+  const result = await handler({
+    services,
+    caller,
+    params: ids,
+    list: listed?.list ?? null,
+    body,
+    agent: request.headers["user-agent"] ?? "",
+    precondition: readPrecondition(request.headers),
+    isPatient: readUrgency(request.headers) >= patientUrgency,
+    signal,
+  });
+  const warning = warn(ignored, listed?.ignored ?? []);
+  const headers = warning === undefined ? result.headers : { ...result.headers, warning };
   return respondWith(result.status ?? endpoint.success.status, result.body, headers);
 }
 
-function warn(fields: readonly string[], filters: readonly string[]) {
-  if (fields.length > 0) {
-    return { warning: writeWarning(messages.fields_ignored(fields.join(", "))) };
-  }
+const noBody: ReadBody = { body: {}, ignored: [] };
+
+function warn(fields: readonly string[], filters: readonly string[]): string | undefined {
+  if (fields.length > 0) return writeWarning(messages.fields_ignored(fields.join(", ")));
   if (filters.length === 0) return undefined;
-  return { warning: writeWarning(messages.filters_ignored(filters.join(", "))) };
+  return writeWarning(messages.filters_ignored(filters.join(", ")));
 }
 
 async function admit(
@@ -89,10 +97,13 @@ function admitStranger({ request: { address }, addresses }: Asked): null {
   return null;
 }
 
+/** It is only read. */
+const noQuery = new URLSearchParams();
+
 function readQuery(url: string): URLSearchParams {
   const start = url.indexOf("?");
   const end = url.indexOf("#");
-  if (start < 0) return new URLSearchParams();
+  if (start < 0) return noQuery;
   return new URLSearchParams(url.slice(start + 1, end < start ? undefined : end));
 }
 
@@ -103,6 +114,8 @@ const patientUrgency = 6;
 
 /** How soon a request wants its answer; what cannot be read says nothing, as the RFC has it. */
 function readUrgency(headers: CarriedRequest["headers"]): number {
-  const [, digit] = /(?:^|,)\s*u=([0-7])\s*(?:$|[,;])/.exec(headers["priority"] ?? "") ?? [];
+  const { priority } = headers;
+  if (priority === undefined) return usualUrgency;
+  const [, digit] = /(?:^|,)\s*u=([0-7])\s*(?:$|[,;])/.exec(priority) ?? [];
   return digit === undefined ? usualUrgency : Number(digit);
 }

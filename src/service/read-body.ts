@@ -22,8 +22,11 @@ export type ReadBody = {
  * wrapper, names, required parameters, then types. From here on it makes no difference in which
  * form they were sent. Rules of content come later, in the handlers.
  */
-export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
-  if (endpoint.body === undefined) return { body: {}, ignored: [] };
+export async function readBody(
+  request: CarriedRequest,
+  endpoint: Endpoint,
+  schema: z.ZodObject,
+): Promise<ReadBody> {
   const text = await readText(request, endpoint);
   const isLeftOut = text === "" && endpoint.body_optional === true;
   const sent = unwrapFields(isLeftOut ? {} : parseJson(text), endpoint);
@@ -32,7 +35,7 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
     if (isBlank(fields[name])) throw badRequest(messages.parameter_missing(name));
   }
   const ignored = listIgnored({ ...sent, fields }, endpoint);
-  const parsed = endpoint.body.safeParse(coerceFields(fields, endpoint.body));
+  const parsed = schema.safeParse(coerceFields(fields, schema));
   if (parsed.success) return { body: parsed.data, ignored };
   throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
 }

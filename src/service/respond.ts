@@ -27,6 +27,12 @@ export function respondWith(
   return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
+/** Data is never a bare text, so that a text is a page's. */
+export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
+  if (body === null) return null;
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
 export function respondWithProblem(problem: Problem): ApiReply {
   const { status, key, message, problems } = problem;
   return {

@@ -53,15 +53,14 @@ type Pattern = { readonly pattern: string; readonly id: string };
 /** What the path may name with a parameter in it: its last part, or the one before that. */
 function listPatterns(path: string): readonly Pattern[] {
   const last = path.lastIndexOf("/");
-  const places = [
-    [last, path.length],
-    [path.lastIndexOf("/", last - 1), last],
-  ] as const;
-  return places.flatMap(([slash, end]) => {
+  const patterns: Pattern[] = [];
+  for (const end of [path.length, last]) {
+    const slash = path.lastIndexOf("/", end - 1);
     const id = path.slice(slash + 1, end);
-    if (slash < 0 || id === "" || id === idParameter) return [];
-    return [{ pattern: path.slice(0, slash + 1) + idParameter + path.slice(end), id }];
-  });
+    if (slash < 0 || id === "" || id === idParameter) continue;
+    patterns.push({ pattern: path.slice(0, slash + 1) + idParameter + path.slice(end), id });
+  }
+  return patterns;
 }
 
 /** `/links/` and `/links.json` are other spellings of `/links`. */

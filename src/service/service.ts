@@ -136,14 +136,14 @@ async function guard(
 ): Promise<ApiReply> {
   const { waiter, leave } = createWaiter(onLeave);
   let endWait: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
-    endWait = setAlarm(deadline_ms, () => {
-      leave();
-      reject(overloaded());
-    });
-  });
   try {
-    return await Promise.race([work(waiter), late]);
+    return await new Promise<ApiReply>((resolve, reject) => {
+      endWait = setAlarm(deadline_ms, () => {
+        leave();
+        reject(overloaded());
+      });
+      work(waiter).then(resolve, reject);
+    });
   } catch (error) {
     return respondWithProblem(toProblem(error, report));
   } finally {

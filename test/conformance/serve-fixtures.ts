@@ -59,7 +59,7 @@ export async function serveFixtures(): Promise<Serving> {
   // The suite has no way to show a key; nothing else of its requests is touched.
   server.on("request", ({ rawHeaders }) => rawHeaders.push("authorization", `Bearer ${key}`));
   setRequestHandlers(server, {
-    api: deployment.own?.fetch,
+    api: deployment.own?.http,
     mcp: mcp.fetch,
     pages: {},
     links: undefined,

@@ -105,7 +105,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     report,
   });
 
-  const carry = carryOverHttp(service.answer);
+  const { fetch: carry } = carryOverHttp(service.answer);
   const fetch = (request: Request) => carry(request);
 
   const addProject: World["addProject"] = (given = {}) => {

@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import { writeBody } from "./respond.ts";
+
+/**
+ * Answers a request that has no body from Node's own message, for a `Request` and a `Response`
+ * around it cost as much as the answer. False where only `carryOverHttp` can answer it.
+ */
+export type AnswerRead = (
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  address: string | undefined,
+) => boolean;
+
+export function createReadAnswers(answer: AnswerApi): AnswerRead {
+  return (incoming, response, address) => {
+    const { method = "" } = incoming;
+    if (method !== "GET" && method !== "HEAD") return false;
+    const url = readPlainUrl(incoming);
+    const headers = readPlainHeaders(incoming);
+    if (url === undefined || headers === undefined) return false;
+    const onLeave = (leave: () => void) => {
+      response.once("close", () => {
+        if (!response.writableFinished) leave();
+      });
+    };
+    void answer({ method, url, headers, address, onLeave }).then(
+      (reply) => sendReply(response, reply),
+      () => response.writeHead(500).end(),
+    );
+    return true;
+  };
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** An address that says what it means as it is; any other one has to be parsed. */
+const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
+const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+const plainHost = /^[a-z\d._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
+
+function readPlainUrl({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
+  if (!plainTarget.test(url) || dots.test(url) || !plainHost.test(host)) return undefined;
+  return `http://${host}${url}`;
+}
+
+/** Undefined where one came twice, of which Node may drop one, or where a body follows. */
+function readPlainHeaders({ headers, rawHeaders }: IncomingMessage): Headers | undefined {
+  if ("content-length" in headers || "transfer-encoding" in headers) return undefined;
+  let count = 0;
+  for (const name in headers) {
+    if (typeof headers[name] !== "string") return undefined;
+    count += 2;
+  }
+  // Each of them was found to be a text.
+  return count === rawHeaders.length ? (headers as Headers) : undefined;
+}
+
+function sendReply(response: ServerResponse, reply: ApiReply): void {
+  const { status, headers } = reply;
+  const text = writeBody(reply);
+  if (text === null) response.writeHead(status, headers).end();
+  else {
+    const length = String(Buffer.byteLength(text));
+    response.writeHead(status, { ...headers, "content-length": length }).end(text);
+  }
+}
