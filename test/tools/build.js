@@ -58,8 +58,16 @@ await bundle({
   },
   plugins: [
     deferred({
+      "node:console": ["Console"],
+      "node:dns/promises": ["lookup"],
+      "node:fs/promises": "chmod link lstat mkdir open readdir rename rm stat".split(" "),
       "node:http": ["createServer", "request"],
+      "node:readline": ["createInterface"],
+      "node:stream/promises": ["pipeline"],
+      "node:timers/promises": ["setImmediate", "setTimeout"],
+      "node:v8": ["setFlagsFromString"],
       "node:worker_threads": ["Worker"],
+      "node:zlib": ["crc32", "deflateSync"],
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],
