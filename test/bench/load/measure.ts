@@ -12,6 +12,8 @@ export type Figures = Times & {
   /** Processor time of the server alone, for each request. */
   readonly cpu_us: number;
   readonly per_second: number;
+  /** How busy the server was: with much of it left, it waited for a disk or for the load. */
+  readonly share_percent: number;
 };
 
 export type Sample = {
@@ -26,6 +28,7 @@ export function summarize({ times_ms, cpu_us, elapsed_ms }: Sample): Figures {
     ...summarizeTimes(times_ms),
     cpu_us: cpu_us / times_ms.length,
     per_second: (times_ms.length * 1000) / elapsed_ms,
+    share_percent: cpu_us / (elapsed_ms * 10),
   };
 }
 

@@ -35,6 +35,7 @@ export async function* measureCreates({ build, extent }: Subject): Rounds {
       },
       { what: `${writers} at once, CPU`, unit: "µs", value: crowd.cpu_us, target: { most: 700 } },
       { what: `${writers} at once, p99`, unit: "ms", value: crowd.p99_ms },
+      { what: `of a core: the server, ${writers} at once`, unit: "%", value: crowd.share_percent },
       { what: "alone", unit: "a second", value: alone.per_second, target: noSlower },
       { what: "alone, p50", unit: "ms", value: alone.p50_ms, target: noDearer },
       { what: "alone, CPU", unit: "µs", value: alone.cpu_us, target: { most: 2000 } },

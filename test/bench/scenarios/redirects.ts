@@ -64,6 +64,8 @@ export async function* measureRedirects({ build, extent, findGround }: Subject):
         value: bare.per_second / ours.per_second,
         target: { most: 2 },
       },
+      { what: "of a core: the server", unit: "%", value: ours.share_percent },
+      { what: "of a core: node:http", unit: "%", value: bare.share_percent },
       {
         what: "all 100,000 links alike, CPU",
         unit: "µs",
