@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { endIndex, startIndex } from "../ground/ground.ts";
-import { askModern } from "../load/http-tools.ts";
+import { askModern, type HttpSession } from "../load/http-tools.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import type { HeardAll } from "../load/streams.ts";
 import type { Finding, Target } from "../results/finding.ts";
@@ -58,24 +59,29 @@ async function besideJobs(
   work: () => Promise<HeardAll>,
 ): Promise<HeardAll> {
   // They must not end before the work does.
-  const count = jobRowsPerSecond * (extent.seconds + 5);
-  const cancels: (() => Promise<unknown>)[] = [];
+  const count = jobRowsPerSecond * (extent.seconds + 1);
+  const plans: Plan[] = [];
   for (const key of ground.small.keys.slice(0, jobs)) {
-    const series = `${Date.now().toString(36)}-${cancels.length}`;
-    const rows = Array.from({ length: count }, (_, row) => {
-      return { path: `job/${series}/${row}`, url: `https://www.example.com/${row}` };
-    });
-    const call = async (name: string, args: object) => {
-      const result = await askModern(server, key).ask("tools/call", { name, arguments: args });
-      return result.structuredContent;
-    };
-    const { plan } = await call("plan_links", { operation: "upsert", rows });
-    const { job } = await call("apply_plan", { plan_id: plan.id });
-    cancels.push(() => call("cancel_job", { job_id: job.id }));
+    plans.push(await planJob(askModern(server, key), count));
   }
-  const heard = await work();
-  for (const cancel of cancels) await cancel();
+  // Whoever applies a plan is answered when the job is done.
+  const [heard, done] = await Promise.all([work(), Promise.all(plans.map(({ apply }) => apply()))]);
+  if (done.some((rows) => rows !== count)) throw new Error(`of ${count} rows ${done.join()} done`);
   return heard;
+}
+
+type Plan = { readonly apply: () => Promise<number> };
+
+async function planJob({ ask }: HttpSession, count: number): Promise<Plan> {
+  const series = randomUUID();
+  const rows = Array.from({ length: count }, (_, row) => {
+    return { path: `job/${series}/${row}`, url: `https://www.example.com/${row}` };
+  });
+  const call = async (name: string, args: object) => {
+    return (await ask("tools/call", { name, arguments: args })).structuredContent;
+  };
+  const { plan } = await call("plan_links", { operation: "upsert", rows });
+  return { apply: async () => (await call("apply_plan", { plan_id: plan.id })).job.counts.done };
 }
 
 async function besideIndex({ ground }: Stage, work: () => Promise<HeardAll>): Promise<HeardAll> {
