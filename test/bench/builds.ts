@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
 import { endAtExit, makeFolder } from "./leftovers.ts";
 
@@ -42,13 +43,20 @@ export function buildCommit(name: string): Build & Disposable {
   };
 }
 
-/** The same lock file names the same packages. */
 function installPackages(here: string, root: string): void {
-  const [ours, theirs] = [here, root].map((place) => {
-    return readFileSync(join(place, "package-lock.json"), "utf8");
-  });
-  if (ours === theirs) symlinkSync(join(here, "node_modules"), join(root, "node_modules"));
-  else run(root, "npm", "ci", "--no-audit", "--no-fund");
+  if (isDeepStrictEqual(listPackages(here), listPackages(root))) {
+    symlinkSync(join(here, "node_modules"), join(root, "node_modules"));
+  } else {
+    run(root, "npm", "ci", "--no-audit", "--no-fund");
+  }
+}
+
+/** What the command is built of, and what bundles it: the other tools are not used here. */
+function listPackages(root: string): unknown {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  return Object.entries<{ readonly dev?: boolean; readonly integrity?: string }>(packages)
+    .filter(([path, { dev }]) => path !== "" && (dev !== true || path.includes("esbuild")))
+    .map(([path, { integrity }]) => [path, integrity]);
 }
 
 function describe(root: string, commit: string): Build {

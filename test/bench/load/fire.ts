@@ -1,6 +1,7 @@
-import autocannon from "autocannon";
+import { createRing } from "../ring.ts";
 import type { Server } from "../servers/http-server.ts";
-import { spell, type Question } from "./ask.ts";
+import type { Question } from "./ask.ts";
+import { openConnection, writeRequest, type Connection } from "./connection.ts";
 import type { Sample } from "./measure.ts";
 
 /** So many connections, each of which asks again as soon as it was answered. */
@@ -10,45 +11,46 @@ export type Barrage = {
   readonly requests: number;
   /** What every answer must be; anything else ends the bench. */
   readonly status: number;
-  /** What each connection asks in turns, or what makes a new question for each request. */
+  /** What is asked in turns, or what makes a new question for each request. */
   readonly questions: readonly Question[] | (() => Question);
 };
 
-type Faults = { readonly errors: number; readonly timeouts: number };
-
 export async function fire(
-  server: Pick<Server, "url" | "readCpu_us">,
-  { connections = 10, requests: amount, status, questions }: Barrage,
+  { url, readCpu_us }: Pick<Server, "url" | "readCpu_us">,
+  { connections = 10, requests, status, questions }: Barrage,
 ): Promise<Sample> {
-  const times_ms: number[] = [];
-  const strange: number[] = [];
-  let ended = performance.now();
-  const note = (code: number, time_ms: number) => {
-    ended = performance.now();
-    if (code === status) times_ms.push(time_ms);
-    else strange.push(code);
-  };
-  const requests =
+  const next =
     typeof questions === "function"
-      ? [{ setupRequest: (blank: object) => ({ ...blank, ...spell(questions()) }) }]
-      : questions.map(spell);
-  const cpuBefore_us = await server.readCpu_us();
-  const started = performance.now();
+      ? () => writeRequest(questions(), url)
+      : createRing(questions.map((question) => writeRequest(question, url)));
+  const opened = await openAll(url, connections);
+  const times_ms: number[] = [];
+  let left = requests;
+  const work = async ({ ask }: Connection) => {
+    while (left > 0) {
+      left -= 1;
+      const request = next();
+      const asked = performance.now();
+      const said = await ask(request);
+      if (said !== status) throw new Error(`an answer was ${said}, and not ${status}`);
+      times_ms.push(performance.now() - asked);
+    }
+  };
+  const cpuBefore_us = await readCpu_us();
   const fallAsleep = stayAwake();
-  const { errors, timeouts } = await new Promise<Faults>((resolve, reject) => {
-    autocannon({ url: server.url, connections, amount, requests }, (error, result) =>
-      error === null ? resolve(result) : reject(error),
-    ).on("response", (_client, code: number, _bytes, time_ms: number) => note(code, time_ms));
-  }).finally(fallAsleep);
-  // autocannon sees only once a second that all of them were answered.
-  const elapsed_ms = ended - started;
-  const cpu_us = (await server.readCpu_us()) - cpuBefore_us;
-  if (errors + timeouts + strange.length > 0) {
-    throw new Error(
-      `${errors} errors, ${timeouts} timeouts, answers ${[...new Set(strange)].join()}`,
-    );
+  const started = performance.now();
+  try {
+    await Promise.all(opened.map(work));
+  } finally {
+    fallAsleep();
+    for (const { close } of opened) close();
   }
-  return { times_ms, cpu_us, elapsed_ms };
+  const elapsed_ms = performance.now() - started;
+  return { times_ms, cpu_us: (await readCpu_us()) - cpuBefore_us, elapsed_ms };
+}
+
+function openAll(url: string, count: number): Promise<readonly Connection[]> {
+  return Promise.all(Array.from({ length: count }, () => openConnection(url)));
 }
 
 /**
