@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   fstatSync,
@@ -13,7 +14,6 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
-import { crc32 } from "node:zlib";
 
 /**
  * Runs the program, and keeps in the data folder what V8 has compiled of it: to read through all
@@ -23,7 +23,7 @@ import { crc32 } from "node:zlib";
 /** What the build makes of `main.ts`: one function, given what a module has of its own. */
 type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () => void) => void;
 
-const crcBytes = 4;
+const digestBytes = 32;
 /** Each build and each Node has one, and several may share a folder. */
 const mostKept = 6;
 const prefix = "compiled-";
@@ -46,8 +46,8 @@ export function runProgram(filename: string, folder: string): void {
 
 /** V8 itself compares no more than the length of the text, so the build begins it with a digest. */
 function nameKept(source: string): string {
-  const digest = source.slice("//".length, source.indexOf("\n"));
-  return `${prefix}${digest}-${process.versions.v8}-${process.arch}`;
+  const build = source.slice("//".length, source.indexOf("\n"));
+  return `${prefix}${build}-${process.versions.v8}-${process.arch}`;
 }
 
 /** Undefined where there is none, or where it may not be as it was written by us. */
@@ -58,8 +58,8 @@ function readKept(folder: string, path: string): Buffer | undefined {
       // It is run, so nobody else may be able to put anything there.
       if (!isOurs(statSync(folder)) || !isOurs(fstatSync(file))) return undefined;
       const bytes = readFileSync(file);
-      const data = bytes.subarray(0, -crcBytes);
-      return bytes.readUInt32LE(data.length) === crc32(data) ? data : undefined;
+      const data = bytes.subarray(0, -digestBytes);
+      return digest(data).equals(bytes.subarray(data.length)) ? data : undefined;
     } finally {
       closeSync(file);
     }
@@ -76,10 +76,8 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 /** It appears whole or not at all. Where nothing can be written, a start takes longer. */
 function keep(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
-  const crc = Buffer.alloc(crcBytes);
-  crc.writeUInt32LE(crc32(data));
   try {
-    writeFileSync(draft, Buffer.concat([data, crc]), { mode: 0o600, flush: true });
+    writeFileSync(draft, Buffer.concat([data, digest(data)]), { mode: 0o600, flush: true });
     renameSync(draft, path);
     removeOldest(folder);
   } catch {
@@ -94,4 +92,9 @@ function removeOldest(folder: string): void {
     .map((path) => ({ path, written_ms: statSync(path).mtimeMs }))
     .toSorted((one, other) => other.written_ms - one.written_ms);
   for (const { path } of kept.slice(mostKept)) rmSync(path, { force: true });
+}
+
+/** With what a start loads anyway. */
+function digest(data: Buffer): Buffer {
+  return createHash("sha256").update(data).digest();
 }

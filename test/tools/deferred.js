@@ -1,13 +1,13 @@
 import { build } from "esbuild";
-import { appendFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
+import { dirname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
 /**
  * Packages that a session over stdio seldom uses, as esbuild plugins. V8 reads through all of a
  * file before it runs the first line, letter by letter, what nobody calls and texts as well. So
- * each package is a comment at the end of the bundle, a quarter as long as it was, and the bundle
- * reads itself when it is needed.
+ * each package is a file of its own beside the bundle, compressed.
  */
 
 /**
@@ -30,7 +30,7 @@ export function late(names) {
 
 function standIn(name, packages, listExports) {
   const filter = new RegExp(`^(${packages.join("|")})$`);
-  const comments = [];
+  const files = new Map();
   return {
     name,
     setup({ initialOptions, onResolve, onLoad, onEnd }) {
@@ -38,10 +38,13 @@ function standIn(name, packages, listExports) {
         /node_modules/.test(importer) ? undefined : { path, namespace: name },
       );
       onLoad({ filter, namespace: name }, async ({ path }) => ({
-        contents: [await writeLoader(path, comments), ...(await listExports(path))].join("\n"),
+        contents: [await writeLoader(path, files), ...(await listExports(path))].join("\n"),
         resolveDir: ".",
       }));
-      onEnd(() => appendFile(initialOptions.outfile, comments.join("")));
+      const folder = dirname(initialOptions.outfile);
+      onEnd(async () => {
+        for (const [file, bytes] of files) await writeFile(join(folder, file), bytes);
+      });
     },
   };
 }
@@ -58,11 +61,12 @@ function writeStandIn(name) {
   }`;
 }
 
-async function writeLoader(name, comments) {
+async function writeLoader(name, files) {
   if (builtinModules.includes(name.replace("node:", ""))) {
     return `const load = () => require(${JSON.stringify(name)});`;
   }
-  comments.push(`//late ${name} ${pack(await writeText(name))}\n`);
+  const file = `${name.replace(/^@/, "").replace("/", "-")}.br`;
+  files.set(file, pack(await writeText(name)));
   return `let loaded;
     function load() {
       loaded ??= run();
@@ -72,10 +76,7 @@ async function writeLoader(name, comments) {
       const { readFileSync } = require("node:fs");
       const { compileFunction } = require("node:vm");
       const { brotliDecompressSync } = require("node:zlib");
-      const bundle = readFileSync(new URL(import.meta.url), "latin1");
-      const mark = "//late ${name} ";
-      const start = bundle.lastIndexOf(mark) + mark.length;
-      const packed = Buffer.from(bundle.slice(start, bundle.indexOf("\\n", start)), "base64");
+      const packed = readFileSync(new URL("${file}", import.meta.url));
       const text = brotliDecompressSync(packed).toString();
       const module = { exports: {} };
       compileFunction(text, ["module", "require"], { filename: "${name}" })(module, require);
@@ -85,7 +86,7 @@ async function writeLoader(name, comments) {
 
 function pack(text) {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
-  return brotliCompressSync(text, { params }).toString("base64");
+  return brotliCompressSync(text, { params });
 }
 
 /** It reads files of its own package, which are not beside a bundle; this form has them in it. */
