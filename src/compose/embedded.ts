@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
-import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 import { createToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { makeProject } from "../service/write-project.ts";
@@ -9,6 +9,7 @@ import { openSqlite } from "../sql/sqlite.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Db } from "../store/tenant.ts";
+import { createAlarms } from "./alarms.ts";
 import {
   checkDataFolder,
   databaseFile,
@@ -29,10 +30,7 @@ export type Embedded = {
 const applicationId = 0x57415950;
 
 export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
-export const setAlarm: SetAlarm = (milliseconds, ring) => {
-  const timer = setTimeout(ring, milliseconds).unref();
-  return () => clearTimeout(timer);
-};
+export const setAlarm = createAlarms(clock);
 export const random: Random = { bytes: drawBytes };
 
 /** Drawn in advance, for each draw on its own costs as much as one of all of these. */

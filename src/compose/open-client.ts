@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { createClient, type Client } from "../client/client.ts";
+import { createClient, type Client, type SetTimer } from "../client/client.ts";
 import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";
-import { clock, random } from "./embedded.ts";
+import { clock, random, setAlarm } from "./embedded.ts";
 import { shareBudgets } from "./shared-rate-limit.ts";
 
 type ClientParts = {
@@ -20,13 +20,15 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
   const target = { origin, key, checksConditions: own !== undefined };
-  const client = createClient({ target, send, clock, random, sleep, ledger });
+  const client = createClient({ target, send, clock, random, sleep, ledger, setTimer });
   return {
     call: (endpoint, input, signal = life, options) =>
       client.call(endpoint, input, signal, options),
     tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
   };
 }
+
+const setTimer: SetTimer = (ring, milliseconds) => setAlarm(milliseconds, ring);
 
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal });
