@@ -56,10 +56,11 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
 
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async (request, readSignal) => {
+  return async ({ method, url, headers: sent, body: text }, readSignal) => {
     const onLeave = (leave: () => void) =>
       readSignal().addEventListener("abort", leave, { once: true });
-    const { status, headers, body } = await answer({ ...request, onLeave });
+    const carried = { method, url, headers: sent, body: text, onLeave };
+    const { status, headers, body } = await answer(carried);
     // Nothing is on the way, so there is nothing to discard.
     return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };
   };

@@ -94,9 +94,14 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
   },
 };
 
+const kindsByPath = new Map<string, ResourceKind>();
+
 export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
+  const known = kindsByPath.get(path);
+  if (known !== undefined) return known;
   const kind = kinds[path.split("/")[1] ?? ""];
   if (kind === undefined) throw new Error(`no kind of resource at ${path}`);
+  kindsByPath.set(path, kind);
   return kind;
 }
 

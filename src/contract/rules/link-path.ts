@@ -6,12 +6,16 @@ import { hasControls, isStorable } from "../text.ts";
  * searched for and visited is compared exactly, case and all.
  */
 
+/** What is neither decoded nor composed: most paths, and to look is cheaper than to do both. */
+const plain = /^[\x20-\x24\x26-\x7e]*$/;
+
 /**
  * The one form of a path: one leading slash dropped, decoded once, NFC. Undefined where the text
  * is not a percent-encoding.
  */
 export function normalizePath(path: string): string | undefined {
   const relative = path.startsWith("/") ? path.slice(1) : path;
+  if (plain.test(relative)) return relative;
   try {
     return decodeURIComponent(relative).normalize("NFC");
   } catch {
@@ -61,8 +65,12 @@ export function isWholeAddress(path: string): boolean {
 export const wholeAddressFault =
   "is a whole address; give only what follows the host, such as spring";
 
+/** Segments that stand in an address as they are. */
+const unreserved = /^[\w.~!*'()/-]*$/;
+
 /** The path as it stands in an address. */
 export function encodePath(path: string): string {
+  if (unreserved.test(path)) return path;
   return path.split("/").map(encodeURIComponent).join("/");
 }
 

@@ -5,10 +5,13 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
  * pays for every word. The items of a list stay, for each has its place.
  */
 export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
-  const members = Object.entries(record)
-    .map(([name, value]) => [name, dropIn(value, levels - 1)] as const)
-    .filter(([, value]) => !isEmpty(value));
-  return Object.fromEntries(members);
+  const kept: Record<string, unknown> = {};
+  for (const [name, given] of Object.entries(record)) {
+    const value = dropIn(given, levels - 1);
+    // To set this one would set what the record inherits from.
+    if (!isEmpty(value) && name !== "__proto__") kept[name] = value;
+  }
+  return kept;
 }
 
 /** The same within any value. */

@@ -127,12 +127,14 @@ function writeAddresses({ path, shortened_path }: JsonObject, linkHost: LinkHost
 
 /** By its name where that is known; else by the id, which is all that the answer tells. */
 function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
-  const named = appFields.flatMap((field) => {
+  const named: Record<string, unknown> = {};
+  for (const field of appFields) {
     const app = findApp(link, field, apps);
     const name = [app?.["name"], app?.[appKeys[field]]].find((text) => !isBlank(text));
-    return name === undefined ? [[`${field}_id`, link[`${field}_id`]]] : [[field, name]];
-  });
-  return Object.fromEntries(named);
+    if (name === undefined) named[`${field}_id`] = link[`${field}_id`];
+    else named[field] = name;
+  }
+  return named;
 }
 
 /** A link is found by its app's identifier, which stands in the app. */

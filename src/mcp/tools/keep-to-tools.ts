@@ -16,6 +16,8 @@ export function keepNextToTools<Result extends JsonObject>(
   result: Result,
   isAbsent: IsAbsent,
 ): Result {
+  // Most results lead nowhere, and a look is cheaper than a copy.
+  if (!Object.entries(result).some(mayLead)) return result;
   const members = Object.entries(result).flatMap(([name, value]) => {
     if (name === "next" && typeof value === "string") {
       return [[name, keepToTools(value, isAbsent) || nothingLeft] as const];
@@ -27,13 +29,14 @@ export function keepNextToTools<Result extends JsonObject>(
   return Object.fromEntries(members) as Result;
 }
 
+function mayLead([name, value]: readonly [string, unknown]): boolean {
+  return name === "next" || name === "fix" || isRecordThatLeads(value) || isListThatLeads(value);
+}
+
 /** Only records of ours are gone into: what else a member's name is, a stranger may have chosen. */
 function keepInside(value: unknown, isAbsent: IsAbsent): unknown {
-  if (Array.isArray(value)) {
-    return value.some(isLeading) ? value.map((item) => keepInside(item, isAbsent)) : value;
-  }
-  const isRecord = isLeading(value) || hasLeadingList(value);
-  return isRecord ? keepNextToTools(value, isAbsent) : value;
+  if (isListThatLeads(value)) return value.map((item) => keepInside(item, isAbsent));
+  return isRecordThatLeads(value) ? keepNextToTools(value, isAbsent) : value;
 }
 
 function isLeading(value: unknown): value is JsonObject {
@@ -42,9 +45,13 @@ function isLeading(value: unknown): value is JsonObject {
   return typeof next === "string" || isLead("next", next) || isLead("fix", fix);
 }
 
-function hasLeadingList(value: unknown): value is JsonObject {
-  if (!isJsonObject(value)) return false;
-  return Object.values(value).some((member) => Array.isArray(member) && member.some(isLeading));
+function isListThatLeads(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.some(isLeading);
+}
+
+function isRecordThatLeads(value: unknown): value is JsonObject {
+  if (isLeading(value)) return true;
+  return isJsonObject(value) && Object.values(value).some(isListThatLeads);
 }
 
 /** A call that a result says is to be made. */

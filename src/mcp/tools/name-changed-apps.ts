@@ -19,8 +19,9 @@ type Changed = { readonly from?: unknown; readonly to?: unknown };
 type Names = ReadonlyMap<string, string>;
 
 export async function nameChangedApps(result: JsonObject, call: Asking): Promise<JsonObject> {
-  const all: Record<string, Names> = {};
   const found = listFields(result);
+  if (found.length === 0) return result;
+  const all: Record<string, Names> = {};
   for (const kind of kinds) {
     const changes = found.flatMap((fields) => findChanges(fields, kind));
     const isNamed = changes.some(({ from, to }) => [from, to].some((app) => !isBlank(app)));

@@ -47,8 +47,9 @@ export function mayNeedApproval({ tool }: Endpoint): boolean {
 
 async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
   const isOfOne = endpoint.params !== undefined;
-  const id = isOfOne && (await findTarget(findKind(endpoint), String(given["id"]), call));
-  const input = id === false ? given : { ...given, id };
+  const input = isOfOne
+    ? { ...given, id: await findTarget(findKind(endpoint), String(given["id"]), call) }
+    : given;
   if (endpoint.list?.own === undefined) {
     const body: unknown = await call.ask(endpoint, input);
     // A read's response is an object, parsed by the entry's schema.
