@@ -1,5 +1,6 @@
 import type { Meta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
+import { toSignal, type Leaving } from "../contract/leaving.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
 import type { Exported, Exports } from "../state/exports.ts";
@@ -27,7 +28,7 @@ import { selectParts } from "./select/select-links.ts";
 
 export type Bulk = Runner & {
   /** Waits for its turn first, as an export does; ends when the signal is aborted. */
-  readonly plan: (wanted: PlanWanted, owner: Owner, signal?: AbortSignal) => Promise<MadePlan>;
+  readonly plan: (wanted: PlanWanted, owner: Owner, signal?: Leaving) => Promise<MadePlan>;
   /** Undefined for another key's plan as for none at all. */
   readonly findPlan: (id: string, owner: Owner) => Promise<Plan | undefined>;
   readonly listRows: (plan: Plan, page: RowPage) => Promise<readonly PlanRow[]>;
@@ -35,7 +36,7 @@ export type Bulk = Runner & {
   readonly summarize: (
     plan: Plan,
     owner: Owner,
-    wanted?: { readonly job?: Job | undefined; readonly signal?: AbortSignal },
+    wanted?: { readonly job?: Job | undefined; readonly signal?: Leaving },
   ) => Promise<PlanSummary>;
   readonly findJob: (id: string, owner: Owner) => Promise<Job | undefined>;
   readonly listJobs: (owner: Owner, page: number) => Promise<JobPage>;
@@ -44,7 +45,7 @@ export type Bulk = Runner & {
   readonly exportLinks: (
     wanted: ExportWanted,
     owner: Owner,
-    signal?: AbortSignal,
+    signal?: Leaving,
   ) => Promise<SavedExport>;
   /** Hands over the links that the filters name, until the time is up. */
   readonly readLinks: (
@@ -82,8 +83,8 @@ export function createBulk(options: RunnerOptions): Bulk {
   const line = createLine(sleep);
   const life = new AbortController();
   /** Until the process ends, or the caller's signal is aborted. */
-  const limit = (signal: AbortSignal | undefined) =>
-    signal === undefined ? life.signal : AbortSignal.any([life.signal, signal]);
+  const limit = (signal: Leaving | undefined) =>
+    signal === undefined ? life.signal : AbortSignal.any([life.signal, toSignal(signal)]);
   return {
     ...createRunner(options, life),
     plan: (wanted, owner, given) => {

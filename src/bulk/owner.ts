@@ -1,4 +1,5 @@
 import type { Client } from "../client/client.ts";
+import type { Leaving } from "../contract/leaving.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -30,7 +31,7 @@ export type CheckDestinations = (
 /** How the deployment is asked for an owner, until the signal is aborted. */
 export type Asking = Pick<Owner, "linkHost"> & {
   readonly call: Client["call"];
-  readonly signal: AbortSignal;
+  readonly signal: Leaving;
 };
 
 /** Another key does not even learn that the plan or job exists. */

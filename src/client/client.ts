@@ -2,6 +2,7 @@ import type { Clock, Random } from "../contract/clock.ts";
 import type { Condition } from "../contract/condition.ts";
 import { pickFields, type Answer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
 import { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
@@ -27,7 +28,7 @@ export type Client = {
   readonly call: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
-    signal?: AbortSignal,
+    signal?: Leaving,
     options?: CallOptions,
   ) => Promise<Answer<E>>;
   /**
@@ -48,7 +49,7 @@ type AskedOnce = {
   readonly input: JsonObject;
   /** What is sent in place of the input's fields, as text/plain. */
   readonly text?: string | undefined;
-  readonly signal?: AbortSignal;
+  readonly signal?: Leaving;
 };
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -76,7 +77,7 @@ type ClientState = ClientOptions & {
 
 /** How long a call may take, together with the calls that look for what it has written. */
 type Limits = {
-  readonly signal: AbortSignal;
+  readonly signal: Leaving;
   /** When the whole call must be over, on the clock that never jumps. */
   readonly deadline: number;
 };
@@ -110,11 +111,11 @@ export function createClient(options: ClientOptions): Client {
     skew: createClockSkew(clock),
   };
   return {
-    call: (endpoint, input, signal = new AbortController().signal, options) => {
+    call: (endpoint, input, signal = nobodyLeaves, options) => {
       const deadline = clock.monotonic() + callDeadline_ms;
       return makeCall(state, { signal, deadline }, endpoint, input, options);
     },
-    tryOnce: (endpoint, { input, text, signal = new AbortController().signal }) => {
+    tryOnce: (endpoint, { input, text, signal = nobodyLeaves }) => {
       const deadline = clock.monotonic() + onceDeadline_ms;
       const since_ms = clock.now();
       const limits = { signal, deadline, since_ms, doubt: undefined };
@@ -263,7 +264,7 @@ async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
 
 /** Waits, and ends the call at once where its caller leaves meanwhile. */
 async function pause(state: ClientState, call: Call, wait_ms: number): Promise<void> {
-  await state.sleep(wait_ms, call.signal).catch(() => undefined);
+  await state.sleep(wait_ms, toSignal(call.signal)).catch(() => undefined);
   if (call.signal.aborted) throw failCancelled(call);
 }
 

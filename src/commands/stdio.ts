@@ -122,10 +122,12 @@ async function serve(serving: Serving): Promise<void> {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });
+  const direct = assistant.createDirectCalls(keyContext);
   try {
     await serveOverStdio({
       ...serving,
-      createServer: () => (connected = assistant.createServer(keyContext)),
+      direct,
+      createServer: () => (connected = assistant.createServer(keyContext, direct)),
       onRefused: (reason) => log.warn({ reason }, "a line was refused"),
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });

@@ -15,6 +15,7 @@ import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mc
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
+import { createDirectCalls, type DirectCalls } from "../mcp/protocol/direct-calls.ts";
 import { createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
@@ -33,7 +34,11 @@ export type Assistant = {
     caller: { readonly key: string | undefined; readonly known: KnownKey },
     listeners: VisibleListeners,
   ) => KeyContext;
-  readonly createServer: (keyContext: KeyContext) => ReturnType<typeof createServer>;
+  readonly createServer: (
+    keyContext: KeyContext,
+    direct?: DirectCalls,
+  ) => ReturnType<typeof createServer>;
+  readonly createDirectCalls: (keyContext: KeyContext) => DirectCalls;
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
@@ -78,6 +83,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const awaitDecision = createAwaitDecision({ openState, clock, sleep });
   const clients = createClientMemory(clock);
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
+  const serving = { toolbox, ...asking, version, report };
   const timeZone = readTimeZone(config);
   const life = new AbortController();
   const memory = openAccessMemory(openState, isLook);
@@ -113,9 +119,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
         report: (error) => life.signal.aborted || report(error),
         ...listeners,
       }),
-    createServer: (keyContext) => {
-      return createServer({ toolbox, keyContext, ...asking, version, report });
-    },
+    createServer: (keyContext, direct) => createServer({ ...serving, keyContext }, direct),
+    createDirectCalls: (keyContext) => createDirectCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
       // A PIN that cannot be read is told at the start, and not when somebody is asked.
       await readPin();

@@ -33,10 +33,8 @@ export const stdio: readonly Mutation[] = [
     id: "J4",
     file: "src/mcp/transport/stdio-transport.ts",
     what: "a cancelled request is waited for at the end",
-    find: `      if (isId(requestId)) running.end(requestId);
-`,
-    replace: `      if (isId(requestId) && requestId === "") running.end(requestId);
-`,
+    find: "  if (isCancelling(message)) running.end(message.params.requestId);\n",
+    replace: "",
     tests: ["test/mcp/transport/stdio-transport.test.ts"],
   },
 ];

@@ -1,6 +1,7 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Sleep } from "../../client/client.ts";
 import type { Clock } from "../../contract/clock.ts";
+import { toSignal } from "../../contract/leaving.ts";
 import type { Asking } from "../owner.ts";
 
 /** How long a list is read for one answer. What was read by then counts. */
@@ -46,7 +47,7 @@ export function limitTime({
     call: async (endpoint, input, caller = signal, options) => {
       if (over.signal.aborted || clock.monotonic() >= end) throw endTime(hasRead);
       try {
-        const either = AbortSignal.any([caller, over.signal]);
+        const either = AbortSignal.any([toSignal(caller), over.signal]);
         return await call(endpoint, input, either, options);
       } catch (error) {
         const isCut = error instanceof CallFailure && error.code === "cancelled";

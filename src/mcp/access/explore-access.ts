@@ -37,7 +37,7 @@ const pause_ms = 60_000;
 const confirmed_ms = 12 * 60 * 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
-  const { memory, clock, sleep } = options;
+  const { access, memory, clock, sleep } = options;
   const rounds = createRounds(options);
   /** What a list waits for. */
   let exploring: Promise<unknown> = Promise.resolve();
@@ -68,6 +68,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
       await exploring;
     },
     confirm: async (age_ms = confirmed_ms) => {
+      if (access.hasFacts()) return;
       await rounds.readRunning();
       await rounds.start(
         ({ tool }) => clock.monotonic() - (rounds.askedAt.get(tool) ?? -Infinity) >= age_ms,

@@ -4,6 +4,7 @@ import type { KnownKey } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import {
   Problem,
@@ -34,7 +35,7 @@ export type DestinationLimits = {
   readonly refuseForeign: (
     endpoint: Endpoint,
     input: JsonObject,
-    signal: AbortSignal,
+    signal: Leaving,
     readId?: () => Promise<string>,
   ) => Promise<void>;
   /** A call that refuses as the service does, for jobs, and for what changed meanwhile. */
@@ -63,7 +64,7 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
   async function find(
     endpoint: Endpoint,
     input: JsonObject,
-    signal?: AbortSignal,
+    signal?: Leaving,
     readId = () => Promise.resolve(String(input["id"])),
   ): Promise<readonly PlacedProblem[]> {
     const rules = listRules();
@@ -126,7 +127,7 @@ async function readStored(
   { path }: LinkFields,
   readId: () => Promise<string>,
   call: Client["call"],
-  signal: AbortSignal | undefined,
+  signal: Leaving | undefined,
 ): Promise<JsonObject> {
   if (endpoint === links.create) return {};
   try {
@@ -146,7 +147,7 @@ async function findInTemplate(
   rules: readonly Destinations[],
   { body }: JsonObject,
   call: Client["call"],
-  signal: AbortSignal | undefined,
+  signal: Leaving | undefined,
 ): Promise<readonly PlacedProblem[]> {
   if (typeof body !== "string" || body.length > longestBody) return [];
   const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
@@ -157,7 +158,7 @@ async function findInTemplate(
 
 async function readLiveBody(
   call: Client["call"],
-  signal: AbortSignal | undefined,
+  signal: Leaving | undefined,
 ): Promise<string | undefined> {
   try {
     const { versions } = await call(pageTemplate.versions, {}, signal);

@@ -1,66 +1,95 @@
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type CallToolResult,
-  type ClientCapabilities,
-  type InputRequiredResult,
-  type Server,
-  type ServerContext,
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  InputRequiredResult,
+  Notification,
+  ProgressToken,
+  ServerContext,
 } from "@modelcontextprotocol/server";
-import { PersonAsked } from "../approval/person-asked.ts";
+import type { Leaving } from "../../contract/leaving.ts";
+import type { KeyContext } from "../access/key-context.ts";
+import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { findAbsent } from "../tools/toolbox.ts";
 import { openDialogue } from "./ask-person.ts";
+import type { Caller } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
 
+export type Notify = (notification: Notification) => Promise<void>;
+
+/** One try at a call, until its person has to be asked. */
+type Calling = {
+  readonly caller: Caller;
+  readonly leaving: Leaving;
+  readonly person: Omit<Person, "token">;
+  readonly tellProgress: Tell;
+};
+
+type Tell = (progress: Progress) => void;
+
 /** Calls the tool; where its person has to be asked first, asks in the way of the client's era. */
 export async function answerCall(
-  server: Server,
+  caller: Caller,
   tool: Tool,
   given: unknown,
   context: ServerContext,
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { keyContext, requireApproval, approveOverwrite, report } = options;
-  const { signal, envelope } = context.mcpReq;
-  const isModern = envelope !== undefined;
-  const capabilities = readCapabilities(server, context);
-  let task: Task | undefined;
-  const showsViews = canShowViews(capabilities);
-  // Earlier revisions have no such answer to a call.
-  const takesTasks = isModern && canTakeTasks(capabilities);
-  const answerWithTask = takesTasks ? (running: Task) => (task = running) : undefined;
-  const tellProgress = prepareProgress(context);
-  const dialogue = openDialogue(server, context, {
+  const { signal: leaving, notify, _meta: meta } = context.mcpReq;
+  const tellProgress = prepareProgress(meta?.progressToken, notify);
+  const dialogue = openDialogue(caller, context, {
     ...options,
-    capabilities,
     tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
   });
   for (;;) {
     try {
-      const result = await callTool(tool, given, {
-        keyContext,
-        requireApproval,
-        approveOverwrite,
-        report,
-        person: dialogue.readPerson(),
-        signal,
-        isAbsent: findAbsent(options.toolbox, keyContext),
-        showsViews,
-        answerWithTask,
-        tellProgress,
-      });
-      return task === undefined ? result : answerTask(task);
+      const person = dialogue.readPerson();
+      return await callOnce(tool, given, { caller, leaving, person, tellProgress }, options);
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       const question = await dialogue.ask(error);
       if (question !== undefined) return question;
     }
   }
+}
+
+/** Throws the question that the client's person has to answer first, if there is one. */
+export async function callOnce(
+  tool: Tool,
+  given: unknown,
+  { caller, leaving, person, tellProgress }: Calling,
+  options: ServerOptions,
+): Promise<CallToolResult> {
+  const { toolbox, keyContext, requireApproval, approveOverwrite, report } = options;
+  const { capabilities, isModern } = caller;
+  let task: Task | undefined;
+  // Earlier revisions have no such answer to a call.
+  const takesTasks = isModern && canTakeTasks(capabilities);
+  const result = await callTool(tool, given, {
+    keyContext,
+    requireApproval,
+    approveOverwrite,
+    report,
+    person,
+    leaving,
+    isAbsent: findAbsent(toolbox, keyContext),
+    showsViews: canShowViews(capabilities),
+    answerWithTask: takesTasks ? (running: Task) => (task = running) : undefined,
+    tellProgress,
+  });
+  return task === undefined ? result : answerTask(task);
+}
+
+/** Takes over what is known by now: where links open, and what the key may do. */
+export async function readFresh(keyContext: KeyContext): Promise<void> {
+  // Addresses in the result are to name what listens by then.
+  await keyContext.readListening();
+  await keyContext.renew();
 }
 
 /** Hardly anything of the call is done, and there is no telling when the person is. */
@@ -76,23 +105,15 @@ function answerTask(task: Task): CallToolResult {
 }
 
 /** Only for a client that gave a token. That it may be gone by then does no harm. */
-function prepareProgress({ mcpReq }: ServerContext): (progress: Progress) => void {
-  const progressToken = mcpReq["_meta"]?.progressToken;
+export function prepareProgress(progressToken: ProgressToken | undefined, notify: Notify): Tell {
   let last = -1;
   return (progress) => {
     // It may only grow, and work begins anew after a person was waited for.
     if (progressToken === undefined || progress.progress <= last) return;
     last = progress.progress;
     const params = { progressToken, ...progress };
-    mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+    notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
-}
-
-function readCapabilities(server: Server, { mcpReq }: ServerContext): ClientCapabilities {
-  // The SDK has validated the envelope, whose members its types do not name.
-  const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
-  if (envelope === undefined) return server.getClientCapabilities() ?? {};
-  return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
 }
 
 /** MCP Apps: the client shows HTML of ours in a frame of its own. */

@@ -1,12 +1,8 @@
-import {
-  CLIENT_INFO_META_KEY,
-  type ClientCapabilities,
-  type Implementation,
-  type InputRequiredResult,
-  type Server,
-  type ServerContext,
+import type {
+  ClientCapabilities,
+  InputRequiredResult,
+  ServerContext,
 } from "@modelcontextprotocol/server";
-import { isBlank } from "../../contract/text.ts";
 import type { Page, Person, PersonAsked } from "../approval/person-asked.ts";
 import {
   askForPatience,
@@ -19,6 +15,7 @@ import {
 } from "./approval-question.ts";
 import { digestOf } from "../../text/digest.ts";
 import { once } from "../schemas/once.ts";
+import { nameClient, type Caller } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What one call asks of the person before its client, and what it has heard so far. */
@@ -29,7 +26,6 @@ export type Dialogue = {
 };
 
 type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
-  readonly capabilities: ClientCapabilities;
   readonly tellWaiting: (seconds: number) => unknown;
 };
 
@@ -37,14 +33,11 @@ type Asking = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "
 const mostQuestions = 3;
 /** Most clients, and what is between them and us, give a call up after a minute. */
 const patience_ms = 50_000;
-/** More of a client's name would tell a person nothing. */
-const mostNamed = 80;
 
-export function openDialogue(server: Server, context: ServerContext, asking: Asking): Dialogue {
-  const { awaitDecision, clients, clock, capabilities, tellWaiting } = asking;
-  const { signal, envelope } = context.mcpReq;
-  const isModern = envelope !== undefined;
-  const info = readClientInfo(server, context);
+export function openDialogue(caller: Caller, context: ServerContext, asking: Asking): Dialogue {
+  const { awaitDecision, clients, clock, tellWaiting } = asking;
+  const { signal } = context.mcpReq;
+  const { capabilities, info, isModern } = caller;
   // Most calls ask nobody, and a digest costs more than all else that is made here.
   const nameAsked = once(() => digestOf([asking.keyContext.key_print, info]));
   const begun = clock.monotonic();
@@ -56,7 +49,7 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     canOpen: shows && capabilities.elicitation?.url !== undefined,
     answer: brought && hear(brought),
     waited: undefined,
-    client: nameClient(info),
+    client: nameClient(caller),
   };
 
   return {
@@ -101,22 +94,6 @@ export function openDialogue(server: Server, context: ServerContext, asking: Ask
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
-}
-
-/** Without sessions there is nothing else to know a client again by. */
-function readClientInfo(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
-  // The SDK has validated the envelope, whose members its types do not name.
-  const envelope = mcpReq.envelope as Readonly<Record<string, Implementation>> | undefined;
-  return envelope === undefined ? server.getClientVersion() : envelope[CLIENT_INFO_META_KEY];
-}
-
-/**
- * As it calls itself: a stranger's text, which is quoted wherever it is shown. It is written down
- * with each change, so that nothing is left in it that no engine keeps in a text.
- */
-function nameClient(info: Implementation | undefined): string | undefined {
-  const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);
-  return isBlank(name) ? undefined : name?.toWellFormed();
 }
 
 /** Where the client can show no form, there is no person to ask. */

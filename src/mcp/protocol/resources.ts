@@ -126,7 +126,7 @@ async function readResource(
   // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
   const person = { canAnswer: false, canOpen: false, answer: undefined, waited: undefined };
   const isAbsent = findAbsent(toolbox, keyContext);
-  const result = await callTool(tool, { id }, { ...options, person, signal, isAbsent });
+  const result = await callTool(tool, { id }, { ...options, person, leaving: signal, isAbsent });
   if (result.isError !== true) return result.structuredContent;
   // Every failure has this shape (tool-failure.ts).
   const { error } = result.structuredContent as { error: Failure };

@@ -12,11 +12,14 @@ import { answerFailure } from "../tools/call-tool.ts";
 import { keepToTools, type IsAbsent } from "../tools/keep-to-tools.ts";
 import type { Tool } from "../tools/tool.ts";
 import { findAbsent, listVisible, type Toolbox } from "../tools/toolbox.ts";
-import { answerCall } from "./answer-call.ts";
+import { answerCall, readFresh } from "./answer-call.ts";
+import { readCaller } from "./caller.ts";
 import { serveCompletions } from "./completions.ts";
+import type { DirectCalls } from "./direct-calls.ts";
 import { servePrompts } from "./prompts.ts";
 import { createErrorHider, refuseParams } from "./protocol-errors.ts";
 import { serveResources } from "./resources.ts";
+import { describeServer } from "./server-info.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { serveSkills, skillsExtension } from "./skills.ts";
 import { serveTasks } from "./tasks.ts";
@@ -38,7 +41,8 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
   return `Times are those of ${zone.name}, and ${dates}. This session began on ${today}.`;
 }
 
-export function createServer(options: ServerOptions): Server {
+/** `direct` learns of every call that the SDK lets through. */
+export function createServer(options: ServerOptions, direct?: DirectCalls): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
@@ -49,23 +53,20 @@ export function createServer(options: ServerOptions): Server {
     ...(timeZone === undefined ? [] : [describeTimes(timeZone, options.clock)]),
     ...(hasUnfinished ? [unfinishedJob] : []),
   ];
-  const server = new Server(
-    { name: "waypost", title: "Waypost", version },
-    {
-      instructions: keepToTools(texts.join(" "), isAbsent),
-      capabilities: {
-        extensions: { [skillsExtension]: {}, ...(appliesPlans && { [tasksExtension]: {} }) },
-        tools: { listChanged: true },
-        resources: {},
-        prompts: {},
-        completions: {},
-      },
-      // Earlier revisions are asked by `askLegacy`, for a failed question has a meaning as well.
-      inputRequired: { legacyShim: false },
-      // Nothing but one ticked box is a yes (`readAnswer`), whatever the form's schema lets in.
-      jsonSchemaValidator: { getValidator: () => acceptAll },
+  const server = new Server(describeServer(version), {
+    instructions: keepToTools(texts.join(" "), isAbsent),
+    capabilities: {
+      extensions: { [skillsExtension]: {}, ...(appliesPlans && { [tasksExtension]: {} }) },
+      tools: { listChanged: true },
+      resources: {},
+      prompts: {},
+      completions: {},
     },
-  );
+    // Earlier revisions are asked by `askLegacy`, for a failed question has a meaning as well.
+    inputRequired: { legacyShim: false },
+    // Nothing but one ticked box is a yes (`readAnswer`), whatever the form's schema lets in.
+    jsonSchemaValidator: { getValidator: () => acceptAll },
+  });
   const hideErrors = createErrorHider(options.report);
   const listTools = async () => {
     await keyContext.renew();
@@ -86,10 +87,10 @@ export function createServer(options: ServerOptions): Server {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
       if (tool === undefined) return refuseTool(toolbox, name);
-      // Addresses in the result are to name what listens by then.
-      await keyContext.readListening();
-      await keyContext.renew();
-      const answered = answerCall(server, tool, given, context, options);
+      const caller = readCaller(server, context);
+      direct?.admit(caller, context);
+      await readFresh(keyContext);
+      const answered = answerCall(caller, tool, given, context, options);
       // Beside the first call, never before it.
       void keyContext.confirm();
       return answered;

@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
@@ -26,7 +27,8 @@ export type CallContext = {
   readonly requireApproval: RequireApproval;
   readonly approveOverwrite: ApproveOverwrite;
   readonly person: Omit<Person, "token">;
-  readonly signal: AbortSignal;
+  /** The client, which may wait no longer. */
+  readonly leaving: Leaving;
   /** Whether the client shows the view of a tool. */
   readonly showsViews?: boolean;
   /** Where the client takes a task for an answer: called with the task that runs on. */
@@ -37,7 +39,9 @@ export type CallContext = {
   readonly report: (error: unknown) => string;
 };
 
-type Running = CallContext & {
+/** Beside the context, and not spread into it: a wide object that grows costs more than a read. */
+type Running = {
+  readonly context: CallContext;
   readonly tool: Tool;
   readonly args: JsonObject;
   readonly warned: Warned;
@@ -70,7 +74,7 @@ export async function callTool(
     const args = readTimes(tool.check(given), timeZone);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
-    const result = await runTool({ ...context, tool, args, warned }, extras);
+    const result = await runTool({ context, tool, args, warned }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
     return toCallResult(tellTimes(shown, timeZone), extras);
@@ -98,19 +102,23 @@ async function runTool(running: Running, extras: Extras): Promise<JsonObject> {
   return nameChangedApps(await running.tool.run(running.args, call), call);
 }
 
-function makeCall(context: Running, extras: Extras): Call {
-  const { tool, keyContext, requireApproval, approveOverwrite, signal, report } = context;
+function makeCall(running: Running, extras: Extras): Call {
+  const { context, tool } = running;
+  const { keyContext, requireApproval, approveOverwrite, leaving, report } = context;
   const approve = async (request: ApprovalRequest) =>
-    requireApproval(await addRecent(request, keyContext), keyContext, describePerson(context));
+    requireApproval(await addRecent(request, keyContext), keyContext, describePerson(running));
   const asking: Call["ask"] = (endpoint, input, condition) =>
-    ask(endpoint, input, context, condition);
+    ask(endpoint, input, running, condition);
   const { realm, key_print } = keyContext;
   const writer = { realm, key_print, client: context.person.client ?? null };
   return {
     keyContext,
-    signal,
+    signal: leaving,
     ask: asking,
-    sendBy: (send) => makeCall({ ...context, keyContext: { ...keyContext, call: send } }, extras),
+    sendBy: (send) => {
+      const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };
+      return makeCall({ ...running, context: elsewhere }, extras);
+    },
     requireAct: (endpoint) => {
       if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
     },
@@ -134,7 +142,7 @@ function makeCall(context: Running, extras: Extras): Call {
   };
 }
 
-function describePerson({ person, args, keyContext }: Running): Person {
+function describePerson({ context: { person, keyContext }, args }: Running): Person {
   const token = args["approval"];
   return {
     ...person,
@@ -154,12 +162,12 @@ function describePlace({ known, origin }: KeyContext): string | undefined {
 async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
-  { tool, keyContext, signal, warned }: Running,
+  { context: { keyContext, leaving }, tool, warned }: Running,
   condition: Condition | undefined,
 ): Promise<Answer<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    const body = await keyContext.call(endpoint, input, signal, { condition });
+    const body = await keyContext.call(endpoint, input, leaving, { condition });
     noteWarned(warned, body);
     return body;
   } catch (error) {

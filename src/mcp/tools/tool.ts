@@ -1,6 +1,7 @@
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
 import type { Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
@@ -76,7 +77,7 @@ export type Written<E extends Endpoint> = {
 /** One call of a tool. */
 export type Call = {
   readonly keyContext: KeyContext;
-  readonly signal: AbortSignal;
+  readonly signal: Leaving;
   /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */
   readonly ask: <E extends Endpoint>(
     endpoint: E,

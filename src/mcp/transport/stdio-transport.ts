@@ -5,9 +5,11 @@ import {
   parseJSONRPCMessage,
   serializeMessage,
   type JSONRPCMessage,
+  type Notification,
+  type Result,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { trackInFlight } from "./in-flight.ts";
+import { trackInFlight, type InFlight } from "./in-flight.ts";
 import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 
@@ -23,9 +25,24 @@ export type StdioTransport = Transport & {
   readonly finish: (timeout_ms: number) => Promise<void>;
 };
 
+/** Answers some messages by itself, so that they need not go through the SDK. */
+type DirectCalls = {
+  readonly answer: (message: unknown, notify: Notify) => DirectAnswer | undefined;
+  readonly cancel: (id: Id) => void;
+};
+
+type Notify = (notification: Notification) => Promise<void>;
+
+type DirectAnswer = {
+  readonly id: Id;
+  /** Undefined where the SDK has to answer after all. */
+  readonly result: Promise<Result | "cancelled" | undefined>;
+};
+
 export type StdioOptions = {
   readonly input: Readable;
   readonly output: Writable;
+  readonly direct?: DirectCalls | undefined;
   /** A line that was refused, for the operator's log. */
   readonly onRefused: (reason: string) => void;
 };
@@ -42,7 +59,8 @@ const tooLong: Refusal = {
     "or have a file imported with `waypost import FILE`.",
 };
 
-export function createStdioTransport({ input, output, onRefused }: StdioOptions): StdioTransport {
+export function createStdioTransport(options: StdioOptions): StdioTransport {
+  const { input, output, direct, onRefused } = options;
   const running = trackInFlight<Id>();
   const writeLine = createLineWriter(output);
   let finish: (() => void) | undefined;
@@ -77,26 +95,28 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
   return transport;
 
   function receive(line: string): void {
-    let given: unknown;
-    try {
-      given = JSON.parse(line);
-    } catch {
-      return refuseLine(notJson);
-    }
+    const given = readJson(line);
+    if (given === undefined) return refuseLine(notJson);
+    const answer = direct?.answer(given, (note) => write({ jsonrpc: "2.0", ...note }));
+    if (answer === undefined) return passOn(given);
+    running.begin(answer.id);
+    void sendAnswer(answer, given);
+  }
+
+  /** To the SDK. */
+  function passOn(given: unknown): void {
     const message = readMessage(given);
     if (message === undefined) return refuseLine(notRpc, findId(given));
-    trackRequest(message);
+    trackRequest(message, running);
+    if (isCancelling(message)) direct?.cancel(message.params.requestId);
     transport.onmessage?.(message);
   }
 
-  function trackRequest(message: JSONRPCMessage): void {
-    if (!("method" in message)) return;
-    // A subscription is not answered before it ends, so that it is not waited for.
-    if ("id" in message && message.method !== "subscriptions/listen") running.begin(message.id);
-    if (message.method === "notifications/cancelled") {
-      const { requestId } = message.params ?? {};
-      if (isId(requestId)) running.end(requestId);
-    }
+  async function sendAnswer({ id, result: answered }: DirectAnswer, given: unknown) {
+    const result = await answered;
+    if (result === undefined) return passOn(given);
+    if (result !== "cancelled") await write({ jsonrpc: "2.0", id, result });
+    running.end(id);
   }
 
   function refuseLine({ code, message }: Refusal, id: Id | null = null): void {
@@ -107,6 +127,29 @@ export function createStdioTransport({ input, output, onRefused }: StdioOptions)
   function write(message: object): Promise<void> {
     // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
     return isClosed ? Promise.resolve() : writeLine(serializeMessage(message as JSONRPCMessage));
+  }
+}
+
+function trackRequest(message: JSONRPCMessage, running: InFlight<Id>): void {
+  // A subscription is not answered before it ends, so that it is not waited for.
+  const isListening = "method" in message && message.method === "subscriptions/listen";
+  if ("method" in message && "id" in message && !isListening) running.begin(message.id);
+  if (isCancelling(message)) running.end(message.params.requestId);
+}
+
+type Cancelling = JSONRPCMessage & { readonly params: { readonly requestId: Id } };
+
+function isCancelling(message: JSONRPCMessage): message is Cancelling {
+  const isIt = "method" in message && message.method === "notifications/cancelled";
+  return isIt && isId(message.params?.["requestId"]);
+}
+
+/** Undefined is no JSON. */
+function readJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }
 

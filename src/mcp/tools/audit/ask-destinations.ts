@@ -1,5 +1,6 @@
 import type { Found } from "../../../audit/findings.ts";
 import { createDestinationList, type DestinationList } from "../../../audit/list-destinations.ts";
+import { toSignal } from "../../../contract/leaving.ts";
 import type { DestinationCheck } from "../../../network/hosts/check-destinations.ts";
 import { refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
@@ -41,7 +42,7 @@ export function createDestinationAsking(
       const all = destinations.list();
       const hosts = all.slice((page - 1) * hostsPerPage, page * hostsPerPage);
       tellProgress({ progress: 0, total: hosts.length, message: `Asking ${hosts.length} hosts` });
-      const { outcomes, left } = await ask(hosts, keyContext.key_print, signal);
+      const { outcomes, left } = await ask(hosts, keyContext.key_print, toSignal(signal));
       const later = all.length - hosts.length;
       return {
         found: destinations.judge(outcomes),

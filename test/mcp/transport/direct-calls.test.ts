@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { createFolder } from "../../support/command.ts";
+import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
+import { callOf, startRaw, type RawSession } from "../../support/mcp-raw.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** Once a call was let through, those like it go to their tools at once: nobody can tell by it. */
+
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+type Params = Readonly<Record<string, unknown>>;
+type Line = { readonly id: number | string; readonly params: Params };
+
+const eras = {
+  "2025-06-18": {
+    open: (session: RawSession) => session.handshake(),
+    ask: (id: number, name: string, args?: object): Line => callOf(id, name, args),
+  },
+  "2026-07-28": {
+    open: async (session: RawSession) => {
+      const params = { ["_meta"]: envelope };
+      session.send({ jsonrpc: "2.0", id: "open", method: "tools/list", params });
+      await session.answer("open");
+    },
+    ask: (id: number, name: string, args?: object): Line => {
+      const { params, ...call } = callOf(id, name, args);
+      return { ...call, params: { ...params, ["_meta"]: envelope } };
+    },
+  },
+} as const;
+
+const usual = [
+  ["a list", "list_links", {}],
+  ["a link that is not there", "get_link", { id: "nothing" }],
+  ["an argument that there is not", "list_links", { colour: "red" }],
+  ["a tool that there is not", "list_linke", {}],
+  ["a write", "delete_link", { id: "nothing" }],
+] as const;
+
+type Alter = (line: Line) => unknown;
+
+const alterParams = (alter: (params: Params) => unknown): Alter => {
+  return (line) => ({ ...line, params: alter(line.params) });
+};
+const leaveOut = (left: string): Alter => {
+  return alterParams((params) =>
+    Object.fromEntries(Object.entries(params).filter(([name]) => name !== left)),
+  );
+};
+const alterMeta = (more: object): Alter => {
+  return alterParams((params) => ({
+    ...params,
+    ["_meta"]: { ...Object(params["_meta"]), ...more },
+  }));
+};
+
+const strange: readonly (readonly [what: string, alter: Alter])[] = [
+  ["another JSON-RPC", (line) => ({ ...line, jsonrpc: "1.0" })],
+  ["an id that is no whole number", (line) => ({ ...line, id: 7.5 })],
+  ["a member more", (line) => ({ ...line, also: 1 })],
+  ["arguments in a list", alterParams((params) => ({ ...params, arguments: [] }))],
+  ["no arguments", leaveOut("arguments")],
+  ["no name", leaveOut("name")],
+  ["a name that is a number", alterParams((params) => ({ ...params, name: 5 }))],
+  ["a parameter more", alterParams((params) => ({ ...params, also: 1 }))],
+  ["params in a text", alterParams(() => "list_links")],
+  ["a meta in a text", alterParams((params) => ({ ...params, ["_meta"]: "x" }))],
+  ["a token that is an object", alterMeta({ progressToken: {} })],
+  ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
+  ["another revision", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
+  ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
+  ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
+];
+
+describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
+  test.each(usual)("%s is answered later as at first", async (_what, name, args) => {
+    const line = ask(7, name, args);
+    expect(await sendLater(line)).toEqual(await sendFirst(line));
+  });
+
+  test.each(strange)("%s is answered later as at first", async (_what, alter) => {
+    const line = alter(ask(7, "list_links"));
+    expect(await sendLater(line)).toEqual(await sendFirst(line));
+  });
+
+  test("a later call tells how far it is, where its client asks for that", async () => {
+    await using folder = await createFolder();
+    const env = { WAYPOST_CHECK_DESTINATIONS: "on" };
+    await using session = startRaw({ data: folder.path, env });
+    await open(session);
+    // No name of a host of its own, so that nobody is asked for it.
+    session.send(ask(1, "create_link", { path: "spring", url: "http://127.0.0.1:9/" }));
+    await session.answer(1);
+    session.send(
+      alterMeta({ progressToken: "p" })(ask(2, "audit_links", { check_destinations: true })),
+    );
+    await session.answer(2);
+    const told = session.heard().filter((message) => "method" in message);
+    const params = { progressToken: "p", progress: 0, total: 1, message: "Asking 1 hosts" };
+    expect(told).toEqual([{ jsonrpc: "2.0", method: "notifications/progress", params }]);
+  });
+
+  test("a later call that its client gives up ends, and is not answered", async () => {
+    await using folder = await createFolder();
+    await using deployment = await startDeployment((request, response) => {
+      if (deployment.requests.length === 1) return answerEmpty(request, response);
+    });
+    await using session = startRaw({ data: folder.path, env: aim(deployment) });
+    await open(session);
+    session.send(ask(1, "list_links"));
+    await session.answer(1);
+    session.send(ask(2, "list_links"));
+    await waitUntil(() => deployment.requests.length === 2);
+    session.send({
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: 2 },
+    });
+    await waitUntil(() => deployment.requests[1]?.destroyed === true);
+    session.child.stdin?.end();
+    expect(await session.ended).toBe(0);
+    expect(session.count(2)).toBe(0);
+  });
+
+  async function sendFirst(line: unknown) {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await open(session);
+    return await hear(session, line);
+  }
+
+  async function sendLater(line: unknown) {
+    await using folder = await createFolder();
+    await using session = startRaw({ data: folder.path });
+    await open(session);
+    session.send(ask(1, "list_links"));
+    await session.answer(1);
+    return await hear(session, line);
+  }
+
+  /** All that is said to a line, until a call after it is answered. */
+  async function hear(session: RawSession, line: unknown) {
+    const before = session.heard().length;
+    session.send(line, ask(99, "list_apps_of_nobody"));
+    await session.answer(99);
+    await waitUntil(() => session.heard().length >= before + 2);
+    const heard = session.heard().slice(before);
+    const text = JSON.stringify(heard.filter(({ id }) => id !== 99));
+    // Each session has a port of its own.
+    return JSON.parse(text.replaceAll(/localhost:\d+/g, "localhost"));
+  }
+});
+
+function aim({ url }: { readonly url: string }): Record<string, string> {
+  return { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key", WAYPOST_PROBE: "off" };
+}
