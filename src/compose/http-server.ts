@@ -117,7 +117,9 @@ function createListener(handlers: RequestHandlers) {
 
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
-    const path = (request.url ?? "").split("?")[0] ?? "";
+    const { url = "" } = request;
+    const query = url.indexOf("?");
+    const path = query < 0 ? url : url.slice(0, query);
     if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
       void answerHealth(response);
       return;

@@ -59,9 +59,8 @@ function readPlainHeaders({ headers, rawHeaders }: IncomingMessage): Headers | u
 function sendReply(response: ServerResponse, reply: ApiReply): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
-  if (text === null) response.writeHead(status, headers).end();
-  else {
-    const length = String(Buffer.byteLength(text));
-    response.writeHead(status, { ...headers, "content-length": length }).end(text);
-  }
+  // As a list of names and values: to copy the headers for one more costs as much as the rest.
+  const sent = Object.entries(headers).flat();
+  if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
+  response.writeHead(status, sent).end(text);
 }
