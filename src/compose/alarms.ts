@@ -25,9 +25,17 @@ export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): SetAlarm 
     ringsAt = Infinity;
     const now = monotonic();
     const due = [...waiting].filter(({ at }) => at <= now);
-    for (const alarm of due) waiting.delete(alarm);
-    wakeAt(Math.min(...[...waiting].map(({ at }) => at)));
-    for (const { ring } of due) ring();
+    try {
+      for (const alarm of due.toSorted((one, other) => one.at - other.at)) {
+        // One of those before it may have taken it back.
+        if (waiting.delete(alarm)) alarm.ring();
+      }
+    } finally {
+      // One that throws leaves those after it for the next time.
+      let first = Infinity;
+      for (const { at } of waiting) first = Math.min(first, at);
+      wakeAt(first);
+    }
   }
 
   return (milliseconds, ring) => {
