@@ -103,7 +103,7 @@ export const handshake = [
     },
   },
   { jsonrpc: "2.0", method: "notifications/initialized" },
-];
+] as const;
 
 export function callOf(id: number | string, name: string, args: object = {}) {
   return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } };

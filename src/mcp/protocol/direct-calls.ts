@@ -3,16 +3,18 @@ import {
   CLIENT_INFO_META_KEY,
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
+  RELATED_TASK_META_KEY,
   SERVER_INFO_META_KEY,
   type CallToolResult,
   type RequestId,
+  type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { createLeaving, type Leaving } from "../../contract/leaving.ts";
 import type { Tool } from "../tools/tool.ts";
 import { callOnce, prepareProgress, readFresh, type Notify } from "./answer-call.ts";
-import { nameClient, type Caller } from "./caller.ts";
+import { nameClient, readCaller, type Caller } from "./caller.ts";
 import { describeServer } from "./server-info.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -23,11 +25,13 @@ import type { ServerOptions } from "./server-options.ts";
  */
 export type DirectCalls = {
   /** The SDK has let a call of this connection through. */
-  readonly admit: (caller: Caller, context: ServerContext) => void;
+  readonly admit: (server: Server, context: ServerContext) => void;
   /** Undefined where the SDK has to look at the message. */
   readonly answer: (message: unknown, notify: Notify) => DirectAnswer | undefined;
   /** The client waits no longer for this request. */
   readonly cancel: (id: RequestId) => void;
+  /** The client is gone, and waits for nothing any more. */
+  readonly cancelAll: () => void;
 };
 
 type DirectAnswer = {
@@ -38,9 +42,9 @@ type DirectAnswer = {
 
 /** What the SDK has let through. */
 type Admitted = {
-  readonly caller: Caller;
-  /** The envelope of 2026-07-28, as JSON; undefined in the earlier revisions. */
-  readonly envelope: string | undefined;
+  /** Read anew for each call: in the earlier revisions a client may initialize once more. */
+  readonly readCaller: () => Caller;
+  readonly envelope: string;
 };
 
 type PlainCall = {
@@ -57,10 +61,14 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
   let admitted: Admitted | undefined;
 
   return {
-    admit: (caller, { mcpReq }) => {
-      const { envelope } = mcpReq;
-      // The SDK drops every answer to a level, so that there is none to heed.
-      admitted = { caller, envelope: envelope && writeEnvelope({ ...envelope }) };
+    admit: (server, context) => {
+      const meta: JsonObject = { ...context.mcpReq.envelope };
+      const envelope = writeEnvelope(meta);
+      // In a session of the earlier revisions the SDK answers as in those, whatever a call says.
+      const claimed = meta[PROTOCOL_VERSION_META_KEY];
+      const strays = claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion();
+      if (envelope === undefined || strays) return;
+      admitted = { readCaller: () => readCaller(server, context), envelope };
     },
     answer: (message, notify) => {
       const call = admitted && readCall(message, admitted, toolbox.find);
@@ -68,20 +76,24 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
       const { id } = call;
       const { leaving, leave } = createLeaving();
       running.set(id, leave);
-      const result = run(call, admitted.caller, { leaving, notify })
-        .catch(() => undefined)
+      const result = run(call, admitted.readCaller, { leaving, notify })
+        .catch(() => (leaving.aborted ? "cancelled" : undefined))
         .finally(() => running.delete(id));
       return { id, result };
     },
     cancel: (id) => running.get(id)?.(),
+    cancelAll: () => {
+      for (const leave of running.values()) leave();
+    },
   };
 
   async function run(
     { tool, given, progressToken }: PlainCall,
-    caller: Caller,
+    readNow: Admitted["readCaller"],
     { leaving, notify }: { readonly leaving: Leaving; readonly notify: Notify },
   ): Promise<CallToolResult | "cancelled"> {
     await readFresh(keyContext);
+    const caller = readNow();
     // Nobody is asked anything by what only reads; what asks all the same leaves this way.
     const person = {
       canAnswer: false,
@@ -120,6 +132,8 @@ function readCall(
   if (!isJsonObject(params) || !hasOnly(params, callMembers)) return undefined;
   const { name, arguments: given, _meta: meta = {} } = params;
   if (typeof name !== "string" || !isJsonObject(given) || !isJsonObject(meta)) return undefined;
+  // The SDK leaves the one out, and refuses some values of the other.
+  if (Object.hasOwn(given, "__proto__") || RELATED_TASK_META_KEY in meta) return undefined;
   const { progressToken } = meta;
   if (progressToken !== undefined && !isId(progressToken)) return undefined;
   if (writeEnvelope(meta) !== envelope) return undefined;
@@ -147,7 +161,12 @@ const envelopeMembers = [
   LOG_LEVEL_META_KEY,
 ];
 
+/** The envelope of 2026-07-28, as JSON; undefined where it is nested deeper than can be written. */
 function writeEnvelope(meta: JsonObject): string | undefined {
-  const isEmpty = !envelopeMembers.some((name) => name in meta);
-  return isEmpty ? undefined : JSON.stringify(envelopeMembers.map((name) => meta[name]));
+  if (!envelopeMembers.some((name) => name in meta)) return "";
+  try {
+    return JSON.stringify(envelopeMembers.map((name) => meta[name]));
+  } catch {
+    return undefined;
+  }
 }

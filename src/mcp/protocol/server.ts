@@ -88,7 +88,7 @@ export function createServer(options: ServerOptions, direct?: DirectCalls): Serv
       const tool = toolbox.find(name);
       if (tool === undefined) return refuseTool(toolbox, name);
       const caller = readCaller(server, context);
-      direct?.admit(caller, context);
+      direct?.admit(server, context);
       await readFresh(keyContext);
       const answered = answerCall(caller, tool, given, context, options);
       // Beside the first call, never before it.

@@ -29,6 +29,7 @@ export type StdioTransport = Transport & {
 type DirectCalls = {
   readonly answer: (message: unknown, notify: Notify) => DirectAnswer | undefined;
   readonly cancel: (id: Id) => void;
+  readonly cancelAll: () => void;
 };
 
 type Notify = (notification: Notification) => Promise<void>;
@@ -86,6 +87,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     close: () => {
       const wasClosed = isClosed;
       isClosed = true;
+      direct?.cancelAll();
       if (!wasClosed) transport.onclose?.();
       return Promise.resolve();
     },
@@ -98,13 +100,12 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     const given = readJson(line);
     if (given === undefined) return refuseLine(notJson);
     const answer = direct?.answer(given, (note) => write({ jsonrpc: "2.0", ...note }));
-    if (answer === undefined) return passOn(given);
+    if (answer === undefined) return passToSdk(given);
     running.begin(answer.id);
     void sendAnswer(answer, given);
   }
 
-  /** To the SDK. */
-  function passOn(given: unknown): void {
+  function passToSdk(given: unknown): void {
     const message = readMessage(given);
     if (message === undefined) return refuseLine(notRpc, findId(given));
     trackRequest(message, running);
@@ -114,9 +115,9 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
 
   async function sendAnswer({ id, result: answered }: DirectAnswer, given: unknown) {
     const result = await answered;
-    if (result === undefined) return passOn(given);
-    if (result !== "cancelled") await write({ jsonrpc: "2.0", id, result });
-    running.end(id);
+    if (result === undefined) return passToSdk(given);
+    // The end of one that was cancelled is noted, and its id may be another's by now.
+    if (result !== "cancelled") await transport.send({ jsonrpc: "2.0", id, result });
   }
 
   function refuseLine({ code, message }: Refusal, id: Id | null = null): void {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { viewExtension, viewType } from "../../../src/mcp/tools/templates/view-resource.ts";
 import { createFolder } from "../../support/command.ts";
 import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
-import { callOf, startRaw, type RawSession } from "../../support/mcp-raw.ts";
+import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-raw.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 /** Once a call was let through, those like it go to their tools at once: nobody can tell by it. */
@@ -58,6 +59,9 @@ const alterMeta = (more: object): Alter => {
   }));
 };
 
+const giveArguments = (given: object) => alterParams((params) => ({ ...params, arguments: given }));
+const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
+
 const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["another JSON-RPC", (line) => ({ ...line, jsonrpc: "1.0" })],
   ["an id that is no whole number", (line) => ({ ...line, id: 7.5 })],
@@ -74,7 +78,16 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["another revision", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
   ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
   ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
+  ["a task that is none", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
+  ["an argument that JavaScript has", giveArguments({ ["__proto__"]: { limit: 1 } })],
+  ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
+
+/** As text, for nothing of ours could write it either. */
+function nestDeeply(line: unknown): string {
+  const levels = 200_000;
+  return JSON.stringify(line).replace('"nested"', "[".repeat(levels) + "]".repeat(levels));
+}
 
 describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   test.each(usual)("%s is answered later as at first", async (_what, name, args) => {
@@ -153,6 +166,36 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     // Each session has a port of its own.
     return JSON.parse(text.replaceAll(/localhost:\d+/g, "localhost"));
   }
+});
+
+test("what a call of an earlier session says of a later revision changes no answer", async () => {
+  await using folder = await createFolder();
+  await using session = startRaw({ data: folder.path });
+  await session.handshake();
+  const answers = [];
+  for (const id of [1, 2, 3]) {
+    session.send(eras["2026-07-28"].ask(id, "list_links"));
+    answers.push((await session.answer(id)).result);
+  }
+  expect(Object.keys(answers[0])).toEqual(["content", "structuredContent"]);
+  expect(answers[1]).toEqual(answers[0]);
+  expect(answers[2]).toEqual(answers[0]);
+});
+
+test("a client that initializes once more is answered by what it can do by then", async () => {
+  await using folder = await createFolder();
+  await using session = startRaw({ data: folder.path });
+  await session.handshake();
+  for (const id of [1, 2]) {
+    session.send(callOf(id, "preview_template"));
+    expect(Object.keys((await session.answer(id)).result)).not.toContain("_meta");
+  }
+  const [{ params, ...initialize }] = handshake;
+  const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
+  session.send({ ...initialize, id: 3, params: { ...params, capabilities: { extensions } } });
+  await session.answer(3);
+  session.send(callOf(4, "preview_template"));
+  expect(Object.keys((await session.answer(4)).result)).toContain("_meta");
 });
 
 function aim({ url }: { readonly url: string }): Record<string, string> {

@@ -180,3 +180,29 @@ test("the end does not wait for a subscription, which has no answer before it", 
   await settle();
   expect(isSettled).toBe(true);
 });
+
+test("a call that is answered past the SDK ends with the connection", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const left = createGate();
+  const onLine = vi.fn<() => void>();
+  createInterface({ input: output }).on("line", onLine);
+  const served = serveOverStdio({
+    input,
+    output,
+    direct: {
+      answer: () => ({ id: 1, result: left.opened.then(() => "cancelled") }),
+      cancel: () => undefined,
+      cancelAll: left.open,
+    },
+    stopped: new Promise(() => undefined),
+    createServer: () => new Server({ name: "test", version: "1" }),
+    onRefused: () => undefined,
+    onError: () => undefined,
+  });
+  input.end(JSON.stringify(callOf(1, "a")));
+  await settle();
+  await vi.advanceTimersByTimeAsync(1500);
+  await served;
+  await left.opened;
+  expect(onLine).not.toHaveBeenCalled();
+});
