@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import {
-  closeSync,
-  fstatSync,
-  openSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -53,16 +51,14 @@ function nameKept(source: string): string {
 /** Undefined where there is none, or where it may not be as it was written by us. */
 function readKept(folder: string, path: string): Buffer | undefined {
   try {
-    const file = openSync(path, "r");
-    try {
-      // It is run, so nobody else may be able to put anything there.
-      if (!isOurs(statSync(folder)) || !isOurs(fstatSync(file))) return undefined;
-      const bytes = readFileSync(file);
-      const data = bytes.subarray(0, -digestBytes);
-      return digest(data).equals(bytes.subarray(data.length)) ? data : undefined;
-    } finally {
-      closeSync(file);
-    }
+    // It is run, so nobody else may be able to put anything there.
+    if (!isOurs(statSync(folder))) return undefined;
+    const kept = lstatSync(path);
+    // What is no file may never end, and a link may lead to where others write.
+    if (!kept.isFile() || !isOurs(kept)) return undefined;
+    const bytes = readFileSync(path);
+    const data = bytes.subarray(0, -digestBytes);
+    return digest(data).equals(bytes.subarray(data.length)) ? data : undefined;
   } catch {
     return undefined;
   }
@@ -77,7 +73,10 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 function keep(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {
-    writeFileSync(draft, Buffer.concat([data, digest(data)]), { mode: 0o600, flush: true });
+    // From there it would not be read, and what others put there could be a link of theirs.
+    if (!isOurs(statSync(folder))) return;
+    const sealed = Buffer.concat([data, digest(data)]);
+    writeFileSync(draft, sealed, { mode: 0o600, flag: "wx", flush: true });
     renameSync(draft, path);
     removeOldest(folder);
   } catch {
@@ -89,7 +88,7 @@ function removeOldest(folder: string): void {
   const kept = readdirSync(folder)
     .filter((name) => name.startsWith(prefix))
     .map((name) => join(folder, name))
-    .map((path) => ({ path, written_ms: statSync(path).mtimeMs }))
+    .map((path) => ({ path, written_ms: lstatSync(path).mtimeMs }))
     .toSorted((one, other) => other.written_ms - one.written_ms);
   for (const { path } of kept.slice(mostKept)) rmSync(path, { force: true });
 }

@@ -1,8 +1,18 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder, run } from "../support/command.ts";
-import { startRaw } from "../support/mcp-raw.ts";
+import { startRaw, type RawSession } from "../support/mcp-raw.ts";
 
 /** What a session keeps of the program for those that come after it. */
 
@@ -31,6 +41,8 @@ describe.concurrent("what was compiled", () => {
     ["is empty", (path) => writeFileSync(path, "")],
     ["could be another's", (path) => chmodSync(path, 0o620)],
     ["lies where others write", (path) => chmodSync(join(path, ".."), 0o777)],
+    ["is a pipe that nobody writes to", (path) => makePipe(putAside(path).path)],
+    ["is a link", (path) => symlinkSync(putAside(path).aside, path)],
   ])("is made anew where it %s", async (_, change) => {
     await using folder = await createFolder();
     await listTools(folder.path);
@@ -45,10 +57,30 @@ describe.concurrent("what was compiled", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  test("goes to no file of another name, whatever stands where it is written first", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path);
+    const [{ path } = { path: "" }] = describeKept(folder.path);
+    const { aside } = putAside(path);
+    const bytes = readFileSync(aside);
+    const tools = await listTools(folder.path, ({ child }) =>
+      symlinkSync(aside, `${path}.${child.pid}`),
+    );
+    expect(tools).toBeGreaterThan(30);
+    expect(readFileSync(aside).equals(bytes)).toBe(true);
+  });
+
+  test("is not written where others write", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path, () => chmodSync(folder.path, 0o777));
+    expect(findKept(folder.path)).toEqual([]);
+  });
+
   test("of builds and Nodes that wrote long ago is removed, and nothing else", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
+    symlinkSync("nowhere", join(folder.path, "compiled-link"));
     for (const name of names) writeFileSync(join(folder.path, name), name);
     writeFileSync(join(folder.path, "notes"), "mine");
     // A folder that is open to others, and not empty, would be refused.
@@ -85,15 +117,30 @@ describe.concurrent("what was compiled", () => {
 });
 
 /** Answers how many tools it was told of; the session ends as it should, and says nothing. */
-async function listTools(data: string): Promise<number> {
+async function listTools(
+  data: string,
+  beforeEnd: (session: RawSession) => void = () => {},
+): Promise<number> {
   await using session = startRaw({ data, env: { WAYPOST_PORT: "0" } });
   await session.handshake();
   session.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const { result } = await session.answer(1);
+  beforeEnd(session);
   session.child.stdin?.end();
   expect(await session.ended).toBe(0);
   expect(session.stderr()).toBe("");
   return result.tools.length;
+}
+
+/** Where it keeps its inode, which no other file can have then. */
+function putAside(path: string): { readonly path: string; readonly aside: string } {
+  const aside = join(path, "../aside");
+  renameSync(path, aside);
+  return { path, aside };
+}
+
+function makePipe(path: string): void {
+  execFileSync("mkfifo", ["-m", "600", path]);
 }
 
 function findKept(data: string): readonly string[] {
