@@ -28,15 +28,19 @@ export async function makeDataFile(build: Build): Promise<DataFile> {
   return openOwned(await makeDataFolder(build));
 }
 
-/** Another folder with the same in it, of which nothing is left to be written. */
+/** Another folder with the same in it; neither has anything left to be written. */
 export function copyDataFile(source: string): DataFile {
   const folder = makeFolder();
   cpSync(source, folder.path, { recursive: true });
-  // Else the machine would write it while something is measured.
-  const file = openSync(join(folder.path, fileName), "r+");
+  for (const path of [source, folder.path]) syncFile(join(path, fileName));
+  return openOwned(folder);
+}
+
+/** Else the machine would write it while something is measured, and every commit would wait. */
+function syncFile(path: string): void {
+  const file = openSync(path, "r+");
   fsyncSync(file);
   closeSync(file);
-  return openOwned(folder);
 }
 
 /** All that a build's tables are, as text. */
