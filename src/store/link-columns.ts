@@ -94,11 +94,12 @@ function appName(projectId: string, app: AppKind, identifier: string): AppColumn
 export function foldLink(link: SearchedTexts): FoldedLink;
 export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink>;
 export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink> {
-  const folded = searchedColumns.map((column) => {
+  const folded: Record<string, string | null | undefined> = {};
+  for (const column of searchedColumns) {
     const text = link[column];
-    return [`${column}_lc`, typeof text === "string" ? fold(text) : text] as const;
-  });
-  return Object.fromEntries(folded);
+    folded[`${column}_lc`] = typeof text === "string" ? fold(text) : text;
+  }
+  return folded;
 }
 
 const searchedColumns = [
