@@ -32,11 +32,17 @@ export function createLeaving(): { readonly leaving: Leaving; readonly leave: ()
   };
 }
 
-/** For what takes nothing but a signal. */
+/** A call may ask for one at each page of a long list. */
+const signals = new WeakMap<Leaving, AbortSignal>();
+
+/** For what takes nothing but a signal: the same one each time. */
 export function toSignal(leaving: Leaving): AbortSignal {
   if (leaving instanceof AbortSignal) return leaving;
+  const known = signals.get(leaving);
+  if (known !== undefined) return known;
   const controller = new AbortController();
   if (leaving.aborted) controller.abort();
   leaving.addEventListener("abort", () => controller.abort(), { once: true });
+  signals.set(leaving, controller.signal);
   return controller.signal;
 }

@@ -7,7 +7,6 @@ import {
   type ListInput,
 } from "../../contract/filters.ts";
 import { listUnreadRows } from "../../contract/deviations.ts";
-import { toSignal } from "../../contract/leaving.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
@@ -91,7 +90,7 @@ function addOwn(asking: Asking, { filters = [], search }: LinkSelection): Asking
     // Nothing else is asked for here than lists of links.
     const asked = input as ListInput;
     const all = { ...asked, filters: [...(asked.filters ?? []), ...own], search };
-    const page = await askOwn({ ...asking, signal: toSignal(signal) }, all);
+    const page = await askOwn({ ...asking, signal }, all);
     if (page === undefined) throw refuseUntold();
     return page as never;
   };
