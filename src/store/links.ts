@@ -7,7 +7,7 @@ import { putInBin } from "./bin.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
-import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { countRows, deferredFrom, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareInsert, prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
@@ -119,13 +119,13 @@ async function readLinks(
   return { items: items.map(toLink), meta };
 }
 
-/** The beginning of all links, in no order but the usual one: what is asked for most. */
+/**
+ * The beginning of all links, in no order but the usual one: what is asked for most. Further on
+ * `readPage` has quicker ways.
+ */
 function isUsualList({ filters, sorts, page, limit }: ListQuery): boolean {
-  return filters.length === 0 && sorts.length === 0 && page * limit <= fewSkipped;
+  return filters.length === 0 && sorts.length === 0 && page * limit <= deferredFrom;
 }
-
-/** So many are skipped along the order; behind them `readPage` has quicker ways. */
-const fewSkipped = 500;
 
 async function readNewest(
   { db, projectId }: Tenant,
