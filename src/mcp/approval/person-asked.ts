@@ -18,6 +18,14 @@ export type Person = {
   readonly key?: string | undefined;
 };
 
+/** Where nobody can be asked, and nobody has to be. */
+export const nobodyToAsk = {
+  canAnswer: false,
+  canOpen: false,
+  answer: undefined,
+  waited: undefined,
+} as const satisfies Omit<Person, "token">;
+
 /** Who asks a person, as the person is told. */
 export type Asker = Pick<Person, "client" | "place" | "key">;
 

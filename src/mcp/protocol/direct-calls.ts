@@ -12,6 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { createLeaving, type Leaving } from "../../contract/leaving.ts";
+import { nobodyToAsk } from "../approval/person-asked.ts";
 import type { Tool } from "../tools/tool.ts";
 import { callOnce, prepareProgress, readFresh, type Notify } from "./answer-call.ts";
 import { nameClient, readCaller, type Caller } from "./caller.ts";
@@ -95,13 +96,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
     await readFresh(keyContext);
     const caller = readNow();
     // Nobody is asked anything by what only reads; what asks all the same leaves this way.
-    const person = {
-      canAnswer: false,
-      canOpen: false,
-      answer: undefined,
-      waited: undefined,
-      client: nameClient(caller),
-    };
+    const person = { ...nobodyToAsk, client: nameClient(caller) };
     const tellProgress = prepareProgress(progressToken, notify);
     const calling = { caller, leaving, person, tellProgress };
     const answered = callOnce(tool, given, calling, options);

@@ -5,6 +5,7 @@ import { contract } from "../../contract/index.ts";
 import { limits, paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
+import { nobodyToAsk } from "../approval/person-asked.ts";
 import { tellTimes } from "../results/tell-times.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
@@ -124,9 +125,12 @@ async function readResource(
   const id = decode(name);
   if (tool === undefined || id === undefined) throw refuseUnknownResource(uri);
   // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
-  const person = { canAnswer: false, canOpen: false, answer: undefined, waited: undefined };
   const isAbsent = findAbsent(toolbox, keyContext);
-  const result = await callTool(tool, { id }, { ...options, person, leaving: signal, isAbsent });
+  const result = await callTool(
+    tool,
+    { id },
+    { ...options, person: nobodyToAsk, leaving: signal, isAbsent },
+  );
   if (result.isError !== true) return result.structuredContent;
   // Every failure has this shape (tool-failure.ts).
   const { error } = result.structuredContent as { error: Failure };
