@@ -1,13 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  closeHttpServer,
-  createHttpServer,
-  listenAt,
-  setRequestHandlers,
-} from "../../src/compose/http-server.ts";
-import { carryOverHttp, type HttpCarrier } from "../../src/service/http-carrier.ts";
+import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { serveApi } from "../support/api-server.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** A read is answered in a quicker way than the rest; nobody may be able to tell. */
@@ -21,28 +16,13 @@ beforeAll(async () => {
   const body = { path: "spring/sale", name: "Frühling" };
   ({ id } = (await world.call("POST", "/links", { body })).body as { id: string });
   const api = carryOverHttp(world.answer);
-  servers.push(await open(api), await open({ ...api, answerRead: () => false }));
+  servers.push(await serveApi(api), await serveApi({ ...api, answerRead: () => false }));
 });
 
 afterAll(async () => {
   for (const { close } of servers) await close();
   await world[Symbol.asyncDispose]();
 });
-
-async function open(api: HttpCarrier) {
-  const server = createHttpServer();
-  setRequestHandlers(server, {
-    api,
-    mcp: undefined,
-    pages: {},
-    links: undefined,
-    hostnames: [],
-    isHealthy: () => Promise.resolve(true),
-    trustedProxies: undefined,
-  });
-  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
-  return { port, close: () => closeHttpServer(server) };
-}
 
 /** What comes back until the connection ends, but for the time and the order of the headers. */
 async function say(port: number, lines: readonly string[]): Promise<string> {

@@ -3,7 +3,6 @@ import { request } from "node:http";
 import { sql, type KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
-import { createHttpServer, listenAt, setRequestHandlers } from "../../src/compose/http-server.ts";
 import {
   askedConditions,
   conditions,
@@ -19,6 +18,7 @@ import { createService } from "../../src/service/service.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
+import { serveApi } from "../support/api-server.ts";
 import { countForEver } from "../support/count-for-ever.ts";
 import { createGate } from "../support/gate.ts";
 import { openLinkHost } from "../support/link-host.ts";
@@ -223,17 +223,7 @@ const list = ask([["q[name_cont]", "s"]]);
 describe("a caller that leaves ends its long list, and the next one is answered", () => {
   test("where it hangs up", async () => {
     const { answer, begun } = openEndless();
-    const server = createHttpServer();
-    const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
-    setRequestHandlers(server, {
-      api: carryOverHttp(answer),
-      mcp: undefined,
-      pages: {},
-      links: undefined,
-      hostnames: [],
-      isHealthy: () => Promise.resolve(true),
-      trustedProxies: undefined,
-    });
+    const { server, port } = await serveApi(carryOverHttp(answer));
     const headers = { authorization: `Token ${world.key}` };
     const asking = request({ port, path: `${apiPrefix}${list}`, headers }).end();
     asking.on("error", () => undefined);

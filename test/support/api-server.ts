@@ -1,0 +1,23 @@
+import {
+  closeHttpServer,
+  createHttpServer,
+  listenAt,
+  setRequestHandlers,
+} from "../../src/compose/http-server.ts";
+import type { HttpCarrier } from "../../src/service/http-carrier.ts";
+
+/** The API alone at a port of its own, as the one port of a data folder has it. */
+export async function serveApi(api: HttpCarrier) {
+  const server = createHttpServer();
+  setRequestHandlers(server, {
+    api,
+    mcp: undefined,
+    pages: {},
+    links: undefined,
+    hostnames: [],
+    isHealthy: () => Promise.resolve(true),
+    trustedProxies: undefined,
+  });
+  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  return { server, port, close: () => closeHttpServer(server) };
+}
