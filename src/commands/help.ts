@@ -2,7 +2,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
 
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
   waypost serve            the links on their own hosts; MCP at /mcp, the REST API at /api/v1,
-                           /healthz, approval pages
+                           /healthz and /readyz, approval pages
   waypost tools            the tools that this configuration shows, their access and cost
   waypost doctor           looks whether everything is set right, and changes nothing
   waypost keys create      make an API key; it is shown once

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import type { Server } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import {
   describeAddresses,
@@ -7,15 +6,16 @@ import {
   listHostnames,
   type Addresses,
 } from "../compose/addresses.ts";
+import { createReadiness } from "../compose/answer-probes.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
 import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
 import type { Deployment } from "../compose/deployment.ts";
-import { clock, random } from "../compose/embedded.ts";
+import { clock, random, setAlarm } from "../compose/embedded.ts";
 import {
   closeHttpServer,
   createHttpServer,
-  finish_ms,
   setRequestHandlers,
+  type HttpServer,
 } from "../compose/http-server.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
@@ -36,6 +36,8 @@ import { claimStdout, print, say } from "./terminal/output.ts";
 
 /** Left to itself the heap grows to four times what is in use before it is cleared. */
 const heapFlags = "--heap-growing-percent=50";
+/** What runs when a stop is asked for may end within this time: a container is killed after ten. */
+const finish_ms = 8000;
 
 type ServeOptions = {
   readonly config: Config;
@@ -80,7 +82,7 @@ type Serving = ServeOptions & {
   readonly deployment: Deployment;
 };
 
-async function serveDeployment(server: Server, serving: Serving): Promise<void> {
+async function serveDeployment(server: HttpServer, serving: Serving): Promise<void> {
   const { config, addresses, log, report, deployment } = serving;
   const { own } = deployment;
   const state = createLazyState(config);
@@ -101,6 +103,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
   });
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log) });
   const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
+  const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.http,
@@ -111,7 +114,7 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     },
     links: own && createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
-    isHealthy: async () => own === undefined || own.store.isReadable(),
+    readUnready: readiness.readUnready,
     trustedProxies: config.trusted_proxies,
     answerProcess: folder?.answer,
   });
@@ -125,8 +128,9 @@ async function serveDeployment(server: Server, serving: Serving): Promise<void> 
     );
   }
   await serving.stopped;
+  readiness.stop();
   // A client that listens to the server's notifications never ends its request by itself.
-  const closed = closeHttpServer(server, mcp.close(finish_ms));
+  const closed = closeHttpServer(server, { besides: mcp.close(finish_ms), most_ms: finish_ms });
   folder?.end();
   await closed;
   await assistant.close();

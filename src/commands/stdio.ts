@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
+import { createReadiness } from "../compose/answer-probes.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
 import type { Deployment } from "../compose/deployment.ts";
-import { clock, random } from "../compose/embedded.ts";
+import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { saveExportFile } from "../compose/export-files.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
@@ -167,7 +168,7 @@ function makeHandlers(
     pages,
     links: createHost({ ...own, ...origins, clock, random, report }),
     hostnames,
-    isHealthy: () => own.store.isReadable(),
+    readUnready: createReadiness([own.store], setAlarm).readUnready,
     trustedProxies: undefined,
   };
 }

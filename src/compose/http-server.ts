@@ -1,12 +1,14 @@
 import { getRequestListener } from "@hono/node-server";
 import { once as nextEvent } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
+import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
+import { respondJson } from "./respond-json.ts";
 
 /**
  * The one port of a data folder: which part answers a request, told by its Host header and path.
@@ -23,8 +25,13 @@ const serverLimits = {
 } as const;
 
 /** What is still running when a stop is asked for may finish within this time. */
-export const finish_ms = 1500;
+const finish_ms = 1500;
 const closeIdleEvery_ms = 20;
+/** What was sent by the stop is read within this time. */
+const quiet_ms = 100;
+
+/** A server that knows its connections over which nothing was asked: browsers open some. */
+export type HttpServer = Server & { readonly unused: Set<Socket> };
 
 export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
@@ -37,8 +44,7 @@ export type RequestHandlers = {
   readonly links: Host | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
-  /** Whether calls can be answered. */
-  readonly isHealthy: () => Promise<boolean>;
+  readonly readUnready: ReadUnready;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Answers other processes of the data folder, and tells whether it was one that asked. */
@@ -47,8 +53,14 @@ export type RequestHandlers = {
 };
 
 /** Listens a moment before the store is open; until then it asks clients to come back. */
-export function createHttpServer(): Server {
-  return createServer(serverLimits, answerStarting);
+export function createHttpServer(): HttpServer {
+  const unused = new Set<Socket>();
+  const server = createServer(serverLimits, answerStarting);
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  return Object.assign(server, { unused });
 }
 
 /** Answers the port that is had in the end. */
@@ -63,15 +75,35 @@ export async function listenAt(
   return (server.address() as AddressInfo).port;
 }
 
+type Closing = {
+  /** Ends what never ends by itself. */
+  readonly besides?: Promise<unknown> | undefined;
+  readonly most_ms?: number;
+};
+
 /**
- * Idle connections end at once, busy ones when their answer is out or the time is up. So do those
- * that never asked for anything: browsers open some in advance.
+ * Listens no more from the call on. What was sent by then is answered, and told that its connection
+ * ends; idle ones end once nothing has been asked for a moment, busy ones when their answer is out
+ * or the time is up.
  */
-export async function closeHttpServer(server: Server, besides?: Promise<void>): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
+export async function closeHttpServer(
+  server: HttpServer,
+  { besides, most_ms = finish_ms }: Closing = {},
+): Promise<void> {
+  let askedAt = performance.now();
+  server.prependListener("request", (_request, response: ServerResponse) => {
+    askedAt = performance.now();
+    response.shouldKeepAlive = false;
+  });
+  // HTTP's own would break idle connections at once, over which a request may be on its way.
+  const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
   // A connection becomes idle when its last answer is out, and Node looks only once.
-  const closing = setInterval(() => server.closeIdleConnections(), closeIdleEvery_ms);
-  const timer = setTimeout(() => server.closeAllConnections(), finish_ms);
+  const closing = setInterval(() => {
+    if (performance.now() - askedAt < quiet_ms) return;
+    server.closeIdleConnections();
+    for (const socket of server.unused) socket.destroy();
+  }, closeIdleEvery_ms);
+  const timer = setTimeout(() => server.closeAllConnections(), most_ms);
   await besides;
   await closed;
   clearInterval(closing);
@@ -79,17 +111,19 @@ export async function closeHttpServer(server: Server, besides?: Promise<void>): 
 }
 
 /** From now on these answer, in place of `answerStarting`. */
-export function setRequestHandlers(server: Server, handlers: RequestHandlers): void {
-  server.off("request", answerStarting).on("request", createListener(handlers));
+export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
+  const listener = createListener(handlers, server.unused);
+  server.off("request", answerStarting).on("request", listener);
 }
 
-function answerStarting(_request: IncomingMessage, response: ServerResponse): void {
+function answerStarting(request: IncomingMessage, response: ServerResponse): void {
+  if (answerProbe(request, response, () => Promise.resolve("starting"))) return;
   response.setHeader("retry-after", "1");
-  respond(response, 503, { error: "Waypost is starting." });
+  respondJson(response, 503, { error: "Waypost is starting." });
 }
 
-function createListener(handlers: RequestHandlers) {
-  const { api, links, hostnames, isHealthy } = handlers;
+function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
+  const { api, links, hostnames, readUnready } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -109,9 +143,12 @@ function createListener(handlers: RequestHandlers) {
   });
 
   return (request: IncomingMessage, response: ServerResponse): void => {
+    unused.delete(request.socket);
     const host = readHostname(request);
     const answerHere = () => answerOwn(request, response);
-    if (links === undefined || hostnames.includes(host)) answerHere();
+    const isOwn =
+      links === undefined || hostnames.includes(host) || isProbeOfAddress(request.url, host);
+    if (isOwn) answerHere();
     else void links.answer(request, response, host, answerHere);
   };
 
@@ -120,19 +157,11 @@ function createListener(handlers: RequestHandlers) {
     const { url = "" } = request;
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
-    if (path === "/healthz" && /^(GET|HEAD)$/.test(request.method ?? "")) {
-      void answerHealth(response);
-      return;
-    }
+    if (answerProbe(request, response, readUnready)) return;
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : answerApi);
     if (answer !== undefined) void answer(request, response);
-    else respond(response, 404, { error: "Not found: this server has no API here." });
-  }
-
-  async function answerHealth(response: ServerResponse): Promise<void> {
-    const isWell = await isHealthy();
-    respond(response, isWell ? 200 : 503, { status: isWell ? "ok" : "store unavailable" });
+    else respondJson(response, 404, { error: "Not found: this server has no API here." });
   }
 }
 
@@ -152,10 +181,4 @@ function readAddress(
 function readHostname({ headers }: IncomingMessage): string {
   // A name may end with the dot of the root, and is the same without it.
   return (headers.host ?? "").replace(/\.?(:\d+)?$/, "").toLowerCase();
-}
-
-function respond(response: ServerResponse, status: number, body: object): void {
-  response
-    .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
-    .end(JSON.stringify(body));
 }

@@ -11,6 +11,8 @@ export type LazyState = {
   /** Whether the file is there, made by this process or an earlier one. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
+  /** Whether what is open has the tables of this version; what was never needed is not opened. */
+  readonly isCurrent: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 };
 
@@ -46,6 +48,7 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
       });
       return opening;
     },
+    isCurrent: async () => opening === undefined || (await opening).isCurrent(),
     close: async () => {
       clearInterval(removing);
       await (await opening?.catch(() => undefined))?.close();

@@ -45,6 +45,15 @@ export async function migrate<Tables>(
   }
 }
 
+/** Whether every migration was done, and none that this version does not know. */
+export async function isCurrent<Tables>(
+  store: Sql<Tables>,
+  migrations: readonly Migration[],
+): Promise<boolean> {
+  const done = await readDone(store);
+  return done.length === migrations.length && migrations.every(({ name }) => done.includes(name));
+}
+
 async function readDone<Tables>(store: Sql<Tables>): Promise<readonly string[]> {
   const found = await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(store.db);
   if (found.rows.length === 0) return [];

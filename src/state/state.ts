@@ -1,5 +1,5 @@
 import type { ClockAndRandom, Random } from "../contract/clock.ts";
-import { migrate } from "../sql/migrate.ts";
+import { isCurrent, migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
@@ -40,6 +40,8 @@ export type State = {
   readonly previews: Previews;
   /** A secret of this data folder that every process of it shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
+  /** Whether its tables are those of this version; throws where it cannot be read. */
+  readonly isCurrent: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 };
 
@@ -76,6 +78,7 @@ export async function openState(
     knownAccess: createKnownAccess(sql, clock),
     previews: createPreviews(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
+    isCurrent: () => isCurrent(sql, migrations),
     close: sql.close,
   };
 }

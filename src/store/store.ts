@@ -1,6 +1,6 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
-import { migrate } from "../sql/migrate.ts";
+import { isCurrent, migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
@@ -19,7 +19,8 @@ export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Counts;
-  readonly isReadable: () => Promise<boolean>;
+  /** Whether its tables are those of this version; throws where it cannot be read. */
+  readonly isCurrent: () => Promise<boolean>;
   /**
    * Looks for chores until the store is closed: this process's, what others left behind, and what
    * is too old in a bin.
@@ -48,11 +49,10 @@ export async function openStore(
   });
   const closing = new AbortController();
   let watching: Promise<void> | undefined;
-  const anyRow = sql.db.selectFrom("tallies").select("project_id").limit(1);
   return {
     ...sql,
     counts: createCounts(),
-    isReadable: async () => (await anyRow.execute().catch(() => undefined)) !== undefined,
+    isCurrent: () => isCurrent(sql, migrations),
     watchChores: (clock, onError) => {
       watching ??= watch(sql, setAlarm, { clock, signal: closing.signal, onError });
     },

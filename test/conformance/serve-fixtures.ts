@@ -64,7 +64,7 @@ export async function serveFixtures(): Promise<Serving> {
     pages: {},
     links: undefined,
     hostnames: ["127.0.0.1", "localhost"],
-    isHealthy: () => Promise.resolve(true),
+    readUnready: () => Promise.resolve(undefined),
     trustedProxies: undefined,
   });
 

@@ -15,7 +15,7 @@ export async function serveApi(api: HttpCarrier) {
     pages: {},
     links: undefined,
     hostnames: [],
-    isHealthy: () => Promise.resolve(true),
+    readUnready: () => Promise.resolve(undefined),
     trustedProxies: undefined,
   });
   const port = await listenAt(server, { host: "127.0.0.1", port: 0 });

@@ -1,5 +1,3 @@
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
 import type { Config } from "../../config.ts";
 import type { Listening } from "../../mcp/access/listening.ts";
 import { describeLinkOrigin } from "../addresses.ts";
@@ -33,14 +31,11 @@ type Holding = {
 };
 
 export const loopback = "127.0.0.1";
-/** What was sent by the end is read within this time. */
-const ask_ms = 100;
 
 /** Throws where the port cannot be had. */
 export async function holdPort(wanted: number, holding: Holding): Promise<HeldPort> {
   const { config, signer, makeHandlers, onAskedToLeave } = holding;
   const server = createHttpServer();
-  const unused = followUnused(server);
   const port = await listenAt(server, { host: loopback, port: wanted });
   const listening: Listening = {
     url: `http://${loopback}:${port}`,
@@ -59,23 +54,10 @@ export async function holdPort(wanted: number, holding: Holding): Promise<HeldPo
     listening,
     leave: (farewell) => {
       const closed = closeHttpServer(server);
-      const timer = setTimeout(() => unused.forEach((socket) => socket.destroy()), ask_ms);
-      void closed.then(() => clearTimeout(timer));
       // Those who follow may try to listen as soon as they hear of it.
       processes.end(farewell);
       return closed;
     },
   };
   return held;
-}
-
-/** The connections over which nothing was asked: browsers open some, and a client waits for us. */
-function followUnused(server: Server): ReadonlySet<Socket> {
-  const unused = new Set<Socket>();
-  server.on("connection", (socket) => {
-    unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
-  });
-  server.on("request", ({ socket }) => unused.delete(socket));
-  return unused;
 }

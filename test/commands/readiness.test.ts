@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openDatabase, type Database } from "../../src/sql/engine.ts";
+import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
+import { findFreePort } from "../support/listening.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** What a balancer asks of `waypost serve`: whether it lives, and whether it is ready. */
+
+const alive = { status: 200, body: { status: "ok" } };
+const ready = { status: 200, body: { status: "ready" } };
+
+describe("a process that serves", () => {
+  test("lives and is ready, whichever of its names it is asked by", async () => {
+    await using served = await createServed();
+    const { url } = served.serving.places;
+    for (const host of [undefined, "localhost", "10.1.2.3:8787", "[::1]:8787", "lb.example"]) {
+      expect([host, await ask(url, "/healthz", { host })]).toEqual([host, alive]);
+      expect([host, await ask(url, "/readyz?from=lb", { host })]).toEqual([host, ready]);
+    }
+    expect(await ask(url, "/readyz", { method: "HEAD" })).toEqual({ status: 200, body: undefined });
+    expect((await ask(url, "/readyz", { method: "POST" })).status).toBe(404);
+    // On a host of links these are paths as any other.
+    expect((await ask(url, "/readyz", { host: "default.localhost" })).status).toBe(404);
+  });
+
+  test("is alive before its store is open, and not ready", async () => {
+    await using served = await createServed();
+    const { folder, serving } = served;
+    await serving.stop();
+    using held = openStoreFile(folder.path);
+    // As a migration of another process, which nobody else can write beside.
+    held.database.exec("DROP TABLE migrations; BEGIN IMMEDIATE");
+    const port = await findFreePort();
+    const url = `http://127.0.0.1:${port}`;
+    const next = begin(["serve", "--data", folder.path, "--port", `${port}`]);
+    await waitUntil(async () => (await tryAsk(url, "/readyz"))?.status === 503);
+    expect(await ask(url, "/readyz")).toEqual(unready("starting"));
+    expect(await ask(url, "/healthz")).toEqual(alive);
+    expect((await ask(url, "/api/v1/links")).status).toBe(503);
+    next.send("SIGKILL");
+    await next.finished;
+  });
+
+  test("is not ready while its store cannot be read, and lives", async () => {
+    await using served = await createServed();
+    const { url } = served.serving.places;
+    using held = openStoreFile(served.folder.path);
+    held.database.exec("ALTER TABLE migrations RENAME TO elsewhere");
+    expect(await ask(url, "/readyz")).toEqual(unready("store of another version"));
+    held.database.exec("CREATE TABLE migrations (other TEXT)");
+    expect(await ask(url, "/readyz")).toEqual(unready("store unavailable"));
+    expect(await ask(url, "/healthz")).toEqual(alive);
+    held.database.exec("DROP TABLE migrations; ALTER TABLE elsewhere RENAME TO migrations");
+    expect(await ask(url, "/readyz")).toEqual(ready);
+  });
+
+  test("goes on beside a newer schema, unready, where no other one starts", async () => {
+    await using served = await createServed();
+    const { folder, serving } = served;
+    using held = openStoreFile(folder.path);
+    held.database.exec("INSERT INTO migrations VALUES ('999-of-tomorrow')");
+    expect(await ask(serving.places.url, "/readyz")).toEqual(unready("store of another version"));
+    expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
+    const { code, stderr } = await run(["serve", "--data", folder.path, "--port", "0"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("made by a newer Waypost")]);
+  });
+
+  test("is not ready once it was asked to stop, and says so to whoever still asks", async () => {
+    await using served = await createServed();
+    const { serving } = served;
+    const { url } = serving.places;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect(await ask(url, "/readyz", { agent })).toEqual(ready);
+    const ended = serving.stop();
+    await waitUntil(async () => (await ask(url, "/readyz", { agent })).status === 503);
+    expect((await ended).code).toBe(0);
+    agent.destroy();
+  });
+});
+
+test("in front of a deployment elsewhere, a process is ready by itself", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_BASE_URL: "https://links.example" };
+  await using serving = await startServe(folder.path, [], { env });
+  expect(await ask(serving.places.url, "/readyz")).toEqual(ready);
+});
+
+function unready(status: string) {
+  return { status: 503, body: { status } };
+}
+
+type Asked = {
+  readonly host?: string | undefined;
+  readonly method?: string;
+  readonly agent?: Agent;
+};
+
+async function ask(url: string, path: string, { host, method, agent }: Asked = {}) {
+  const headers = host === undefined ? {} : { host };
+  const asked = request(url + path, { ...(method && { method }), headers, agent: agent ?? false });
+  const [response] = await once(asked.end(), "response");
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  const body: unknown = text.startsWith("{") ? JSON.parse(text) : undefined;
+  return { status: response.statusCode as unknown, body };
+}
+
+/** Undefined where nobody listens yet. */
+function tryAsk(url: string, path: string) {
+  return ask(url, path).catch(() => undefined);
+}
+
+/** Another program's hand on the store. */
+function openStoreFile(folder: string): { readonly database: Database } & Disposable {
+  const database = openDatabase(join(folder, "waypost.db"));
+  return { database, [Symbol.dispose]: () => database.close() };
+}
