@@ -23,8 +23,10 @@ export async function readAtMost(
 
 /**
  * Of Node's own message, where there is one: the stream of a `Request` around it costs more than
- * all else of an answer. Whoever stops reading leaves the connection open, to be answered on it.
+ * all else of an answer. Nor may its `body` be looked at then, which makes that stream: it would
+ * take the same bytes beside us, and keep them until the answer. Whoever stops reading leaves the
+ * connection open, to be answered on it.
  */
-function openBody({ body }: Request, incoming?: Incoming): AsyncIterable<Uint8Array> | [] {
-  return incoming?.iterator({ destroyOnReturn: false }) ?? body ?? [];
+function openBody(request: Request, incoming?: Incoming): AsyncIterable<Uint8Array> | [] {
+  return incoming?.iterator({ destroyOnReturn: false }) ?? request.body ?? [];
 }

@@ -1,0 +1,44 @@
+import { getRequestListener } from "@hono/node-server";
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { listenAt } from "../../src/compose/http-server.ts";
+import { readAtMost } from "../../src/network/read-at-most.ts";
+
+const most = 300_000;
+
+type Seen = { readonly length: number | undefined; readonly listeners: number };
+
+test("bytes are taken from Node's own message by one reader alone, who keeps none", async () => {
+  const seen: Seen[] = [];
+  const listen = getRequestListener(async (request, { incoming }) => {
+    const bytes = await readAtMost(request, most, incoming);
+    // A `Request`'s own stream would listen here, and queue all that nobody reads of it.
+    seen.push({ length: bytes?.length, listeners: incoming.listenerCount("data") });
+    return new Response(bytes?.subarray(-3).toString() ?? "too long");
+  });
+  const server = createServer((incoming, outgoing) => void listen(incoming, outgoing));
+  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  const send = async (body: string | ReadableStream) => {
+    const init = { method: "POST", body, duplex: "half" } as const;
+    return (await fetch(`http://127.0.0.1:${port}/`, init)).text();
+  };
+  const third = "y".repeat(most / 3);
+  try {
+    expect(await send(`${"x".repeat(most - 3)}end`)).toBe("end");
+    expect(await send("")).toBe("");
+    expect(await send(cut(third, third, third))).toBe("yyy");
+    expect(await send(cut(third, third, third, "y"))).toBe("too long");
+    expect(await send("x".repeat(most + 1))).toBe("too long");
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+  expect(seen).toEqual(
+    [most, 0, most, undefined, undefined].map((length) => ({ length, listeners: 0 })),
+  );
+});
+
+/** What comes in parts has no length that is told beforehand. */
+function cut(...parts: readonly string[]): ReadableStream {
+  return ReadableStream.from(parts).pipeThrough(new TextEncoderStream());
+}
