@@ -22,6 +22,9 @@ const serverLimits = {
   // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
   // closes a connection, or its request may meet one that is just being closed.
   keepAliveTimeout: 65_000,
+  // A client that is gone without a word is noticed, and does not count as one that listens.
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
 } as const;
 
 /** What is still running when a stop is asked for may finish within this time. */

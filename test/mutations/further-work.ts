@@ -97,8 +97,8 @@ export const furtherWork: readonly Mutation[] = [
     id: "N27",
     file: "src/mcp/transport/earlier-sessions.ts",
     what: "room is made by a session whose client listens",
-    find: "Math.sign(one.open) - Math.sign(other.open) || one.usedAt",
-    replace: "one.usedAt",
+    find: "(open === 0 ? usedAt : undefined)",
+    replace: "usedAt",
     tests: ["test/mcp/transport/earlier-sessions.test.ts"],
   },
   {

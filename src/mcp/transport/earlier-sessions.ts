@@ -4,42 +4,61 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
+import { refuseFull, refuseUnknownSession } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
+import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
 
 /** Sessions of the protocol's earlier revisions, all of one key: no other key finds them here. */
 export type Sessions = {
-  /** The body is read and parsed already; undefined where the request has none. */
-  readonly fetch: (request: Request, body: unknown) => Promise<Response>;
+  readonly fetch: (asked: Asked) => Promise<Response>;
   /** Tells every client that the list of tools has changed. */
   readonly notifyToolsChanged: () => void;
   readonly count: () => number;
   readonly close: () => Promise<void>;
 };
 
-type Session = {
-  readonly server: Server;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  usedAt: number;
-  /** Answers that have not ended: a client listens, or waits for a call. */
-  open: number;
+type Asked = {
+  readonly request: Request;
+  /** Read and parsed already; undefined where the request has none. */
+  readonly body: unknown;
+  /** The body's length. */
+  readonly bytes: number;
+  /** Who counts as one where it comes to limits. */
+  readonly client: string;
 };
 
-const mostSessions = 100;
+type Session = {
+  readonly kept: Kept;
+  readonly server: Server;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly use: Use;
+};
+
+type Use = Pick<Kept, "unusedSince"> & {
+  readonly begin: () => void;
+  readonly end: () => void;
+};
+
+type Options = { readonly clock: Pick<Clock, "monotonic">; readonly limits: SessionLimits };
+
 const idle_ms = 30 * 60_000;
+/** To look at all sessions is not for every call. */
+const lookEvery_ms = 60_000;
 const header = "mcp-session-id";
 
-type Monotonic = Pick<Clock, "monotonic">;
-
-export function createSessions(createServer: () => Server, { monotonic }: Monotonic): Sessions {
+export function createSessions(createServer: () => Server, options: Options): Sessions {
+  const { clock, limits } = options;
+  const { monotonic } = clock;
   const sessions = new Map<string, Session>();
+  let lookedAt = monotonic();
 
   return {
-    fetch: async (request, body) => {
-      endIdle();
-      const id = request.headers.get(header);
-      if (id === null) return open(request, body);
+    fetch: async (asked) => {
+      if (monotonic() - lookedAt > lookEvery_ms) endIdle();
+      const id = asked.request.headers.get(header);
+      if (id === null) return open(asked);
       const session = sessions.get(id);
-      return session === undefined ? refuseUnknownSession() : answer(session, request, body);
+      return session === undefined ? refuseUnknownSession() : answer(session, asked);
     },
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
@@ -57,47 +76,83 @@ export function createSessions(createServer: () => Server, { monotonic }: Monoto
   };
 
   /** Only a handshake opens a session; the transport refuses everything else by itself. */
-  async function open(request: Request, body: unknown): Promise<Response> {
+  async function open(asked: Asked): Promise<Response> {
+    const id = randomUUID();
+    const use = trackUse(clock);
+    const kept: Kept = {
+      client: asked.client,
+      bytes: countBytes(asked.bytes),
+      unusedSince: use.unusedSince,
+      end: () => void end(id),
+    };
+    if (isHandshake(asked.body) && !limits.admit(kept)) return refuseFull();
     const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => {
-        const quietest = sessions.size < mostSessions ? undefined : findQuietest(sessions);
-        if (quietest !== undefined) void end(quietest);
-        sessions.set(id, session);
-      },
-      onsessionclosed: (id) => void end(id),
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => void sessions.set(id, session),
+      onsessionclosed: () => void end(id),
     });
     const server = createServer();
-    const session: Session = { server, transport, usedAt: monotonic(), open: 0 };
-    await server.connect(transport);
-    const response = await answer(session, request, body);
-    if (transport.sessionId === undefined) await server.close();
-    return response;
-  }
-
-  function answer(session: Session, request: Request, body: unknown): Promise<Response> {
-    session.usedAt = monotonic();
-    session.open += 1;
-    const handleRequest = () => session.transport.handleRequest(request, { parsedBody: body });
-    return answerUntilEnd(handleRequest, (hasLeft) => {
-      session.usedAt = monotonic();
-      session.open -= 1;
-      if (hasLeft) cancelAll(session, body);
-    });
+    const session: Session = { kept, server, transport, use };
+    try {
+      await server.connect(transport);
+      return await answer(session, asked);
+    } finally {
+      if (transport.sessionId === undefined) await release(session, limits);
+    }
   }
 
   function endIdle(): void {
     const now = monotonic();
-    for (const [id, { usedAt, open }] of sessions) {
-      if (open === 0 && now - usedAt > idle_ms) void end(id);
+    lookedAt = now;
+    for (const [id, { use }] of sessions) {
+      if (now - (use.unusedSince() ?? now) > idle_ms) void end(id);
     }
   }
 
   async function end(id: string): Promise<void> {
     const session = sessions.get(id);
     sessions.delete(id);
-    await session?.server.close();
+    if (session !== undefined) await release(session, limits);
   }
+}
+
+async function release({ kept, server }: Session, limits: SessionLimits): Promise<void> {
+  limits.release(kept);
+  await server.close();
+}
+
+function answer(session: Session, { request, body }: Asked): Promise<Response> {
+  const { use, transport } = session;
+  use.begin();
+  const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
+  return answerUntilEnd(handleRequest, (hasLeft) => {
+    use.end();
+    if (hasLeft) cancelAll(session, body);
+  });
+}
+
+function trackUse({ monotonic }: Pick<Clock, "monotonic">): Use {
+  let usedAt = monotonic();
+  // Answers that have not ended: a client listens, or waits for a call.
+  let open = 0;
+  return {
+    begin: () => {
+      open += 1;
+    },
+    end: () => {
+      usedAt = monotonic();
+      open -= 1;
+    },
+    unusedSince: () => (open === 0 ? usedAt : undefined),
+  };
+}
+
+/** A batch of one is one as well. */
+function isHandshake(body: unknown): boolean {
+  return [body].flat().some((message) => {
+    if (typeof message !== "object" || message === null) return false;
+    return "method" in message && message.method === "initialize";
+  });
 }
 
 /**
@@ -112,19 +167,4 @@ function cancelAll({ transport }: Session, body: unknown): void {
     const params = { requestId: id };
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
   }
-}
-
-/** One whose client seems to be gone, else the one that was not used for the longest time. */
-function findQuietest(sessions: ReadonlyMap<string, Session>): string | undefined {
-  const [quietest] = [...sessions].toSorted(
-    ([, one], [, other]) =>
-      Math.sign(one.open) - Math.sign(other.open) || one.usedAt - other.usedAt,
-  );
-  return quietest?.[0];
-}
-
-/** The status by which a client knows that it has to begin anew. */
-function refuseUnknownSession(): Response {
-  const error = { code: -32001, message: "Session not found" };
-  return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
 }

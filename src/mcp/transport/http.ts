@@ -6,16 +6,20 @@ import {
   originValidationResponse,
   PARSE_ERROR,
 } from "@modelcontextprotocol/server";
+import { findAddressGroup } from "../../network/ip-address.ts";
 import { readAtMost, type Incoming } from "../../network/read-at-most.ts";
 import { describeFault } from "../results/tool-failure.ts";
 import type { InFlight } from "./in-flight.ts";
 import {
   createConnections,
-  type IdentifiedCaller,
   type ConnectionOptions,
+  type IdentifiedCaller,
+  type KeyConnections,
 } from "./key-connections.ts";
 import { messageBytes } from "./message-size.ts";
+import { REFUSED, refuseForNow, refuseFull, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
+import { createSessionLimits } from "./session-limits.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
@@ -24,7 +28,7 @@ export type McpHttp = {
   readonly close: (timeout_ms: number) => Promise<void>;
 };
 
-export type HttpOptions = ConnectionOptions & {
+export type HttpOptions = Omit<ConnectionOptions, "limits"> & {
   /** The caller that this bearer token belongs to, or undefined. */
   readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
   /** The host names that this server answers to; a page elsewhere could name any other one. */
@@ -36,19 +40,17 @@ export type HttpOptions = ConnectionOptions & {
 /** Calls of one key at a time. One more is told to wait, and not queued. */
 const mostCalls = 100;
 
-/** One of the codes that JSON-RPC leaves to servers. */
-const REFUSED = -32001;
-
 export function createMcpHttp(options: HttpOptions): McpHttp {
   const { identify, report } = options;
   const hostnames = [...options.hostnames];
-  const connections = createConnections(options);
+  const limits = createSessionLimits(options.clock);
+  const connections = createConnections({ ...options, limits });
   let isClosed = false;
 
   return {
-    fetch: async (request, _, incoming) => {
+    fetch: async (request, address, incoming) => {
       try {
-        return await admit(request, incoming);
+        return await admit(request, address, incoming);
       } catch (error) {
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
@@ -61,7 +63,11 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   };
 
   /** Nothing of a request is read before it is known whose it is. */
-  async function admit(request: Request, incoming?: Incoming): Promise<Response> {
+  async function admit(
+    request: Request,
+    address: string | undefined,
+    incoming: Incoming | undefined,
+  ): Promise<Response> {
     const refusal =
       hostHeaderValidationResponse(request, hostnames) ??
       originValidationResponse(request, hostnames);
@@ -70,29 +76,42 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     const caller = token === undefined ? undefined : await identify(token);
     if (caller === undefined) return refuseToken(token);
     if (isClosed) return refuseForNow("Waypost is stopping.");
-    if (request.method === "POST") return receive(request, caller, incoming);
-    const { listeners, sessions } = connections.find(caller);
-    return track(listeners, () => sessions.fetch(request, undefined));
+    const connected = connections.find(caller);
+    // One user of a gateway is told from another by address alone.
+    const client = `${connected.key_print} ${findAddressGroup(address ?? "")}`;
+    if (request.method === "POST") return receive({ request, client, incoming }, connected);
+    const { listeners, sessions } = connected;
+    return track(listeners, () => sessions.fetch({ request, client, body: undefined, bytes: 0 }));
   }
 
   async function receive(
-    request: Request,
-    caller: IdentifiedCaller,
-    incoming?: Incoming,
+    { request, client, incoming }: Received,
+    { calls, listeners, sessions, modern }: KeyConnections,
   ): Promise<Response> {
-    const { calls, listeners, sessions, modern } = connections.find(caller);
     if (calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
     const reading = {};
     calls.begin(reading);
     const read = await readMessage(request, incoming).finally(() => calls.end(reading));
     if (read instanceof Response) return read;
-    const { body } = read;
-    return track(isListen(body) ? listeners : calls, async () => {
-      if (await isLegacyRequest(request, body)) return sessions.fetch(request, body);
+    const { body, bytes } = read;
+    const answer = async () => {
+      if (await isLegacyRequest(request, body)) {
+        return sessions.fetch({ request, client, body, bytes });
+      }
       return modern.fetch(request, { parsedBody: body });
-    });
+    };
+    if (!isListen(body)) return track(calls, answer);
+    const place = limits.admitStream(client, bytes);
+    if (place === undefined) return refuseFull();
+    return answerUntilEnd(() => track(listeners, answer), place.release);
   }
 }
+
+type Received = {
+  readonly request: Request;
+  readonly client: string;
+  readonly incoming: Incoming | undefined;
+};
 
 /** A stream of notifications is not answered before it ends. */
 function isListen(body: unknown): boolean {
@@ -113,10 +132,10 @@ const decoder = new TextDecoder();
 async function readMessage(
   request: Request,
   incoming?: Incoming,
-): Promise<{ readonly body: unknown } | Response> {
+): Promise<{ readonly body: unknown; readonly bytes: number } | Response> {
   try {
-    const bytes = await readAtMost(request, messageBytes, incoming);
-    if (bytes !== undefined) return { body: JSON.parse(decoder.decode(bytes)) };
+    const read = await readAtMost(request, messageBytes, incoming);
+    if (read !== undefined) return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
     return respondWithError(413, INVALID_REQUEST, "The body is longer than 4 MiB.");
   } catch {
     return respondWithError(400, PARSE_ERROR, "The body is not JSON.");
@@ -134,18 +153,4 @@ function refuseToken(token: string | undefined): Response {
       ? ["A token is missing. Send it in the header Authorization: Bearer <token>.", "Bearer"]
       : ["The token is not known here.", 'Bearer error="invalid_token"'];
   return respondWithError(401, REFUSED, message, { "www-authenticate": challenge });
-}
-
-function refuseForNow(message: string): Response {
-  return respondWithError(503, REFUSED, message, { "retry-after": "1" });
-}
-
-function respondWithError(
-  status: number,
-  code: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  const answer = { jsonrpc: "2.0", id: null, error: { code, message } };
-  return Response.json(answer, { status, headers: { ...headers, "cache-control": "no-store" } });
 }

@@ -5,12 +5,14 @@ import { printKey, type KeyContext, type VisibleListeners } from "../access/key-
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
+import type { SessionLimits } from "./session-limits.ts";
 
 /** A caller that was identified: the API key that its calls use, and what is known of that key. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** Nothing of one key's connections is ever shared with another key. */
-type KeyConnections = {
+export type KeyConnections = {
+  readonly key_print: string;
   readonly modern: McpHttpHandler;
   readonly sessions: Sessions;
   /** Exchanges that are going to be answered, and those that only listen. */
@@ -23,6 +25,7 @@ export type ConnectionOptions = {
   readonly createKeyContext: (caller: IdentifiedCaller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (keyContext: KeyContext) => Server;
   readonly clock: Clock;
+  readonly limits: SessionLimits;
   readonly onError: (error: unknown) => void;
 };
 
@@ -33,8 +36,6 @@ export type Connections = {
 };
 
 const mostKeys = 1000;
-/** How many subscriptions one key may have; its sessions are limited in the same way. */
-const mostSubscriptions = 100;
 
 export function createConnections(options: ConnectionOptions): Connections {
   // The key that was used last stands last.
@@ -42,10 +43,10 @@ export function createConnections(options: ConnectionOptions): Connections {
 
   return {
     find: (caller) => {
-      const print = printKey(caller.key);
-      const found = byKey.get(print) ?? openConnections(caller, options);
-      byKey.delete(print);
-      byKey.set(print, found);
+      const key_print = printKey(caller.key);
+      const found = byKey.get(key_print) ?? openConnections(caller, key_print, options);
+      byKey.delete(key_print);
+      byKey.set(key_print, found);
       if (byKey.size > mostKeys) closeIdle(found);
       return found;
     },
@@ -70,8 +71,12 @@ function isIdle({ sessions, calls, listeners }: KeyConnections): boolean {
   return calls.count() + listeners.count() + sessions.count() === 0;
 }
 
-function openConnections(caller: IdentifiedCaller, options: ConnectionOptions): KeyConnections {
-  const { toolbox, createKeyContext, createServer, clock, onError } = options;
+function openConnections(
+  caller: IdentifiedCaller,
+  key_print: string,
+  options: ConnectionOptions,
+): KeyConnections {
+  const { toolbox, createKeyContext, createServer, onError } = options;
   const keyContext = createKeyContext(caller, {
     onChange: () => visible.onChange(),
     onListed: () => visible.onListed(),
@@ -79,15 +84,16 @@ function openConnections(caller: IdentifiedCaller, options: ConnectionOptions): 
   const create = () => createServer(keyContext);
   const modern = createMcpHandler(create, {
     legacy: "reject",
-    maxSubscriptions: mostSubscriptions,
+    // `limits` refuses what is too much.
+    maxSubscriptions: Infinity,
     onerror: onError,
   });
-  const sessions = createSessions(create, clock);
+  const sessions = createSessions(create, options);
   const visible = watchVisible(toolbox, keyContext, () => {
     modern.notify.toolsChanged();
     sessions.notifyToolsChanged();
   });
-  return { modern, sessions, calls: trackInFlight(), listeners: trackInFlight() };
+  return { key_print, modern, sessions, calls: trackInFlight(), listeners: trackInFlight() };
 }
 
 async function close({ modern, sessions }: KeyConnections): Promise<void> {

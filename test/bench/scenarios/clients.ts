@@ -30,6 +30,7 @@ export async function* measureClients({ build, extent }: Subject): Rounds {
   const { id } = made.structuredContent.link;
   const connect = (pickKey: (client: number) => string) => connectAll(server, pickKey, id);
   const ofTeam = await connect((client) => pickTurn(team, client));
+  const ofGateway = await connect(() => gateway);
   for (;;) {
     const measure = async (what: string, questions: readonly Question[], refused: Target) => {
       const streams = [{ name: "calls", status: 200, callers: clients, questions }];
@@ -53,8 +54,6 @@ export async function* measureClients({ build, extent }: Subject): Rounds {
     };
     const inTeams = `${clients} clients, ${clientsOfKey} on a key`;
     const findings = await measure(inTeams, ofTeam, { most: 0 });
-    // Sessions of one key end each other where there are too many, so each round opens its own.
-    const ofGateway = await connect(() => gateway);
     yield [
       ...findings,
       // One key has not the budget for all of them.

@@ -1,6 +1,7 @@
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createSessions } from "../../../src/mcp/transport/earlier-sessions.ts";
+import { createSessionLimits } from "../../../src/mcp/transport/session-limits.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { openGround } from "../../support/mcp-ground.ts";
 import { modernCall, post, withSession } from "../../support/mcp-post.ts";
@@ -52,24 +53,69 @@ describe("the sessions of a key", () => {
     expect((await send(id, listTools)).status).toBe(404);
   });
 
-  test("are a hundred at most: who is silent the longest gives way, who listens last", async () => {
-    const { sessions, send, listen, advance } = openSessions();
-    const open = async () => {
-      advance(1);
-      return (await send(undefined, handshake[0])).id ?? "";
-    };
-    const listening = await open();
+  test("never end for another's sake while they are in use: the new one is refused", async () => {
+    const { sessions, send, listen, fill, advance } = openSessions();
+    const [listening = "", used = ""] = await fill("full");
     await listen(listening);
-    const [used, silent] = [await open(), await open()];
-    for (let others = 0; others < 97; others += 1) await open();
+    const count = sessions.count();
+    advance(4 * minute_ms);
     await send(used, listTools);
-    expect(sessions.count()).toBe(100);
-    await open();
-    expect(sessions.count()).toBe(100);
-    const statuses = [listening, silent, used].map(
+    const refused = await send(undefined, handshake[0]);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    const { jsonrpc, error } = JSON.parse(refused.text);
+    expect([jsonrpc, error.code]).toEqual(["2.0", -32001]);
+    expect(error.message).toMatch(/DELETE with their Mcp-Session-Id.*2026-07-28.*try again/);
+    // Nothing of it was begun.
+    expect([refused.id, sessions.count()]).toEqual([undefined, count]);
+    for (const id of [listening, used]) expect((await send(id, listTools)).status).toBe(200);
+  });
+
+  test("make room when they are silent for five minutes, the most silent first", async () => {
+    const { sessions, send, listen, fill, advance } = openSessions();
+    const ids = await fill("full");
+    const [listening = "", first = "", silent = "", used = ""] = ids;
+    await listen(listening);
+    advance(1);
+    // Of the silent ones this one was used last.
+    await send(first, listTools);
+    advance(6 * minute_ms);
+    await send(used, listTools);
+    expect((await send(undefined, handshake[0])).status).toBe(200);
+    expect(sessions.count()).toBe(ids.length);
+    const statuses = [listening, first, silent, used].map(
       async (id) => (await send(id, listTools)).status,
     );
-    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
+    expect(await Promise.all(statuses)).toEqual([200, 200, 404, 200]);
+  });
+
+  test("of one client leave room for others, and give none of theirs away", async () => {
+    const { sessions, send, fill, advance } = openSessions();
+    const [theirs = ""] = await fill("one", 1);
+    advance(6 * minute_ms);
+    const ids = await fill("greedy");
+    expect((await send(undefined, handshake[0], "POST", "greedy")).status).toBe(503);
+    expect((await send(theirs, listTools)).status).toBe(200);
+    expect((await send(undefined, handshake[0], "POST", "another")).status).toBe(200);
+    expect(sessions.count()).toBe(ids.length + 2);
+    // A thousand users of one gateway are one client.
+    expect(ids.length).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("count by what their client said of itself, too", async () => {
+    const { send, fill, advance } = openSessions();
+    const usual = (await fill("usual")).length;
+    const [first] = handshake;
+    const capabilities = { experimental: { of: { text: "x".repeat(1024 * 1024) } } };
+    const wordy = { ...first, params: { ...first.params, capabilities } };
+    const { id: small } = await send(undefined, first, "POST", "wordy");
+    const ids = await fill("wordy", undefined, wordy);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(ids.length).toBeLessThan(usual / 100);
+    // A small one would not make room enough, so that it does not end in vain.
+    advance(6 * minute_ms);
+    for (const id of ids) await send(id, listTools);
+    expect((await send(undefined, wordy, "POST", "wordy")).status).toBe(503);
+    expect((await send(small, listTools)).status).toBe(200);
   });
 
   test("are told to be over by DELETE, and all of them by a stop", async () => {
@@ -192,15 +238,37 @@ function openSessions() {
     servers.push(server);
     return server;
   };
-  const sessions = createSessions(create, { monotonic: () => now });
+  const clock = { monotonic: () => now };
+  const sessions = createSessions(create, { clock, limits: createSessionLimits(clock) });
 
-  async function ask(id: string | undefined, body: unknown, method: string): Promise<Response> {
+  async function ask(id: string | undefined, body: unknown, method: string, client = "one") {
     const headers = {
       "content-type": "application/json",
       accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
       ...(id !== undefined && { "mcp-session-id": id }),
     };
-    return sessions.fetch(new Request("http://localhost/mcp", { method, headers }), body);
+    const request = new Request("http://localhost/mcp", { method, headers });
+    const bytes = body === undefined ? 0 : JSON.stringify(body).length;
+    return sessions.fetch({ request, client, body, bytes });
+  }
+
+  async function send(id: string | undefined, body: unknown, method = "POST", client = "one") {
+    const { status, headers, text } = await ask(id, body, method, client).then(readWhole);
+    return { status, headers, text, id: headers.get("mcp-session-id") ?? undefined };
+  }
+
+  /** Opens sessions until one is refused: of one client, or of as many as it takes. */
+  async function fill(client: string, most = Infinity, first: object = handshake[0]) {
+    const ids: string[] = [];
+    const clients = client === "full" ? ["one", "another", "a third"] : [client];
+    for (const each of clients) {
+      while (ids.length < most) {
+        const { id } = await send(undefined, first, "POST", each);
+        if (id === undefined) break;
+        ids.push(id);
+      }
+    }
+    return ids;
   }
 
   return {
@@ -210,10 +278,11 @@ function openSessions() {
       now += milliseconds;
     },
     listen: (id: string) => ask(id, undefined, "GET"),
-    send: async (id: string | undefined, body: unknown, method = "POST") => {
-      const response = await ask(id, body, method);
-      await response.text();
-      return { status: response.status, id: response.headers.get("mcp-session-id") ?? undefined };
-    },
+    send,
+    fill,
   };
+}
+
+async function readWhole(response: Response) {
+  return { status: response.status, headers: response.headers, text: await response.text() };
 }

@@ -48,15 +48,15 @@ function openWay() {
     onError: () => {},
     report: String,
   });
-  const ask = (init: RequestInit) => {
+  const ask = (init: RequestInit, address?: string) => {
     const headers = { ...(init.headers as Record<string, string>), host: "127.0.0.1" };
-    return http.fetch(new Request("http://127.0.0.1/mcp", { ...init, headers }));
+    return http.fetch(new Request("http://127.0.0.1/mcp", { ...init, headers }), address);
   };
-  const post = (init: RequestInit) => ask({ method: "POST", ...init });
+  const post = (init: RequestInit, address?: string) => ask({ method: "POST", ...init }, address);
   return {
     http,
     call: (key: string) => post(modernCall(key, 1, "any")),
-    listen: (key: string) => post(listenRequest(key)),
+    listen: (key: string, address?: string) => post(listenRequest(key), address),
     /** A call whose body comes when the test says so. */
     begin: (key: string) => {
       let end: (() => void) | undefined;
@@ -117,6 +117,27 @@ describe("the calls of a key at a time", () => {
     const streams = await Promise.all(Array.from({ length: 100 }, () => listen("one")));
     expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
     expect((await call("one")).status).toBe(200);
+    await Promise.all(streams.map(async ({ body }) => body?.cancel()));
+  });
+});
+
+describe("who listens", () => {
+  test("is refused where there is no room, has room again when another has left", async () => {
+    const { listen } = openWay();
+    const streams: Response[] = [];
+    let last = await listen("one");
+    while (last.status === 200) {
+      streams.push(last);
+      last = await listen("one");
+    }
+    expect([last.status, last.headers.get("retry-after")]).toEqual([503, "30"]);
+    expect(streams.length).toBeGreaterThanOrEqual(1000);
+    await streams.pop()?.body?.cancel();
+    const again = await listen("one");
+    expect(again.status).toBe(200);
+    // Another client has room of its own, at the same key or at another one.
+    streams.push(again, await listen("one", "192.0.2.1"), await listen("another"));
+    expect(streams.slice(-2).map(({ status }) => status)).toEqual([200, 200]);
     await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
 });

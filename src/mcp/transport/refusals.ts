@@ -1,0 +1,35 @@
+/** Answers over HTTP to requests that never reach a server of the protocol. */
+
+/** One of the codes that JSON-RPC leaves to servers. */
+export const REFUSED = -32001;
+
+export function refuseForNow(message: string, wait_s = 1): Response {
+  return respondWithError(503, REFUSED, message, { "retry-after": `${wait_s}` });
+}
+
+/** A server is full for longer than it is busy. */
+export function refuseFull(): Response {
+  return refuseForNow(
+    "Too many sessions are open. End those that are not needed (DELETE with their " +
+      "Mcp-Session-Id), call in revision 2026-07-28, which needs none, or try again later: a " +
+      "session that is not used for five minutes makes room.",
+    fullFor_s,
+  );
+}
+
+const fullFor_s = 30;
+
+/** The status by which a client knows that it has to begin anew. */
+export function refuseUnknownSession(): Response {
+  return respondWithError(404, REFUSED, "Session not found");
+}
+
+export function respondWithError(
+  status: number,
+  code: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const answer = { jsonrpc: "2.0", id: null, error: { code, message } };
+  return Response.json(answer, { status, headers: { ...headers, "cache-control": "no-store" } });
+}
