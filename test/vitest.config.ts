@@ -3,6 +3,9 @@ import { configDefaults, defineConfig } from "vitest/config";
 /** V8 counts the blocks of what it compiles from then on: these files load every module anew. */
 const counting = ["test/template/bombs.test.ts"];
 
+/** These need a PostgreSQL server. */
+const onPostgres = ["test/**/postgres*.test.ts"];
+
 export default defineConfig({
   test: {
     reporters: ["default", ["json", { outputFile: ".report/vitest.json" }]],
@@ -17,12 +20,21 @@ export default defineConfig({
           name: "shared",
           globalSetup: "test/tools/bundle-reader-thread.js",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...counting],
+          exclude: [...configDefaults.exclude, ...counting, ...onPostgres],
           // The files of a worker share its modules: loading them anew was a fifth of the time.
           isolate: false,
         },
       },
       { extends: true, test: { name: "counting", include: counting } },
+      {
+        extends: true,
+        test: {
+          name: "postgres",
+          globalSetup: "test/support/postgres-setup.ts",
+          include: onPostgres,
+          isolate: false,
+        },
+      },
     ],
   },
 });

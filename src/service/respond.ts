@@ -8,7 +8,7 @@ import {
   validationFailed,
 } from "../contract/problem.ts";
 import { ProjectGone } from "../store/project-tallies.ts";
-import { Duplicate, isFull, StoreBusy } from "../store/store.ts";
+import { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../store/store.ts";
 
 /** The headers of every reply with a body. Replies carry private data: no cache may store them. */
 const headers = {
@@ -51,6 +51,7 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
   if (error instanceof StoreBusy) return overloaded();
   if (error instanceof Duplicate) return describeDuplicate(error);
   if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
+  if (error instanceof OutcomeUnknown) return new Problem(503, messages.outcome_unknown);
   if (isFull(error)) return new Problem(500, messages.store_full);
   return new Problem(500, messages.internal(report(error)));
 }

@@ -5,6 +5,11 @@ export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
 }
 
+/** The answer to a commit was lost, and the store could not be asked what became of it in time. */
+export class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
+}
+
 /** The store cannot be opened; the message is for the person who starts the process. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
@@ -31,6 +36,7 @@ const sqliteBusy = 5;
 const sqliteFull = 13;
 const sqliteDamage = new Set([11, 26]);
 const sqliteUnique = new Set([1555, 2067]);
+const postgresFull = "53100";
 
 export function isBusy(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
@@ -38,6 +44,7 @@ export function isBusy(error: unknown): boolean {
 
 /** The disk is full or a file limit is met: what was written before stays. */
 export function isFull(error: unknown): boolean {
+  if (error instanceof Error && "code" in error && error.code === postgresFull) return true;
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
 }
 

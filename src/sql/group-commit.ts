@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { longestPause_ms, realTime, requireWaiting, type Time } from "./busy-lock.ts";
 import { StoreBusy } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
+import { createWriteLine } from "./write-line.ts";
 
 /**
  * Writers that wait at the same moment share one transaction, and so one wait for the disk. Each
@@ -50,14 +51,10 @@ class TransactionLost extends Error {
 const longestGroup_ms = 8;
 /** After so much of it, whatever else the process does has its turn. */
 const longestTurn_ms = 2;
-/** So many groups of those in a hurry may go before the patient ones. */
-const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
   const { monotonic, sleep } = time;
-  const hurried: Writer[] = [];
-  const patient: Writer[] = [];
-  let passings = 0;
+  const line = createWriteLine<Writer>();
   let commits = 0;
   let running: Promise<void> | undefined;
   let isOver = false;
@@ -81,16 +78,9 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
-      await writeGroup(countedSteps, chooseLine(), monotonic);
-    } while (hurried.length + patient.length > 0);
+      await writeGroup(countedSteps, line.choose(), monotonic);
+    } while (!line.isEmpty());
     running = undefined;
-  }
-
-  /** Those in a hurry are first, but nobody is passed over for ever. */
-  function chooseLine(): Writer[] {
-    const arePatientNext = patient.length > 0 && (hurried.length === 0 || passings >= mostPassings);
-    passings = arePatientNext || patient.length === 0 ? 0 : passings + 1;
-    return arePatientNext ? patient : hurried;
   }
 
   return {
@@ -102,7 +92,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         if (isOver) throw new StoreBusy("the store is closed");
         // The promise is resolved with what its own work answers.
         const writer = { work, signal, resolve: resolve as Writer["resolve"], reject };
-        (isPatient ? patient : hurried).push(writer);
+        line.add(writer, isPatient);
         running ??= writeGroups();
       }),
     countCommits: () => commits,

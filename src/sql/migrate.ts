@@ -1,10 +1,10 @@
 import { sql, type Kysely } from "kysely";
 import { NotMigrated, StoreUnusable } from "./faults.ts";
-import type { Sql } from "./sql.ts";
+import type { Engine, Sql } from "./sql.ts";
 
 export type Migration = {
   readonly name: string;
-  readonly up: (db: Kysely<unknown>, engine: "sqlite" | "postgres") => Promise<void>;
+  readonly up: (db: Kysely<unknown>, engine: Engine) => Promise<void>;
 };
 
 /** What most migrations do. */
@@ -54,8 +54,14 @@ export async function isCurrent<Tables>(
   return done.length === migrations.length && migrations.every(({ name }) => done.includes(name));
 }
 
+/** A row where the table of migrations is there. */
+const findTable = {
+  sqlite: sql`select 1 from sqlite_schema where name = 'migrations'`,
+  postgres: sql`select 1 where to_regclass('migrations') is not null`,
+};
+
 async function readDone<Tables>(store: Sql<Tables>): Promise<readonly string[]> {
-  const found = await sql`select 1 from sqlite_schema where name = 'migrations'`.execute(store.db);
+  const found = await findTable[store.engine].execute(store.db);
   if (found.rows.length === 0) return [];
   const { rows } = await sql<{ name: string }>`select name from migrations`.execute(store.db);
   return rows.map((row) => row.name);

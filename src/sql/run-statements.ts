@@ -42,8 +42,7 @@ export function createStatementRunner(database: Database): RunStatement {
   function run({ sql, parameters }: Query): Ran {
     // Rows are bound as what our tables hold; Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
-    // A driver would end the text at the NUL and find rows that were not asked for.
-    if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
+    refuseNul(values);
     const { statement, names } = prepare(sql);
     if (names.length > 0) {
       // Arrays were asked for.
@@ -73,6 +72,11 @@ function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   return row;
 }
 
-function hasNul(value: SqlValue): boolean {
+/** A driver would end the text at the NUL and find rows that were not asked for. */
+export function refuseNul(values: readonly unknown[]): void {
+  if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
+}
+
+function hasNul(value: unknown): boolean {
   return typeof value === "string" && value.includes("\0");
 }

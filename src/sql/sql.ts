@@ -21,9 +21,11 @@ export type ReadOptions = {
   readonly line: string;
 };
 
+export type Engine = "sqlite" | "postgres";
+
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
-  readonly engine: "sqlite" | "postgres";
+  readonly engine: Engine;
   /** Reads what is committed, and never what is still being written. */
   readonly db: Kysely<Tables>;
   /**

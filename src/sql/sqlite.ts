@@ -5,10 +5,10 @@ import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
+import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
-import { createStatementRunner } from "./run-statements.ts";
+import { createStatementRunner, type RunStatement } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
-import { openKysely } from "./sqlite-dialect.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
@@ -28,9 +28,10 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const db = openKysely<Tables>(createStatementRunner(reader));
-  const writing = openKysely<Tables>(createStatementRunner(writer));
-  const readingLong = openKysely<Tables>(longReads.run);
+  const open = (run: RunStatement) => openKysely<Tables>("sqlite", run);
+  const db = open(createStatementRunner(reader));
+  const writing = open(createStatementRunner(writer));
+  const readingLong = open(longReads.run);
   const groups = createGroupCommit(createSteps(writer));
 
   return {

@@ -1,8 +1,7 @@
-import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import { addressField } from "../contract/rules/read-search.ts";
 import { fold } from "../contract/text.ts";
-import { whileAwaited } from "../sql/long-reads.ts";
+import { indexedColumns, type IndexedColumn } from "./engines/link-search.ts";
 import {
   isFoundInside,
   isServedByIndex,
@@ -13,27 +12,20 @@ import {
 import type { ListSource } from "./list-page.ts";
 import type { AppKind, FoldedLink, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
-import {
-  indexedColumns,
-  matchContains,
-  shortestTerm,
-  type IndexedColumn,
-} from "./trigram-index.ts";
+import { findSearch } from "./trigram-index.ts";
 
 /** What links are filtered and searched by, and in which columns that stands. */
 
 /** A list of a project's links. */
 export function describeLinks(
-  { projectId }: Tenant,
+  { db, projectId }: Tenant,
   { filters }: ListQuery,
   isIndexed: boolean,
 ): Omit<ListSource, "shown"> {
+  const search = findSearch(db);
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
     ...describeText(column, isNullable),
-    contains: (folded) =>
-      isIndexed && Array.from(folded).length >= shortestTerm
-        ? matchContains(projectId, column, folded)
-        : undefined,
+    contains: (folded) => (isIndexed ? search.matchContains(projectId, column, folded) : undefined),
   });
   const columns: Columns = {
     name: text("name"),
@@ -53,20 +45,11 @@ export function describeLinks(
     ios_app_name: appName(projectId, "ios_app", "bundle_id"),
     android_app_name: appName(projectId, "android_app", "package_name"),
   };
-  // Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
-  // project and looking each link up in what was found.
-  const isFound = filters.some((filter) => isFoundInside(filter, columns));
-  const isScanned = filters.length > 0 && filters.every((one) => !isServedByIndex(one, columns));
-  const isAwaited = whileAwaited(sql`links.rowkey`);
-  return {
-    table: "links",
-    columns,
-    ...(isScanned && { scannedBy: "links_created" }),
-    ownRows: sql`${isAwaited} and links.project_id = ${projectId}`,
-    ...(isFound && {
-      ownRowsUnindexed: sql<SqlBool>`${isAwaited} and +links.project_id = ${projectId}`,
-    }),
+  const found = {
+    isFoundInside: filters.some((filter) => isFoundInside(filter, columns)),
+    isScanned: filters.length > 0 && filters.every((one) => !isServedByIndex(one, columns)),
   };
+  return { table: "links", columns, ...search.describeRows(projectId, found) };
 }
 
 const created_via = { column: "links.created_via", folded: "links.created_via" };

@@ -4,6 +4,7 @@ import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ReadSignal, Sql } from "../sql/sql.ts";
 import { putInBin } from "./bin.ts";
+import { indexedColumns, wholeIndex } from "./engines/link-search.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
@@ -13,7 +14,7 @@ import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
 import { toFlag, type LinkTable, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
-import { indexedColumns, indexLink, unindexLink, wholeIndex } from "./trigram-index.ts";
+import { findSearch } from "./trigram-index.ts";
 
 /** What a new link is made of. */
 export type NewLink = LinkValues & {
@@ -189,7 +190,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     updated_at: now,
   });
   if (shown === undefined) throw new Error("the inserted link was not returned");
-  await indexLink(tenant, link.id, indexed_to);
+  await findSearch(tenant.db).indexLink(tenant, link.id, indexed_to);
   return toLink(shown);
 }
 
@@ -206,8 +207,9 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const { indexed_to } = await tallyWrite(tenant, 0);
+  const search = findSearch(db);
   const isSearched = indexedColumns.some((field) => field in changes);
-  if (isSearched) await unindexLink(tenant, before.id, indexed_to);
+  if (isSearched) await search.unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
     // A column whose value is undefined is left as it is.
@@ -225,7 +227,7 @@ export async function updateLink(
     .where("id", "=", before.id)
     .returning(shownColumns)
     .executeTakeFirstOrThrow();
-  if (isSearched) await indexLink(tenant, before.id, indexed_to);
+  if (isSearched) await search.indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
     await releaseAddress(tenant, before.path);
   }
@@ -239,7 +241,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
   const { indexed_to } = await tallyWrite(tenant, -1);
-  await unindexLink(tenant, id, indexed_to);
+  await findSearch(db).unindexLink(tenant, id, indexed_to);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddress(tenant, link.path);
   await releaseAddress(tenant, link.shortened_path);

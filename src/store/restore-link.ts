@@ -6,7 +6,7 @@ import { tallyWrite } from "./project-tallies.ts";
 import { claimShortPaths } from "./short-paths.ts";
 import type { AppKind, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
-import { indexLink } from "./trigram-index.ts";
+import { findSearch } from "./trigram-index.ts";
 
 /** A link's row without what belongs to its place in the table. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
@@ -34,7 +34,7 @@ export async function restoreLink(
     clicks: row.clicks + clicks,
   };
   await tenant.db.insertInto("links").values(whole).execute();
-  await indexLink(tenant, id, indexed_to);
+  await findSearch(tenant.db).indexLink(tenant, id, indexed_to);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
   return { restored };

@@ -12,9 +12,10 @@ import { bin } from "./migrations/004-bin.ts";
 import { destinations } from "./migrations/005-destinations.ts";
 import { shortPaths } from "./migrations/006-short-paths.ts";
 import { foundByAnything } from "./migrations/007-found-by-anything.ts";
+import { postgresTables } from "./migrations/007-postgres.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
-export { Duplicate, isFull, StoreBusy } from "../sql/faults.ts";
+export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
@@ -32,7 +33,11 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-const migrations = [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything];
+/** PostgreSQL came after these: it begins with the tables as they were by then. */
+const earlier = {
+  sqlite: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
+  postgres: [postgresTables],
+};
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
@@ -43,6 +48,7 @@ export async function openStore(
   setAlarm: SetAlarm,
   isLook = false,
 ): Promise<Store> {
+  const migrations = earlier[sql.engine];
   await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;

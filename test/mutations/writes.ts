@@ -33,7 +33,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     id: "W4",
-    file: groups,
+    file: "src/sql/write-line.ts",
     what: "patient writers are passed over for ever",
     find: "(hurried.length === 0 || passings >= mostPassings)",
     replace: "hurried.length === 0",

@@ -15,7 +15,7 @@ import { shortPaths } from "../../src/store/migrations/006-short-paths.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { wholeIndex } from "../../src/store/trigram-index.ts";
+import { wholeIndex } from "../../src/store/engines/link-search.ts";
 import { neverRing } from "../support/alarms.ts";
 import { staying } from "../support/rows.ts";
 

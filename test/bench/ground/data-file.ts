@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Build } from "../builds.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
 import { createStatementRunner } from "../../../src/sql/run-statements.ts";
-import { openKysely } from "../../../src/sql/sqlite-dialect.ts";
+import { openKysely } from "../../../src/sql/open-kysely.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import type { Db } from "../../../src/store/tenant.ts";
 import { makeFolder, type Folder } from "../leftovers.ts";
@@ -76,7 +76,7 @@ export function openDataFile(folder: string): DataFile {
   const database = openDatabase(path);
   // The server that is measured may be writing.
   database.exec("PRAGMA busy_timeout = 10000");
-  const db = openKysely<Tables>(createStatementRunner(database));
+  const db = openKysely<Tables>("sqlite", createStatementRunner(database));
   return {
     folder,
     path,

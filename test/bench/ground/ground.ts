@@ -1,7 +1,8 @@
 import { clock, random } from "../../../src/compose/embedded.ts";
 import { createId } from "../../../src/service/ids.ts";
 import { androidAppStore, iosAppStore } from "../../../src/store/apps.ts";
-import { dropIndex, createIndex, wholeIndex } from "../../../src/store/trigram-index.ts";
+import { wholeIndex } from "../../../src/store/engines/link-search.ts";
+import { dropIndex, createIndex } from "../../../src/store/trigram-index.ts";
 import { readTally } from "../../../src/store/project-tallies.ts";
 import { setTimeout } from "node:timers/promises";
 import type { Build } from "../builds.ts";

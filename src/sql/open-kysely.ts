@@ -1,0 +1,84 @@
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type DatabaseConnection,
+  type Dialect,
+  type QueryResult,
+} from "kysely";
+import { translateFault } from "./faults.ts";
+import { translatePostgresFault } from "./postgres-faults.ts";
+import type { RunStatement } from "./run-statements.ts";
+import type { Engine } from "./sql.ts";
+
+/**
+ * Kysely over whatever runs statements; the transactions around them are `sqlite.ts`'s and
+ * `postgres.ts`'s.
+ */
+export function openKysely<Tables>(engine: Engine, run: RunStatement): Kysely<Tables> {
+  const translate = translators[engine];
+  const executeQuery = async <Row>({ sql, parameters }: Parameters<RunStatement>[0]) => {
+    try {
+      // Named, the rows have the shape of the query that Kysely typed.
+      return (await run({ sql, parameters })) as QueryResult<Row>;
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+  const db = new Kysely<Tables>({ dialect: createDialect(engine, executeQuery) });
+  // The connection is always there: asking for it, and for plugins that see what was found, costs
+  // as much as a quick statement.
+  Object.assign(db.getExecutor(), { executeQuery });
+  return db;
+}
+
+/** Which engine is below: its adapter says so, whatever plugins are around it. */
+export function readEngine<Tables>(db: Kysely<Tables>): Engine {
+  return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
+}
+
+const translators = { sqlite: translateFault, postgres: translatePostgresFault };
+
+type ExecuteQuery = DatabaseConnection["executeQuery"];
+
+const parts = {
+  sqlite: {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+  postgres: {
+    createAdapter: () => new PostgresAdapter(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+} satisfies Record<Engine, Omit<Dialect, "createDriver">>;
+
+function createDialect(engine: Engine, executeQuery: ExecuteQuery): Dialect {
+  const connection = {
+    executeQuery,
+    streamQuery: () => {
+      throw new Error("streaming is not supported");
+    },
+  };
+  return {
+    ...parts[engine],
+    createDriver: () => ({
+      init: () => Promise.resolve(),
+      acquireConnection: () => Promise.resolve(connection),
+      releaseConnection: () => Promise.resolve(),
+      beginTransaction: refuseTransaction,
+      commitTransaction: refuseTransaction,
+      rollbackTransaction: refuseTransaction,
+      destroy: () => Promise.resolve(),
+    }),
+  };
+}
+
+function refuseTransaction(): Promise<never> {
+  return Promise.reject(new Error("use the store's own write()"));
+}

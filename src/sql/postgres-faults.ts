@@ -1,0 +1,95 @@
+import { Duplicate, StoreBusy } from "./faults.ts";
+
+/** What the errors of PostgreSQL and of the way to it mean (its manual, appendix A). */
+
+const uniqueViolation = "23505";
+/** A serialization failure and a deadlock: the same transaction may go through the next time. */
+const repeatable = new Set(["40001", "40P01"]);
+/** The server ends the connection: it shuts down, has crashed, starts, or somebody ended it. */
+const ended = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
+/**
+ * Nothing was written, and later it may be: no connection or memory is left, a lock or an answer
+ * took too long, the server became a standby, or it does not let us in for now.
+ */
+const refused = new Set(["53200", "53300", "53400", "55P03", "57014", "25006", "3D000"]);
+const network = new Set(
+  `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
+  ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/),
+);
+/** The driver gives these no code. */
+const endings = [
+  "Connection terminated",
+  "Client has encountered a connection error",
+  "Client was closed",
+  "timeout exceeded when trying to connect",
+  "Cannot use a pool after calling end",
+];
+
+const broken = new Set([
+  "57P01",
+  "57P02",
+  "57P05",
+  "ECONNRESET",
+  "EPIPE",
+  "Connection terminated unexpectedly",
+  "Client has encountered a connection error and is not queryable",
+]);
+
+/** The way to the server broke while an answer was waited for. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** A broken unique constraint becomes `Duplicate`, a server out of reach `StoreBusy`. */
+export function translatePostgresFault(error: unknown): unknown {
+  const code = readCode(error);
+  if (code === uniqueViolation) return readDuplicate(error);
+  const isRefused = refused.has(code) || code.startsWith("28");
+  if (!isRefused && !isLost(error)) return error;
+  return new StoreBusy("the database cannot be reached", { cause: error });
+}
+
+/** What the server was asked last, it may have done or not. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof StoreBusy) return isLost(error.cause);
+  const code = readCode(error);
+  if (error instanceof ConnectionLost || ended.has(code)) return true;
+  if (code.startsWith("08") || network.has(code)) return true;
+  if (error instanceof AggregateError) return error.errors.every(isLost);
+  return code === "" && endings.some((ending) => error.message.startsWith(ending));
+}
+
+/** The connection was there, and is no more: one that is made now may serve. */
+export function isBroken(error: unknown): boolean {
+  if (error instanceof StoreBusy) return isBroken(error.cause);
+  return error instanceof Error && (broken.has(readCode(error)) || broken.has(error.message));
+}
+
+export function isRepeatable(error: unknown): boolean {
+  return repeatable.has(readCode(error));
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return readCode(error) === "42P01";
+}
+
+function readCode(error: unknown): string {
+  if (!(error instanceof Error) || !("code" in error)) return "";
+  return typeof error.code === "string" ? error.code : "";
+}
+
+/** Only the names in brackets are read: the words around them are in the server's language. */
+function readDuplicate(error: unknown): Duplicate {
+  const { table = "", detail = "" } = error as {
+    readonly table?: string;
+    readonly detail?: string;
+  };
+  const [, columns = ""] = /\(([^)]*)\)=\(/.exec(detail) ?? [];
+  // Citus keeps a table in parts, each with a number behind its name.
+  const name = table.replace(/_\d{6,}$/, "");
+  return new Duplicate(
+    columns.split(", ").map((column) => `${name}.${column}`),
+    { cause: error },
+  );
+}

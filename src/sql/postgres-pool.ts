@@ -1,0 +1,150 @@
+import { connect } from "node:net";
+import { Pool, type PoolClient, type QueryResult } from "pg";
+import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
+import { refuseNul, type Query, type Ran, type RunStatement } from "./run-statements.ts";
+
+/**
+ * A bounded number of connections to PostgreSQL. Nothing is kept in a session, and no statement has
+ * a name: behind PgBouncer every transaction may have another server connection.
+ */
+export type PostgresPool = {
+  /** Runs a statement by itself, on whichever connection is free. */
+  readonly run: RunStatement;
+  readonly take: () => Promise<PostgresConnection>;
+  readonly close: () => Promise<void>;
+};
+
+/** A connection that nobody else uses until it is given back. */
+export type PostgresConnection = {
+  readonly run: (query: Query, longest_ms?: number) => Promise<Ran>;
+  /** Several statements in one message, without parameters. Answers what the last one found. */
+  readonly runAll: (statements: readonly string[]) => Promise<Ran>;
+  /** Ends the transaction; false where the server took it back instead. */
+  readonly commit: () => Promise<boolean>;
+  /** Asks the server to end the statement that is under way. */
+  readonly cancel: () => void;
+  /** With the error that its last statement met, where there was one. */
+  readonly giveBack: (error?: unknown) => void;
+};
+
+const mostConnections = 10;
+const longestConnect_ms = 5_000;
+const longestIdle_ms = 30_000;
+/** A statement that takes longer is ended; the server does so itself where it was told. */
+export const longestStatement_ms = 10_000;
+/** So much later the way to the server is taken for broken. */
+const patience_ms = 2_000;
+/** Types of the server that come as text, though our numbers fit: bigint, and a sum of them. */
+const numberTypes = [20, 1700];
+
+export function openPostgresPool(url: string): PostgresPool {
+  const pool = new Pool({
+    connectionString: url,
+    max: mostConnections,
+    connectionTimeoutMillis: longestConnect_ms,
+    idleTimeoutMillis: longestIdle_ms,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    fallback_application_name: "waypost",
+  });
+  pool.on("connect", (client) => {
+    for (const type of numberTypes) client.setTypeParser(type, Number);
+    // Whoever waits for a connection that breaks is told by its own statement.
+    client.on("error", () => undefined);
+  });
+  // An idle one broke, and the pool has let go of it.
+  pool.on("error", () => undefined);
+  const take = async () => holdClient(await pool.connect());
+
+  async function runAlone(query: Query): Promise<Ran> {
+    const connection = await take();
+    try {
+      const ran = await connection.run(query);
+      connection.giveBack();
+      return ran;
+    } catch (error) {
+      connection.giveBack(error);
+      throw error;
+    }
+  }
+
+  return {
+    take,
+    // A connection that was idle while the server started anew tells so when it is used.
+    run: (query) =>
+      runAlone(query).catch((error: unknown) => {
+        if (!isBroken(error)) throw error;
+        return runAlone(query);
+      }),
+    close: () => pool.end(),
+  };
+}
+
+function holdClient(client: PoolClient): PostgresConnection {
+  let isUsable = true;
+
+  /** Rejects where no answer comes: the server was told to end it, and did not. */
+  function watch<Answer>(running: Promise<Answer>, longest_ms: number): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      let timer = setTimeout(() => {
+        cancelStatement(client);
+        timer = setTimeout(() => {
+          isUsable = false;
+          reject(new ConnectionLost("Connection: no answer came in time"));
+        }, patience_ms);
+      }, longest_ms);
+      running.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+
+  return {
+    run: async ({ sql, parameters }, longest_ms = longestStatement_ms) => {
+      refuseNul(parameters);
+      return readResult(await watch(client.query(sql, [...parameters]), longest_ms));
+    },
+    runAll: async (statements) => {
+      const results = await watch(client.query(statements.join("; ")), longestStatement_ms);
+      // The driver types one result, but answers a list where there were several statements.
+      const last = [results].flat().at(-1);
+      if (last === undefined) throw new Error("no statement was answered");
+      return readResult(last);
+    },
+    commit: async () => {
+      const { command } = await watch(client.query("commit"), longestStatement_ms);
+      return command === "COMMIT";
+    },
+    cancel: () => cancelStatement(client),
+    giveBack: (error) => client.release(!isUsable || isLost(error)),
+  };
+}
+
+const changing = new Set(["INSERT", "UPDATE", "DELETE"]);
+
+function readResult({ rows, rowCount, command }: QueryResult): Ran {
+  if (!changing.has(command)) return { rows };
+  return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+}
+
+/** The protocol's own request (§54.2.8), on a connection that says nothing else. */
+function cancelStatement(client: PoolClient): void {
+  // The driver knows both, and has no types for them.
+  const { host, port, processID, secretKey } = client as unknown as Cancellable;
+  const message = Buffer.alloc(16);
+  message.writeInt32BE(16, 0);
+  message.writeInt32BE(80_877_102, 4);
+  message.writeInt32BE(processID, 8);
+  message.writeInt32BE(secretKey, 12);
+  const isLocal = host.startsWith("/");
+  const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  socket.on("error", () => undefined);
+  socket.setTimeout(patience_ms, () => socket.destroy());
+  socket.unref();
+  socket.end(message);
+}
+
+type Cancellable = {
+  readonly host: string;
+  readonly port: number;
+  readonly processID: number;
+  readonly secretKey: number;
+};

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { OutcomeUnknown } from "./faults.ts";
+import { isLost, isMissingTable } from "./postgres-faults.ts";
+import {
+  longestStatement_ms,
+  type PostgresConnection,
+  type PostgresPool,
+} from "./postgres-pool.ts";
+import type { Ran } from "./run-statements.ts";
+
+/**
+ * Each process has a row in `waypost_writers`, and each transaction writes its own number there,
+ * first of all. So every other process sees that something was committed, by rows that no two
+ * processes write (`readVersion`). And whoever lost the answer to a commit looks there: the row is
+ * locked until that transaction is over, so what is found then is final. PostgreSQL's own
+ * `pg_xact_status` would not do: Citus commits on another machine, and a standby that takes over
+ * may give the same number to another transaction.
+ */
+export type WriterRow = {
+  /** Begins a transaction; answers its number. */
+  readonly begin: (connection: PostgresConnection) => Promise<number>;
+  /** Whether the transaction of that number was committed, whose answer was lost. */
+  readonly isCommitted: (number: number, cause: unknown) => Promise<boolean>;
+  /** Takes away what processes of long ago have left. */
+  readonly tidy: () => Promise<void>;
+};
+
+const longestLock_ms = 5_000;
+const longestPause_ms = 30_000;
+/** How long the server is asked what became of a commit, and how often. */
+const longestLook_ms = 8_000;
+const mostPause_ms = 100;
+const kept_ms = 60 * 60 * 1000;
+
+/** No session state: each transaction says it for itself. */
+const settings = [
+  `set local statement_timeout = ${longestStatement_ms}`,
+  `set local lock_timeout = ${longestLock_ms}`,
+  `set local idle_in_transaction_session_timeout = ${longestPause_ms}`,
+];
+
+/** Going through a whole table, it would be in the way of whoever writes any row of that. */
+const beginWrite = [
+  "begin isolation level serializable",
+  ...settings,
+  "set local enable_seqscan = off",
+];
+
+const createTable = `
+  create table if not exists waypost_writers (
+    id text primary key,
+    number bigint not null,
+    at bigint not null
+  ) with (fillfactor = 50)
+`;
+
+export function createWriterRow(pool: PostgresPool): WriterRow {
+  const id = randomUUID();
+  let number = 0;
+
+  /** The id is ours, and the others are numbers: nothing of them needs quoting. */
+  const write = (own: number, changes: string) => `
+    insert into waypost_writers (id, number, at) values ('${id}', ${own}, ${Date.now()})
+    on conflict (id) do update set ${changes} at = excluded.at returning number
+  `;
+  const mark = (own: number) => write(own, "number = excluded.number,");
+
+  async function findNumber(): Promise<unknown> {
+    const { rows } = await runOnce(pool, write(0, ""));
+    return rows[0]?.["number"];
+  }
+
+  return {
+    begin: async (connection) => {
+      number += 1;
+      const own = number;
+      const statements = [...beginWrite, mark(own)];
+      try {
+        await connection.runAll(statements);
+      } catch (error) {
+        if (!isMissingTable(error)) throw error;
+        await connection.runAll(["rollback"]);
+        // Of two that make it at once, one meets the other's.
+        await connection.runAll([createTable]).catch(() => undefined);
+        await connection.runAll(statements);
+      }
+      return own;
+    },
+    isCommitted: async (own, cause) => {
+      const started = performance.now();
+      while (performance.now() - started < longestLook_ms) {
+        try {
+          return (await findNumber()) === own;
+        } catch {
+          await setTimeout(Math.random() * mostPause_ms);
+        }
+      }
+      throw new OutcomeUnknown("the answer to a commit was lost", { cause });
+    },
+    tidy: async () => {
+      number += 1;
+      const old = `delete from waypost_writers where at < ${Date.now() - kept_ms}`;
+      // Its own number with it, so that no row goes without another one that tells of it.
+      await runOnce(pool, mark(number), old);
+    },
+  };
+}
+
+/** In a transaction of their own; what the last one found. */
+async function runOnce(pool: PostgresPool, ...statements: readonly string[]): Promise<Ran> {
+  const connection = await pool.take();
+  try {
+    const found = await connection.runAll(["begin", ...settings, ...statements]);
+    await connection.commit();
+    connection.giveBack();
+    return found;
+  } catch (error) {
+    await takeBack(connection, error);
+    throw error;
+  }
+}
+
+/** Ends a transaction that failed, and gives its connection back. */
+export async function takeBack(connection: PostgresConnection, error: unknown): Promise<void> {
+  if (isLost(error)) {
+    connection.giveBack(error);
+    return;
+  }
+  try {
+    await connection.runAll(["rollback"]);
+    connection.giveBack();
+  } catch (fault) {
+    connection.giveBack(fault);
+  }
+}

@@ -1,0 +1,132 @@
+import { setTimeout } from "node:timers/promises";
+import { requireWaiting } from "./busy-lock.ts";
+import { StoreBusy } from "./faults.ts";
+import { isBroken, isLost, isRepeatable } from "./postgres-faults.ts";
+import { type PostgresConnection, type PostgresPool } from "./postgres-pool.ts";
+import { createWriterRow, takeBack } from "./postgres-writer-row.ts";
+import type { RunStatement } from "./run-statements.ts";
+import type { WriteOptions, WriteSignal } from "./sql.ts";
+import { createWriteLine } from "./write-line.ts";
+
+/**
+ * The writes of this process, one after the other on one connection: they never have to be repeated
+ * for each other's sake. Those of other processes come between, and where two are in each other's
+ * way, the server takes one of them back, and it is done again.
+ */
+export type PostgresWrites = {
+  readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
+  /** Runs a statement of the work that has its turn. */
+  readonly run: RunStatement;
+  readonly countCommits: () => number;
+  /** Serves those who wait, and nobody who comes later. */
+  readonly finish: () => Promise<void>;
+};
+
+type Writer = { readonly serve: () => Promise<void> };
+
+/** Undefined where nothing came of it, though nothing failed. */
+type Done<Result> = { readonly result: Result } | undefined;
+
+/** How long a transaction is tried again and again. */
+const longestRepeats_ms = 5_000;
+const mostBackoff_ms = 100;
+
+export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
+  const row = createWriterRow(pool);
+  const line = createWriteLine<Writer>();
+  let commits = 0;
+  let current: PostgresConnection | undefined;
+  let running: Promise<void> | undefined;
+  let isOver = false;
+
+  async function serveLine(): Promise<void> {
+    while (!line.isEmpty()) await line.choose().shift()?.serve();
+    running = undefined;
+  }
+
+  async function attempt<Result>(work: () => Promise<Result>): Promise<Done<Result>> {
+    const connection = await pool.take();
+    let own: number;
+    let result: Result;
+    try {
+      own = await row.begin(connection);
+      current = connection;
+      result = await work();
+    } catch (error) {
+      current = undefined;
+      await takeBack(connection, error);
+      throw error;
+    }
+    current = undefined;
+    const isCommitted = await commit(connection).catch((error: unknown) => {
+      if (!isLost(error)) throw error;
+      return row.isCommitted(own, error);
+    });
+    if (!isCommitted) return undefined;
+    // Before anybody is told: who knows of a write must find it counted.
+    commits += 1;
+    return { result };
+  }
+
+  return {
+    write: <Result>(
+      work: () => Promise<Result>,
+      { signal, isPatient = false }: WriteOptions = {},
+    ) =>
+      new Promise<Result>((resolve, reject) => {
+        if (isOver) throw new StoreBusy("the store is closed");
+        const serve = () => repeat(() => attempt(work), signal).then(resolve, reject);
+        line.add({ serve }, isPatient);
+        running ??= serveLine();
+      }),
+    run: (query) => {
+      if (current === undefined) throw new Error("a write's statement came after its end");
+      return current.run(query);
+    },
+    countCommits: () => commits,
+    finish: async () => {
+      isOver = true;
+      await running;
+      // It is for those who come later: whoever is closing has done what it was asked.
+      if (commits > 0) await row.tidy().catch(() => undefined);
+    },
+  };
+}
+
+/** Until it is done, it fails for good, the caller has gone, or it has taken too long. */
+async function repeat<Result>(
+  attempt: () => Promise<Done<Result>>,
+  signal: WriteSignal | undefined,
+): Promise<Result> {
+  const started = performance.now();
+  let cause: unknown;
+  for (let turn = 1, breaks = 0; ; turn += 1) {
+    requireWaiting(signal);
+    try {
+      const done = await attempt();
+      if (done !== undefined) return done.result;
+    } catch (error) {
+      // The connection may have been broken for long, and only now somebody used it.
+      if (isBroken(error) && breaks === 0) breaks += 1;
+      else if (!isRepeatable(error)) throw error;
+      cause = error;
+    }
+    if (performance.now() - started > longestRepeats_ms) {
+      throw new StoreBusy("others write the same", { cause });
+    }
+    await setTimeout(Math.random() * Math.min(2 ** turn, mostBackoff_ms));
+  }
+}
+
+async function commit(connection: PostgresConnection): Promise<true> {
+  let isCommitted: boolean;
+  try {
+    isCommitted = await connection.commit();
+    connection.giveBack();
+  } catch (error) {
+    connection.giveBack(error);
+    throw error;
+  }
+  if (!isCommitted) throw new Error("a statement failed, and the write went on");
+  return true;
+}

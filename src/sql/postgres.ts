@@ -1,0 +1,154 @@
+import { StoreUnusable } from "./faults.ts";
+import { createLongReads } from "./long-reads.ts";
+import { openKysely } from "./open-kysely.ts";
+import { translatePostgresFault } from "./postgres-faults.ts";
+import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
+import { openPostgresReader } from "./postgres-reader.ts";
+import { createPostgresWrites } from "./postgres-writes.ts";
+import type { RunStatement } from "./run-statements.ts";
+import type { Sql } from "./sql.ts";
+
+/** So much that is long is read at once: connections must be left for all that is quick. */
+const mostLongReads = 2;
+/** Nobody mends older ones any more. */
+const oldestVersion = 130_000;
+
+/**
+ * Opens a PostgreSQL database, or what speaks its protocol. A database with tables of another
+ * program is refused and left as it is.
+ */
+export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
+  const pool = openPostgresPool(url);
+  await checkDatabase(pool, url).catch(async (error: unknown) => {
+    await pool.close();
+    throw error;
+  });
+  const open = (run: RunStatement) => openKysely<Tables>("postgres", run);
+  const db = open(pool.run);
+  const writes = createPostgresWrites(pool);
+  const writing = open(writes.run);
+  const longReads = Array.from({ length: mostLongReads }, () => openLongReads(pool, open));
+
+  return {
+    engine: "postgres",
+    db,
+    readLong: (work, options) => {
+      const [freest] = longReads.toSorted((one, other) => one.count() - other.count());
+      if (freest === undefined) throw new Error("there is none");
+      return freest.read(work, options);
+    },
+    write: (work, options) =>
+      writes
+        .write(() => work(writing), options)
+        .catch((error: unknown) => {
+          throw translatePostgresFault(error);
+        }),
+    countWrites: writes.countCommits,
+    readVersion: createVersionReader(pool, writes.countCommits),
+    close: async () => {
+      await writes.finish();
+      await Promise.all(longReads.map(({ close }) => close()));
+      await pool.close();
+    },
+  };
+}
+
+function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement) => Db) {
+  const longReads = createLongReads(() => openPostgresReader(pool));
+  const db = open(longReads.run);
+  let count = 0;
+  return {
+    count: () => count,
+    read: async <Result>(
+      work: (db: Db) => Promise<Result>,
+      options: Parameters<typeof longReads.read>[1],
+    ) => {
+      count += 1;
+      try {
+        return await longReads.read(() => work(db), options);
+      } finally {
+        count -= 1;
+      }
+    },
+    close: longReads.close,
+  };
+}
+
+/**
+ * All that want to know at one moment ask once; but who has written since then asks anew. The
+ * numbers of all writers are compared as they stand: none of them is ever there twice.
+ */
+function createVersionReader(pool: PostgresPool, countCommits: () => number) {
+  let known = "";
+  let version = 0;
+  let asked: { readonly commits: number; readonly answer: Promise<number> } | undefined;
+
+  async function ask(): Promise<number> {
+    const { rows } = await pool.run(selectWriters);
+    const numbers = JSON.stringify(rows);
+    if (numbers !== known) version += 1;
+    known = numbers;
+    return version;
+  }
+
+  return (): Promise<number> => {
+    const commits = countCommits();
+    if (asked?.commits === commits) return asked.answer;
+    const answer = ask()
+      .catch((error: unknown) => {
+        throw translatePostgresFault(error);
+      })
+      .finally(() => {
+        if (asked?.answer === answer) asked = undefined;
+      });
+    asked = { commits, answer };
+    return answer;
+  };
+}
+
+const selectWriters = {
+  sql: "select string_agg(id || ' ' || number, ',' order by id) from waypost_writers",
+  parameters: [],
+};
+
+async function checkDatabase(pool: PostgresPool, url: string): Promise<void> {
+  const place = describeDatabase(url);
+  const { rows } = await pool.run(selectFacts).catch((error: unknown) => {
+    const fault = error instanceof Error ? error.message : "unknown fault";
+    throw new StoreUnusable(`${place} cannot be opened: ${fault}`, { cause: error });
+  });
+  const [{ version, encoding, tables, own } = {}] = rows;
+  if (Number(version) < oldestVersion) {
+    throw new StoreUnusable(`${place} is too old: PostgreSQL 13 or newer is needed.`);
+  }
+  if (encoding !== "UTF8") {
+    throw new StoreUnusable(`${place} is not in UTF8: make a database with that encoding.`);
+  }
+  if (Number(tables) > 0 && own === null) {
+    throw new StoreUnusable(
+      `${place} has tables of another program. They were not changed; name a database of its own.`,
+    );
+  }
+}
+
+const selectFacts = {
+  sql: `
+    select current_setting('server_version_num')::int as version,
+      current_setting('server_encoding') as encoding,
+      to_regclass('waypost_writers')::text as own,
+      (select count(*) from pg_class
+       where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as tables
+  `,
+  parameters: [],
+};
+
+/** Without its password, and whatever else stands behind the name of the database. */
+function describeDatabase(url: string): string {
+  try {
+    const { protocol, username, host, pathname } = new URL(url);
+    const user = username === "" ? "" : `${username}@`;
+    return `${protocol}//${user}${host}${pathname}`;
+  } catch {
+    return "The database";
+  }
+}

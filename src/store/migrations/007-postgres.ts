@@ -1,0 +1,173 @@
+import { runStatements, type Migration } from "../../sql/migrate.ts";
+
+/**
+ * The tables as SQLite has them after its seventh migration. Each text says that it is compared by
+ * code points, as SQLite does, for a database has an order of its own. Every key begins with the
+ * project, so that the tables can be spread over machines (storage.md §3).
+ */
+export const postgresTables: Migration = {
+  name: "007-postgres",
+  up: (db) => runStatements(db, statements.map(nameOrder)),
+};
+
+function nameOrder(statement: string): string {
+  return statement.replace(/^( {4}\w+) text/gm, '$1 text collate "C"');
+}
+
+const times = `
+    created_at bigint not null,
+    updated_at bigint not null`;
+
+const statements = [
+  `create table projects (
+    id text primary key,
+    name text not null,
+    subdomain text not null unique,
+    custom_domain text unique,
+    custom_domain_verified smallint not null,
+    plan text not null,
+    templates_enabled smallint not null,
+    link_in_referrer smallint not null,
+    max_links bigint not null,
+    suspended smallint not null,
+    destinations text,${times}
+  )`,
+  `create table tallies (
+    project_id text primary key,
+    links bigint not null,
+    generation bigint not null,
+    indexed_to text,
+    clicked bigint not null
+  )`,
+  `create table api_keys (
+    id text primary key,
+    project_id text,
+    token_hash text not null unique,
+    scopes text not null,
+    role text not null,${times}
+  )`,
+  `create table links (
+    project_id text not null,
+    id text not null,
+    name text,
+    name_lc text,
+    path text not null,
+    path_lc text not null,
+    shortened_path text,
+    shortened_path_lc text,
+    url text,
+    url_lc text,
+    social_title text,
+    social_title_lc text,
+    social_description text,
+    social_image_url text,
+    ios_fallback_url text,
+    ios_fallback_url_lc text,
+    android_fallback_url text,
+    android_fallback_url_lc text,
+    enable_forced_redirect smallint not null,
+    referrer text,
+    referrer_lc text,
+    ios_deferred_deep_linking_enabled smallint not null,
+    provider_token text,
+    campaign_token text,
+    ios_app_id text,
+    android_app_id text,
+    former_ios_app_id text,
+    former_android_app_id text,
+    clicks bigint not null,
+    created_via text not null,${times},
+    primary key (project_id, id)
+  )`,
+  "create index links_created on links (project_id, created_at, id)",
+  "create index links_path on links (project_id, path_lc, created_at, id)",
+  "create index links_name on links (project_id, name_lc, created_at, id)",
+  "create index links_clicks on links (project_id, clicks, created_at, id)",
+  `create index links_short on links (project_id, shortened_path_lc)
+    where shortened_path_lc is not null`,
+  `create index links_ios_app on links (project_id, ios_app_id, created_at, id)
+    where ios_app_id is not null`,
+  `create index links_android_app on links (project_id, android_app_id, created_at, id)
+    where android_app_id is not null`,
+  `create index links_former_ios_app on links (project_id, former_ios_app_id, id)
+    where former_ios_app_id is not null`,
+  `create index links_former_android_app on links (project_id, former_android_app_id, id)
+    where former_android_app_id is not null`,
+  `create table addresses (
+    project_id text not null,
+    address text not null,
+    link_id text not null,
+    primary key (project_id, address)
+  )`,
+  `create table short_paths (
+    project_id text not null,
+    path text not null,
+    link_id text not null,
+    query text not null,
+    primary key (project_id, link_id, path),
+    unique (project_id, link_id, query)
+  )`,
+  `create table ios_apps (
+    project_id text not null,
+    id text not null,
+    name text,
+    name_lc text,
+    bundle_id text not null,
+    bundle_id_lc text not null,
+    team_id text not null,
+    team_id_lc text not null,
+    app_store_id text,
+    clip_bundle_id text,
+    clip_bundle_id_lc text,
+    custom_scheme text,
+    custom_scheme_lc text,${times},
+    primary key (project_id, id),
+    unique (project_id, bundle_id)
+  )`,
+  `create table android_apps (
+    project_id text not null,
+    id text not null,
+    name text,
+    name_lc text,
+    package_name text not null,
+    package_name_lc text not null,
+    fingerprints text not null,
+    custom_scheme text,
+    custom_scheme_lc text,${times},
+    primary key (project_id, id),
+    unique (project_id, package_name)
+  )`,
+  `create table chores (
+    project_id text not null,
+    kind text not null,
+    subject text not null,
+    primary key (project_id, kind, subject)
+  )`,
+  `create table bin (
+    project_id text not null,
+    kind text not null,
+    id text not null,
+    record text not null,
+    clicks bigint not null,
+    deleted_at bigint not null,
+    primary key (project_id, kind, id)
+  )`,
+  "create index bin_age on bin (project_id, deleted_at, kind, id)",
+  `create table page_templates (
+    project_id text primary key,
+    id text not null,
+    body text not null,
+    css text not null,
+    live_id text,${times}
+  )`,
+  `create table page_template_versions (
+    project_id text not null,
+    id text not null,
+    number bigint not null,
+    body text not null,
+    css text not null,
+    published_at bigint not null,
+    primary key (project_id, id),
+    unique (project_id, number)
+  )`,
+];

@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { openPostgres } from "../../src/sql/postgres.ts";
+import type { Sql } from "../../src/sql/sql.ts";
+
+/** Databases for tests, on the server of this run (postgres-setup.ts). */
+
+/** A database that is empty, or has the tables of an earlier world and no row in them. */
+export type TestDatabase = {
+  readonly url: string;
+  readonly open: <Tables>() => Promise<Sql<Tables>>;
+  /** Empties it for the next one; everything that was opened on it must be closed. */
+  readonly giveBack: () => Promise<void>;
+};
+
+/** Where the tests of this run have their server; they are only run where there is one. */
+export const serverVariable = "WAYPOST_TEST_POSTGRES";
+
+const free: string[] = [];
+
+export async function takeDatabase(): Promise<TestDatabase> {
+  const url = free.pop() ?? (await createDatabase());
+  return {
+    url,
+    open: () => openPostgres(url),
+    giveBack: async () => {
+      await empty(url);
+      free.push(url);
+    },
+  };
+}
+
+/** One that nobody had before, and nobody has after. */
+async function createDatabase(): Promise<string> {
+  const server = new URL(process.env[serverVariable] ?? "");
+  const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;
+  await query(server.href, `create database ${name}`);
+  server.pathname = `/${name}`;
+  return server.href;
+}
+
+export async function query(url: string, text: string) {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Rows are fewer than files: a table is emptied sooner so than it is made anew. */
+async function empty(url: string): Promise<void> {
+  await query(
+    url,
+    `do $$ declare name text; begin
+      for name in select relname from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ 'migrations'
+      loop execute format('delete from %I', name); end loop;
+    end $$`,
+  );
+}
