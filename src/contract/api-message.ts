@@ -1,3 +1,5 @@
+import type { Awaitable } from "./awaitable.ts";
+
 /**
  * The one seam between client and service: an API message in, an API message out, both plain data.
  * HTTP carries them to a deployment elsewhere, and from strangers to our own service. Within one
@@ -28,4 +30,4 @@ export type ApiReply = {
 };
 
 /** Whatever answers the API. */
-export type AnswerApi = (request: CarriedRequest) => Promise<ApiReply>;
+export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

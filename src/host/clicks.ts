@@ -1,3 +1,4 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { SetAlarm } from "../contract/clock.ts";
 import { addClicks } from "../store/clicks.ts";
 import type { Store } from "../store/store.ts";
@@ -12,7 +13,7 @@ export type Clicks = {
    * Resolves when the counts of a link, or of every link of the project, are in the store; where
    * the store refuses them, they stay here and the reader sees less.
    */
-  readonly flush: (projectId: string, linkId?: string) => Promise<void>;
+  readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Writes what is left. */
   readonly close: () => Promise<void>;
 };
@@ -83,17 +84,18 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
     );
   }
 
+  async function flushForReader(): Promise<void> {
+    readers += 1;
+    await flusher.flush();
+    readers -= 1;
+  }
+
   return {
     note: (projectId, linkId) => {
       add(projectId, linkId, 1);
       if (counted.size >= earlyFlushLinks && !isFailing) void flusher.flush();
     },
-    flush: async (projectId, linkId) => {
-      if (!isWaiting(projectId, linkId)) return;
-      readers += 1;
-      await flusher.flush();
-      readers -= 1;
-    },
+    flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
     close: flusher.close,
   };
 }

@@ -24,10 +24,14 @@ export function createReadAnswers(answer: AnswerApi): AnswerRead {
         if (!response.writableFinished) leave();
       });
     };
-    void answer({ method, url, headers, address, onLeave }).then(
-      (reply) => sendReply(response, reply),
-      () => response.writeHead(500).end(),
-    );
+    const reply = answer({ method, url, headers, address, onLeave });
+    if (!(reply instanceof Promise)) sendReply(response, reply);
+    else {
+      void reply.then(
+        (late) => sendReply(response, late),
+        () => response.writeHead(500).end(),
+      );
+    }
     return true;
   };
 }

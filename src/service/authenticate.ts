@@ -1,17 +1,21 @@
 import type { ApiRequest } from "../contract/api-message.ts";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { KeyCache } from "./key-cache.ts";
 
 /** Finds the key in the header or in `api_key` (api-spec.md, "Authentication"). */
-export async function authenticate(
+export function authenticate(
   { headers }: Pick<ApiRequest, "headers">,
   query: URLSearchParams,
   keyCache: KeyCache,
-): Promise<KeyHolder> {
+): Awaitable<KeyHolder> {
   const token = readToken(headers["authorization"] ?? "", query.getAll("api_key"));
-  const holder = await keyCache.find(token);
+  return andThen(keyCache.find(token), requireHolder);
+}
+
+function requireHolder(holder: KeyHolder | undefined): KeyHolder {
   if (holder === undefined) throw unauthorized(messages.key_invalid);
   return holder;
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
@@ -21,7 +22,7 @@ export type Services = {
    * Waits until the visits of a link, or of all links of a project, are in the store: the link
    * host counts them in memory first. Left out in a process without a link host.
    */
-  readonly waitForClicks?: (projectId: string, linkId?: string) => Promise<void>;
+  readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly waitInQueue: WaitInQueue;
 };
 
@@ -50,7 +51,7 @@ type Answer<E extends Endpoint> = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E>>;
+type Handler<E extends Endpoint> = (call: Call<E>) => Awaitable<Answer<E>>;
 
 /** A handler for every entry of a group: leaving one out does not compile. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {

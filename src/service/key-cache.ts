@@ -1,3 +1,4 @@
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import { findKeyHolder, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
@@ -6,7 +7,9 @@ import { isSameSecret } from "../text/same-secret.ts";
 import { hashToken } from "./ids.ts";
 
 /** The keys that were used lately, so that a request need not read its key from the store. */
-export type KeyCache = { readonly find: (token: string) => Promise<KeyHolder | undefined> };
+export type KeyCache = {
+  readonly find: (token: string) => Awaitable<KeyHolder | undefined>;
+};
 
 const mostKeys = 1000;
 
@@ -21,22 +24,23 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
   const hashes = new Map<string, string>();
   let epoch = -1;
 
-  return {
-    find: async (token) => {
-      const current = await changes.read();
-      if (current !== epoch || holders.size >= mostKeys) holders.clear();
-      epoch = current;
-      // Hashing the token would cost as much as everything else here.
-      const known = holders.get(token);
-      if (known !== undefined) return known;
-      if (hashes.size >= mostKeys) hashes.clear();
-      const hash = hashes.get(token) ?? hashToken(token);
-      const holder = await findKeyHolder(store.db, hash);
-      if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
-      hashes.set(token, hash);
-      // Meanwhile a change that this answer does not know may have emptied the cache.
-      if (current === epoch) holders.set(token, holder);
-      return holder;
-    },
-  };
+  function findAt(current: number, token: string): Awaitable<KeyHolder | undefined> {
+    if (current !== epoch || holders.size >= mostKeys) holders.clear();
+    epoch = current;
+    // Hashing the token would cost as much as everything else here.
+    return holders.get(token) ?? readHolder(current, token);
+  }
+
+  async function readHolder(current: number, token: string): Promise<KeyHolder | undefined> {
+    if (hashes.size >= mostKeys) hashes.clear();
+    const hash = hashes.get(token) ?? hashToken(token);
+    const holder = await findKeyHolder(store.db, hash);
+    if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
+    hashes.set(token, hash);
+    // Meanwhile a change that this answer does not know may have emptied the cache.
+    if (current === epoch) holders.set(token, holder);
+    return holder;
+  }
+
+  return { find: (token) => andThen(changes.read(), (current) => findAt(current, token)) };
 }

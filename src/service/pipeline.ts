@@ -1,4 +1,5 @@
 import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
@@ -27,11 +28,13 @@ export type AnyHandler = (call: {
   readonly precondition: Precondition;
   readonly isPatient: boolean;
   readonly signal: Waiter;
-}) => Promise<{
+}) => Awaitable<Handled>;
+
+type Handled = {
   readonly body: unknown;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-}>;
+};
 
 type Asked = {
   readonly endpoint: Endpoint;
@@ -49,28 +52,41 @@ type Asked = {
  * One request from its key to its answer. The order is a promise: key, scope, role, plan, budget,
  * then the body, so nothing that a stranger sends is parsed.
  */
-export async function answer(asked: Asked): Promise<ApiReply> {
-  const { endpoint, handler, request, params, services, signal } = asked;
+export function answer(asked: Asked): Awaitable<ApiReply> {
+  const { endpoint, request } = asked;
   const query = readQuery(request.url);
-  const caller = endpoint.auth === "none" ? admitStranger(asked) : await admit(asked, query);
-  const listed = endpoint.list && readListQuery(query, endpoint.list);
-  const { body, ignored } =
-    endpoint.body === undefined ? noBody : await readBody(request, endpoint, endpoint.body);
-  const ids = params["id"] === undefined ? {} : { id: readId(params["id"]) };
-  const result = await handler({
+  const admitted = endpoint.auth === "none" ? admitStranger(asked) : admit(asked, query);
+  return andThen(admitted, (caller) => {
+    const listed = endpoint.list && readListQuery(query, endpoint.list);
+    const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
+    return andThen(read, ({ body, ignored }) => {
+      const handled = handle(asked, { caller, list: listed?.list ?? null, body });
+      const warning = warn(ignored, listed?.ignored ?? []);
+      return andThen(handled, (result) => {
+        const headers = warning === undefined ? result.headers : { ...result.headers, warning };
+        return respondWith(result.status ?? endpoint.success.status, result.body, headers);
+      });
+    });
+  });
+}
+
+type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "body">;
+
+function handle(
+  { handler, request, params, services, signal }: Asked,
+  { caller, list, body }: Understood,
+): Awaitable<Handled> {
+  return handler({
     services,
     caller,
-    params: ids,
-    list: listed?.list ?? null,
+    params: params["id"] === undefined ? {} : { id: readId(params["id"]) },
+    list,
     body,
     agent: request.headers["user-agent"] ?? "",
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
     signal,
   });
-  const warning = warn(ignored, listed?.ignored ?? []);
-  const headers = warning === undefined ? result.headers : { ...result.headers, warning };
-  return respondWith(result.status ?? endpoint.success.status, result.body, headers);
 }
 
 const noBody: ReadBody = { body: {}, ignored: [] };
@@ -81,14 +97,15 @@ function warn(fields: readonly string[], filters: readonly string[]): string | u
   return writeWarning(messages.filters_ignored(filters.join(", ")));
 }
 
-async function admit(
+function admit(
   { endpoint, request, keyCache, budgets }: Asked,
   query: URLSearchParams,
-): Promise<KeyHolder> {
-  const holder = await authenticate(request, query, keyCache);
-  requireAccess(holder, endpoint);
-  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
-  return holder;
+): Awaitable<KeyHolder> {
+  return andThen(authenticate(request, query, keyCache), (holder) => {
+    requireAccess(holder, endpoint);
+    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+    return holder;
+  });
 }
 
 /** A call within this process has no address, and is not a stranger's. */

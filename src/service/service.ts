@@ -1,5 +1,6 @@
 import type { KnownKey } from "../contract/access.ts";
 import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { SetAlarm, Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
@@ -70,11 +71,11 @@ export function createService(options: ServiceOptions): Service {
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, Known>();
 
-  async function answerRoute(
+  function answerRoute(
     request: CarriedRequest,
     found: ReturnType<typeof router.find>,
     signal: Waiter,
-  ): Promise<ApiReply> {
+  ): Awaitable<ApiReply> {
     const { method, url } = request;
     if (found === undefined) return answerOther(method, router.listAllowed(url));
     if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
@@ -85,14 +86,16 @@ export function createService(options: ServiceOptions): Service {
   }
 
   return {
-    answer: async (request) => {
+    answer: (request) => {
       const { method, url } = request;
       const found = router.find(method, url);
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
-      const reply = await guard(options, request, (signal) => answerRoute(request, found, signal));
-      const shown = method === "HEAD" ? { ...reply, body: null } : reply;
-      return open === undefined ? shown : openToPages(shown);
+      const guarded = guard(options, request, (signal) => answerRoute(request, found, signal));
+      return andThen(guarded, (reply) => {
+        const shown = method === "HEAD" ? { ...reply, body: null } : reply;
+        return open === undefined ? shown : openToPages(shown);
+      });
     },
     followKey: (token) => {
       return async () => {
@@ -129,12 +132,26 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
-async function guard(
+function guard(
   { setAlarm, report }: ServiceOptions,
   { onLeave }: CarriedRequest,
-  work: (signal: Waiter) => Promise<ApiReply>,
-): Promise<ApiReply> {
+  work: (signal: Waiter) => Awaitable<ApiReply>,
+): Awaitable<ApiReply> {
   const { waiter, leave } = createWaiter(onLeave);
+  const explain = (error: unknown) => respondWithProblem(toProblem(error, report));
+  try {
+    const reply = work(waiter);
+    if (!(reply instanceof Promise)) return reply;
+    return limitWait(reply, { setAlarm, leave }).catch(explain);
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+async function limitWait(
+  reply: Promise<ApiReply>,
+  { setAlarm, leave }: Pick<ServiceOptions, "setAlarm"> & { readonly leave: () => void },
+): Promise<ApiReply> {
   let endWait: (() => void) | undefined;
   try {
     return await new Promise<ApiReply>((resolve, reject) => {
@@ -142,10 +159,8 @@ async function guard(
         leave();
         reject(overloaded());
       });
-      work(waiter).then(resolve, reject);
+      reply.then(resolve, reject);
     });
-  } catch (error) {
-    return respondWithProblem(toProblem(error, report));
   } finally {
     endWait?.();
   }

@@ -1,12 +1,13 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import { findVisitedAtPath } from "./find-link-at-path.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 
 /** For an answer with the clicks of one link, or of every link of the project. */
-export async function waitForClicks(
+export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
-): Promise<void> {
-  await services.waitForClicks?.(caller.project.id, linkId);
+): Awaitable<void> {
+  return services.waitForClicks?.(caller.project.id, linkId);
 }
 
 /** For an answer with the clicks of a link that the call names by its address. */

@@ -12,16 +12,20 @@ import {
 } from "kysely";
 import { translateFault } from "./faults.ts";
 import { translatePostgresFault } from "./postgres-faults.ts";
-import type { RunStatement } from "./run-statements.ts";
+import type { Query, RunPrepared, StatementRunner } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
 /**
  * Kysely over whatever runs statements; the transactions around them are `sqlite.ts`'s and
  * `postgres.ts`'s.
  */
-export function openKysely<Tables>(engine: Engine, run: RunStatement): Kysely<Tables> {
+export function openKysely<Tables>(
+  engine: Engine,
+  run: StatementRunner["run"],
+  prepare?: StatementRunner["prepare"],
+): Kysely<Tables> {
   const translate = translators[engine];
-  const executeQuery = async <Row>({ sql, parameters }: Parameters<RunStatement>[0]) => {
+  const executeQuery = async <Row>({ sql, parameters }: Query) => {
     try {
       // Named, the rows have the shape of the query that Kysely typed.
       return (await run({ sql, parameters })) as QueryResult<Row>;
@@ -33,6 +37,7 @@ export function openKysely<Tables>(engine: Engine, run: RunStatement): Kysely<Ta
   // The connection is always there: asking for it, and for plugins that see what was found, costs
   // as much as a quick statement.
   Object.assign(db.getExecutor(), { executeQuery });
+  if (prepare !== undefined) directly.set(db, prepare);
   return db;
 }
 
@@ -42,6 +47,29 @@ export function readEngine<Tables>(db: Kysely<Tables>): Engine {
 }
 
 const translators = { sqlite: translateFault, postgres: translatePostgresFault };
+
+const directly = new WeakMap<object, StatementRunner["prepare"]>();
+
+/**
+ * A statement that is run past Kysely, and has answered when it returns; undefined where it cannot:
+ * a database that is somewhere else, or is seen through plugins, promises its rows.
+ */
+export function prepareDirectly(db: object, sql: string): RunPrepared | undefined {
+  const run = directly.get(db)?.(sql);
+  if (run === undefined) return undefined;
+  return (parameters) => {
+    try {
+      const rows = run(parameters);
+      return rows instanceof Promise ? rows.catch(throwTranslated) : rows;
+    } catch (error) {
+      return throwTranslated(error);
+    }
+  };
+}
+
+function throwTranslated(error: unknown): never {
+  throw translateFault(error);
+}
 
 type ExecuteQuery = DatabaseConnection["executeQuery"];
 

@@ -14,55 +14,77 @@ export type Ran = {
 
 export type RunStatement = (query: Query) => Promise<Ran>;
 
+/** A statement that is run again and again, and stays prepared. */
+export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Promise<Ran["rows"]>;
+
+/** What they found is there when they return, but where another process holds the lock. */
+export type StatementRunner = {
+  readonly run: (query: Query) => Ran | Promise<Ran>;
+  readonly prepare: (sql: string) => RunPrepared;
+};
+
 /** Filters make many different statements; the most recently used ones stay prepared. */
 const mostPrepared = 200;
 
 type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
-export function createStatementRunner(database: Database): RunStatement {
+export function createStatementRunner(database: Database): StatementRunner {
   const preparedBySql = new Map<string, Prepared>();
 
-  function prepare(sql: string): Prepared {
+  function findPrepared(sql: string): Prepared {
     const known = preparedBySql.get(sql);
-    if (known !== undefined) {
-      preparedBySql.delete(sql);
-      preparedBySql.set(sql, known);
-      return known;
-    }
-    const statement = database.prepare(sql);
-    // The engine's own row objects have no prototype, and are slow to make and to copy.
-    statement.setReturnArrays(true);
-    const prepared = { statement, names: statement.columns().map(({ name }) => name) };
+    const prepared = known ?? prepareStatement(database, sql);
+    if (known !== undefined) preparedBySql.delete(sql);
     preparedBySql.set(sql, prepared);
     const [oldest] = preparedBySql.keys();
     if (preparedBySql.size > mostPrepared && oldest !== undefined) preparedBySql.delete(oldest);
     return prepared;
   }
 
-  function run({ sql, parameters }: Query): Ran {
-    // Rows are bound as what our tables hold; Kysely types parameters as unknown.
-    const values = parameters as readonly SqlValue[];
-    refuseNul(values);
-    const { statement, names } = prepare(sql);
-    if (names.length > 0) {
-      // Arrays were asked for.
-      const rows = statement.all(...values) as (readonly SqlValue[])[];
-      return { rows: rows.map((cells) => nameCells(names, cells)) };
-    }
-    return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
-  }
+  return {
+    run: ({ sql, parameters }) =>
+      runUnlessBusy(() => {
+        const prepared = findPrepared(sql);
+        if (prepared.names.length > 0) return { rows: readRows(prepared, parameters) };
+        const { changes } = prepared.statement.run(...readValues(parameters));
+        return { rows: [], numAffectedRows: BigInt(changes) };
+      }),
+    prepare: (sql) => {
+      let prepared: Prepared | undefined;
+      return (parameters) =>
+        runUnlessBusy(() => readRows((prepared ??= prepareStatement(database, sql)), parameters));
+    },
+  };
+}
 
-  /** Undefined where the lock was taken, which is rare enough to be worth no loop. */
-  function runNow(query: Query): Ran | undefined {
-    try {
-      return run(query);
-    } catch (error) {
-      if (isBusy(error)) return undefined;
-      throw error;
-    }
-  }
+function prepareStatement(database: Database, sql: string): Prepared {
+  const statement = database.prepare(sql);
+  // The engine's own row objects have no prototype, and are slow to make and to copy.
+  statement.setReturnArrays(true);
+  return { statement, names: statement.columns().map(({ name }) => name) };
+}
 
-  return async (query) => runNow(query) ?? (await retryWhileBusy(() => run(query), isBusy));
+/** That the lock is taken is rare enough to be worth no loop. */
+function runUnlessBusy<Result>(run: () => Result): Result | Promise<Result> {
+  try {
+    return run();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    return retryWhileBusy(run, isBusy);
+  }
+}
+
+function readRows({ statement, names }: Prepared, parameters: Query["parameters"]): Ran["rows"] {
+  // Arrays were asked for.
+  const rows = statement.all(...readValues(parameters)) as (readonly SqlValue[])[];
+  return rows.map((cells) => nameCells(names, cells));
+}
+
+function readValues(parameters: Query["parameters"]): readonly SqlValue[] {
+  // Rows are bound as what our tables hold; Kysely types parameters as unknown.
+  const values = parameters as readonly SqlValue[];
+  refuseNul(values);
+  return values;
 }
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {

@@ -7,7 +7,7 @@ import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
-import { createStatementRunner, type RunStatement } from "./run-statements.ts";
+import { createStatementRunner, type StatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 
 type OpenOptions = {
@@ -28,10 +28,11 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const open = (run: RunStatement) => openKysely<Tables>("sqlite", run);
+  const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
+    openKysely<Tables>("sqlite", run, prepare);
   const db = open(createStatementRunner(reader));
   const writing = open(createStatementRunner(writer));
-  const readingLong = open(longReads.run);
+  const readingLong = open(longReads);
   const groups = createGroupCommit(createSteps(writer));
 
   return {

@@ -1,3 +1,4 @@
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { describePage } from "../contract/describe-page.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
@@ -60,9 +61,8 @@ const selectLink = prepareQuery((db) =>
   db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
 );
 
-export async function findLink({ db, projectId }: Tenant, id: string): Promise<Link | undefined> {
-  const row = await selectLink(db, [projectId, id]);
-  return row && toLink(row);
+export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link | undefined> {
+  return andThen(selectLink(db, [projectId, id]), toAnyLink);
 }
 
 const selectLinkAt = prepareQuery((db) =>
@@ -79,9 +79,8 @@ const selectLinkAt = prepareQuery((db) =>
 );
 
 /** The link that answers at a path or a shortened path. */
-export async function findLinkAt(tenant: Tenant, address: string): Promise<Link | undefined> {
-  const row = await selectLinkAt(tenant.db, [tenant.projectId, address]);
-  return row && toLink(row);
+export function findLinkAt(tenant: Tenant, address: string): Awaitable<Link | undefined> {
+  return andThen(selectLinkAt(tenant.db, [tenant.projectId, address]), toAnyLink);
 }
 
 /** A list that may take long is read where it holds up nobody, as of one moment. */
@@ -280,6 +279,10 @@ async function countFiltered(
   const count = await countRows(db, source, query);
   counts.remember(key, generation, count);
   return count;
+}
+
+function toAnyLink(row: LinkRow | undefined): Link | undefined {
+  return row && toLink(row);
 }
 
 function toLink(row: LinkRow): Link {

@@ -1,4 +1,6 @@
 import type { CompiledQuery } from "kysely";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { prepareDirectly } from "../sql/open-kysely.ts";
 import type { Db } from "./tenant.ts";
 
 /**
@@ -11,53 +13,53 @@ type Compilable<Row> = { readonly compile: () => CompiledQuery<Row> };
 
 export function prepareQuery<Row>(
   build: (db: Db) => Compilable<Row>,
-): (db: Db, values: Values) => Promise<Row | undefined> {
+): (db: Db, values: Values) => Awaitable<Row | undefined> {
   const select = prepareRows(build);
-  return async (db, values) => (await select(db, values))[0];
+  return (db, values) => andThen(select(db, values), readFirst);
 }
 
 /** As `prepareQuery`, for all rows that are found. */
 export function prepareRows<Row>(
   build: (db: Db) => Compilable<Row>,
-): (db: Db, values: Values) => Promise<readonly Row[]> {
-  const built = new WeakMap<Db, CompiledQuery<Row>>();
+): (db: Db, values: Values) => Awaitable<readonly Row[]> {
+  const built = new WeakMap<Db, Run<Row>>();
   return (db, values) => {
     const known = built.get(db);
-    const query = known ?? build(db).compile();
-    if (known === undefined) built.set(db, query);
-    return run(db, query, values);
+    const run = known ?? openQuery(db, build(db).compile());
+    if (known === undefined) built.set(db, run);
+    return run(values);
   };
 }
 
 /** Inserts rows that all have the same columns, with no value in the query but theirs. */
 export function prepareInsert<Columns extends object, Row>(
   build: (db: Db, values: Columns) => Compilable<Row>,
-): (db: Db, values: Columns) => Promise<Row | undefined> {
-  type Insert = { readonly query: CompiledQuery<Row>; readonly columns: readonly string[] };
+): (db: Db, values: Columns) => Awaitable<Row | undefined> {
+  type Insert = { readonly run: Run<Row>; readonly columns: readonly string[] };
   const built = new WeakMap<Db, Insert>();
-  return async (db, values) => {
+  return (db, values) => {
     const known = built.get(db);
-    const { query, columns } = known ?? {
-      query: build(db, values).compile(),
+    const { run, columns } = known ?? {
+      run: openQuery(db, build(db, values).compile()),
       columns: Object.keys(values),
     };
-    if (known === undefined) built.set(db, { query, columns });
+    if (known === undefined) built.set(db, { run, columns });
     // The order in which the first row had them is that of the query.
     const cells = values as Readonly<Record<string, unknown>>;
-    const inserted = await run(
-      db,
-      query,
-      columns.map((column) => cells[column]),
-    );
-    return inserted[0];
+    const inserted = run(columns.map((column) => cells[column]));
+    return andThen(inserted, readFirst);
   };
 }
 
-async function run<Row>(
-  db: Db,
-  query: CompiledQuery<Row>,
-  parameters: readonly unknown[],
-): Promise<readonly Row[]> {
-  const { rows } = await db.executeQuery<Row>({ ...query, parameters });
-  return rows;
+type Run<Row> = (parameters: readonly unknown[]) => Awaitable<readonly Row[]>;
+
+function openQuery<Row>(db: Db, query: CompiledQuery<Row>): Run<Row> {
+  // Its rows have the shape of the query that Kysely typed.
+  const runDirectly = prepareDirectly(db, query.sql) as Run<Row> | undefined;
+  if (runDirectly !== undefined) return runDirectly;
+  return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
+}
+
+function readFirst<Row>(rows: readonly Row[]): Row | undefined {
+  return rows[0];
 }

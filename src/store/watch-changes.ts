@@ -1,10 +1,11 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Store } from "./store.ts";
 
 /** Tells a cache of rows when to read them again. */
 export type Changes = {
   /** A number that is another one after anything at all was written. */
-  readonly read: () => Promise<number>;
+  readonly read: () => Awaitable<number>;
 };
 
 /** How long another process's change may stay unseen. */
@@ -20,17 +21,21 @@ export function watchChanges(
   let writes = -1;
   let askedAt = -Infinity;
 
+  async function readAgain(now: number, written: number): Promise<number> {
+    const current = await store.readVersion();
+    writes = written;
+    askedAt = now;
+    if (current !== version) epoch += 1;
+    version = current;
+    return epoch;
+  }
+
   return {
-    read: async () => {
+    read: () => {
       const now = monotonic();
       const written = store.countWrites();
-      if (now - askedAt < trusted_ms && writes === written) return epoch;
-      const current = await store.readVersion();
-      writes = written;
-      askedAt = now;
-      if (current !== version) epoch += 1;
-      version = current;
-      return epoch;
+      const isKnown = now - askedAt < trusted_ms && writes === written;
+      return isKnown ? epoch : readAgain(now, written);
     },
   };
 }

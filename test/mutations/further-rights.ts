@@ -30,11 +30,11 @@ export const furtherRights: readonly Mutation[] = [
     id: "N4",
     file: "src/service/pipeline.ts",
     what: "a call that its key may not make spends the budget",
-    find: `  requireAccess(holder, endpoint);
-  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+    find: `    requireAccess(holder, endpoint);
+    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
 `,
-    replace: `  if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
-  requireAccess(holder, endpoint);
+    replace: `    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+    requireAccess(holder, endpoint);
 `,
     tests: ["test/service/budgets.test.ts"],
   },

@@ -1,3 +1,4 @@
+import { andThen } from "../../contract/awaitable.ts";
 import { links } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { badRequest, notFound } from "../../contract/problem.ts";
@@ -52,11 +53,13 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     });
   },
 
-  show: async (call) => {
-    await waitForClicks(call, call.params.id);
-    const link = await findLink(readTenant(call), call.params.id);
-    if (link === undefined) throw notFound(messages.link_not_found);
-    return { body: link };
+  show: (call) => {
+    const { id } = call.params;
+    const found = andThen(waitForClicks(call, id), () => findLink(readTenant(call), id));
+    return andThen(found, (link) => {
+      if (link === undefined) throw notFound(messages.link_not_found);
+      return { body: link };
+    });
   },
 
   update: async (call) => {
