@@ -7,8 +7,8 @@ import { createWriteLine } from "./write-line.ts";
 /**
  * Writers that wait at the same moment share one transaction, and so one wait for the disk. Each
  * has a savepoint of its own: one that fails takes back its own work alone. Nobody is answered
- * before the commit is over, not even one that failed: why it failed may be what another one of
- * the group has written.
+ * before the group is on the disk, not even one that failed: why it failed may be what another one
+ * has written. The next group need not wait for that.
  */
 
 /** A transaction and the savepoints in it, as the one connection that writes makes them. */
@@ -16,6 +16,8 @@ export type TransactionSteps = {
   /** Waits for the lock that keeps other processes away; the signal tells that nobody waits. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly commit: () => void;
+  /** Resolves when all that was committed is on the disk. */
+  readonly sync: () => Promise<void>;
   /** Where the engine has taken everything back by itself, nothing happens. */
   readonly rollback: () => void;
   readonly openSavepoint: () => void;
@@ -28,7 +30,7 @@ export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
   /** How many transactions were committed. */
   readonly countCommits: () => number;
-  /** Serves those who wait, and nobody who comes later. */
+  /** Serves those who wait, and nobody who comes later; all of them were told. */
   readonly finish: () => Promise<void>;
 };
 
@@ -39,7 +41,7 @@ type Writer = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A writer whose work is over, and what it is told once the group's commit is. */
+/** A writer whose work is over, and what it is told once the group is on the disk. */
 type Served = { readonly writer: Writer; readonly tell: () => void; readonly isKept: boolean };
 
 /** A full disk under one of the writers ends the transaction of all. */
@@ -57,6 +59,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   const line = createWriteLine<Writer>();
   let commits = 0;
   let running: Promise<void> | undefined;
+  let telling: Promise<void> | undefined;
   let isOver = false;
   const countedSteps: TransactionSteps = {
     ...steps,
@@ -78,7 +81,8 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
-      await writeGroup(countedSteps, line.choose(), monotonic);
+      const served = await writeGroup(countedSteps, line.choose(), monotonic);
+      if (served.length > 0) telling = tellAll(served, steps.sync());
     } while (!line.isEmpty());
     running = undefined;
   }
@@ -100,17 +104,18 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       // Else whoever writes again and again would keep it open for ever.
       isOver = true;
       await running;
+      await telling;
     },
   };
 }
 
-/** Serves the writers of a line in one transaction. */
+/** Serves the writers of a line in one transaction; those who are not told yet. */
 async function writeGroup(
   steps: TransactionSteps,
   line: Writer[],
   monotonic: Time["monotonic"],
-): Promise<void> {
-  if (!(await beginGroup(steps, line))) return;
+): Promise<readonly Served[]> {
+  if (!(await beginGroup(steps, line))) return [];
   const served: Served[] = [];
   try {
     await serveLine(steps, line, served, monotonic);
@@ -120,6 +125,17 @@ async function writeGroup(
     steps.rollback();
     if (error instanceof TransactionLost) repeatOthers(line, served, error);
     else for (const { writer } of served) writer.reject(error);
+    return [];
+  }
+  return served;
+}
+
+/** Where the disk fails, nobody knows what it has kept. */
+async function tellAll(served: readonly Served[], synced: Promise<void>): Promise<void> {
+  try {
+    await synced;
+  } catch (error) {
+    for (const { writer } of served) writer.reject(error);
     return;
   }
   for (const { tell } of served) tell();

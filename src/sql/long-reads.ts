@@ -2,23 +2,25 @@ import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { StoreBusy } from "./faults.ts";
 import type { Reader } from "./reader.ts";
 import type { RunStatement } from "./run-statements.ts";
-import type { ReadOptions, ReadSignal } from "./sql.ts";
+import type { ReadOptions, WriteSignal } from "./sql.ts";
 
 /**
  * Reads that may take long, one after the other in a thread of their own. It is started for the
  * first of them, and ends when none has come for a while. There is one: a second would take a
  * processor from the thread that serves visitors, and many a machine has two.
  */
-export type LongReads = {
+export type LongReads<OneReader extends Reader> = {
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
   /** Runs a statement of the work that has its turn. */
   readonly run: RunStatement;
+  /** Does something else with the reader when it is its turn, while it holds no moment. */
+  readonly aside: <Result>(work: (reader: OneReader) => Promise<Result>) => Promise<Result>;
   readonly close: () => Promise<void>;
 };
 
 /** A read that waits for its turn or has it. */
 type Reading = {
-  readonly signal: ReadSignal;
+  readonly signal: WriteSignal;
   readonly begin: () => Promise<void>;
   readonly refuse: (error: unknown) => void;
   /** All of its statements are of one connection, and so of one moment. */
@@ -28,6 +30,9 @@ type Reading = {
 /** Of one line; those after them would be answered too late. */
 const mostWaiting = 100;
 const idle_ms = 30_000;
+/** The line of what is done aside; no project has such an id. */
+const asideLine = "aside";
+const nobody: WriteSignal = { aborted: false };
 
 /**
  * A condition that always holds, but ends the statement where nobody waits for it any more. It is
@@ -38,7 +43,9 @@ export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
 }
 
-export function createLongReads(openReader: OpenReader): LongReads {
+export function createLongReads<OneReader extends Reader>(
+  openReader: OpenReader<OneReader>,
+): LongReads<OneReader> {
   const held = holdReader(openReader);
   const lines = new Map<string, Reading[]>();
   let current: Reading | undefined;
@@ -58,6 +65,16 @@ export function createLongReads(openReader: OpenReader): LongReads {
 
   const isOver = ({ signal }: Reading) => isClosed || signal.aborted;
 
+  /** False where it is refused. */
+  function join(reading: Reading, line: string): boolean {
+    const waiting = lines.get(line) ?? [];
+    const isJoining = !isOver(reading) && waiting.length < mostWaiting;
+    if (isJoining) lines.set(line, [...waiting, reading]);
+    else reading.refuse(new StoreBusy("nobody waits, or too many"));
+    if (isJoining) serving ??= serve();
+    return isJoining;
+  }
+
   function leave(reading: Reading, line: string): void {
     if (reading === current) reading.reader?.interrupt();
     else if (removeFrom(lines, line, reading)) reading.refuse(new StoreBusy("the caller has left"));
@@ -71,20 +88,19 @@ export function createLongReads(openReader: OpenReader): LongReads {
             reject(isOver(reading) ? new StoreBusy("nobody waits", { cause: error }) : error);
           });
         const reading: Reading = { signal, begin, refuse: reject };
-        const waiting = lines.get(line) ?? [];
-        if (isOver(reading) || waiting.length >= mostWaiting) {
-          reject(new StoreBusy("nobody waits, or too many"));
-          return;
-        }
-        lines.set(line, [...waiting, reading]);
-        signal.onAbort(() => leave(reading, line));
-        serving ??= serve();
+        if (join(reading, line)) signal.onAbort(() => leave(reading, line));
       }),
     run: async (query) => {
       if (current === undefined || isOver(current)) throw new StoreBusy("the read is over");
       current.reader ??= held.open();
       return current.reader.run(query);
     },
+    aside: <Result>(work: (reader: OneReader) => Promise<Result>) =>
+      new Promise<Result>((resolve, reject) => {
+        // Where no thread can be started, only this work fails.
+        const begin = () => Promise.resolve().then(held.open).then(work).then(resolve, reject);
+        join({ signal: nobody, begin, refuse: reject }, asideLine);
+      }),
     close: async () => {
       isClosed = true;
       for (const { refuse } of [...lines.values()].flat()) refuse(new StoreBusy("closing"));
@@ -97,14 +113,14 @@ export function createLongReads(openReader: OpenReader): LongReads {
   };
 }
 
-type OpenReader = (onEnd: () => void) => Reader;
+type OpenReader<OneReader> = (onEnd: () => void) => OneReader;
 
 /** The one reader, a new one where it has ended. */
-function holdReader(openReader: OpenReader) {
-  let reader: Reader | undefined;
+function holdReader<OneReader extends Reader>(openReader: OpenReader<OneReader>) {
+  let reader: OneReader | undefined;
   let closed = Promise.resolve();
   return {
-    open: (): Reader => {
+    open: (): OneReader => {
       if (reader !== undefined) return reader;
       const opened = openReader(() => {
         if (reader === opened) reader = undefined;

@@ -32,7 +32,8 @@ parentPort?.on("message", (order: ReaderOrder) => {
     if (isHeld) database.exec("COMMIT");
     isHeld = false;
   } else {
-    void run(order).then(reply);
+    const statement = order === "carry over" ? carryOver : order;
+    void run(statement, order !== "carry over").then(reply);
   }
 });
 
@@ -55,11 +56,14 @@ function reply(ran: ReaderReply): void {
   parentPort?.postMessage(ran);
 }
 
-async function run(query: Query): Promise<ReaderReply> {
+/** What others wrote comes from the log into the file; nobody waits for it. */
+const carryOver: Query = { sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] };
+
+async function run(query: Query, isOfMoment: boolean): Promise<ReaderReply> {
   Atomics.store(shared, isRunning, 1);
   try {
-    if (!isHeld) database.exec("BEGIN");
-    isHeld = true;
+    if (isOfMoment && !isHeld) database.exec("BEGIN");
+    isHeld ||= isOfMoment;
     return { ran: await runStatement(query) };
   } catch (error) {
     return { fault: describeFault(error) };

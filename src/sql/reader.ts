@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import type { LogPages } from "./checkpoints.ts";
 import { restoreFault, type FaultData } from "./faults.ts";
 import type { Query, Ran, RunStatement } from "./run-statements.ts";
 
@@ -10,6 +11,11 @@ export type Reader = {
   readonly interrupt: () => void;
   readonly letGo: () => void;
   readonly close: () => Promise<void>;
+};
+
+export type ThreadReader = Reader & {
+  /** Carries the log over into the file, while no statement's moment is held. */
+  readonly carryOver: () => Promise<LogPages>;
 };
 
 /** What the thread begins with. */
@@ -24,7 +30,7 @@ export type ReaderStart = {
 export const isUnwanted = 0;
 export const isRunning = 1;
 
-export type ReaderOrder = Query | "let go" | "close";
+export type ReaderOrder = Query | "carry over" | "let go" | "close";
 export type ReaderReply = { readonly ran: Ran } | { readonly fault: FaultData };
 
 type Waiting = {
@@ -42,7 +48,7 @@ const mostWaitAtExit_ms = 2000;
  * limited in its memory: V8 would stop it in the midst of a statement, and the packaged engine then
  * takes the whole process down with it.
  */
-export function openReader(path: string, onEnd: () => void): Reader {
+export function openReader(path: string, onEnd: () => void): ThreadReader {
   const shared = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   const start: ReaderStart = { path, cache_mb, shared };
   // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
@@ -88,18 +94,21 @@ export function openReader(path: string, onEnd: () => void): Reader {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const send = (order: ReaderOrder) => worker.postMessage(order);
 
+  const ask = (order: Query | "carry over") =>
+    new Promise<Ran>((resolve, reject) => {
+      if (isEnded) {
+        reject(describeEnd());
+        return;
+      }
+      Atomics.store(shared, isUnwanted, 0);
+      waiting = { resolve, reject };
+      worker.ref();
+      send(order);
+    });
+
   return {
-    run: (query) =>
-      new Promise((resolve, reject) => {
-        if (isEnded) {
-          reject(describeEnd());
-          return;
-        }
-        Atomics.store(shared, isUnwanted, 0);
-        waiting = { resolve, reject };
-        worker.ref();
-        send(query);
-      }),
+    run: ask,
+    carryOver: async () => readPages(await ask("carry over")),
     interrupt,
     letGo: () => send("let go"),
     close: () => {
@@ -108,4 +117,8 @@ export function openReader(path: string, onEnd: () => void): Reader {
       return ended;
     },
   };
+}
+
+function readPages({ rows: [row = {}] }: Ran): LogPages {
+  return { log: Number(row["log"] ?? 0), carried: Number(row["checkpointed"] ?? 0) };
 }

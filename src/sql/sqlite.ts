@@ -3,7 +3,9 @@ import { sql } from "kysely";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
+import { createCheckpoints, longestLog_pages, type Checkpoints } from "./checkpoints.ts";
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
+import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
@@ -27,13 +29,15 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const writer = await openConnection(path, options);
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
+  const log = await openLogSync(readFile(writer));
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
   const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
     openKysely<Tables>("sqlite", run, prepare);
   const db = open(createStatementRunner(reader));
   const writing = open(createStatementRunner(writer));
   const readingLong = open(longReads);
-  const groups = createGroupCommit(createSteps(writer));
+  const checkpoints = createCheckpoints(() => longReads.aside((reader) => reader.carryOver()));
+  const groups = createGroupCommit(waitElsewhere(createSteps(writer), log, checkpoints));
 
   return {
     engine: "sqlite",
@@ -47,6 +51,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     },
     close: async () => {
       await groups.finish();
+      await checkpoints.finish();
+      await log.close();
       // Its connection would hold the log back.
       await longReads.close();
       // The log goes into the file now: an engine that keeps statements open would leave it behind.
@@ -58,7 +64,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   };
 }
 
-export function createSteps(writer: Database): TransactionSteps {
+type OwnSteps = Omit<TransactionSteps, "sync">;
+
+export function createSteps(writer: Database): OwnSteps {
   return {
     begin: (signal) => retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal }),
     commit: () => writer.exec("COMMIT"),
@@ -66,6 +74,24 @@ export function createSteps(writer: Database): TransactionSteps {
     openSavepoint: () => writer.exec("SAVEPOINT one"),
     keepSavepoint: () => writer.exec("RELEASE one"),
     undoSavepoint: () => writer.exec("ROLLBACK TO one; RELEASE one"),
+  };
+}
+
+/** What would hold up the thread that serves everybody happens in others. */
+function waitElsewhere(steps: OwnSteps, log: LogSync, checkpoints: Checkpoints): TransactionSteps {
+  return {
+    ...steps,
+    begin: async (signal) => {
+      log.requireSound();
+      await checkpoints.findHold();
+      await steps.begin(signal);
+    },
+    commit: () => {
+      steps.commit();
+      log.noteCommit();
+      checkpoints.noteCommit();
+    },
+    sync: log.sync,
   };
 }
 
@@ -118,8 +144,10 @@ function prepareConnection(
     database.exec(`PRAGMA application_id = ${applicationId}`);
   }
   database.exec("PRAGMA journal_mode = WAL");
-  // Explicit, for the default of WAL builds loses the last commits in a power cut.
-  database.exec("PRAGMA synchronous = FULL");
+  // Each commit is synced by `log-sync.ts`, before anybody is told of it.
+  database.exec("PRAGMA synchronous = NORMAL");
+  // `checkpoints.ts` does it before; this is for a commit that is very large.
+  database.exec(`PRAGMA wal_autocheckpoint = ${3 * longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
@@ -164,6 +192,12 @@ function refuseForeignFile(path: string, applicationId: number): void {
 function readPragma(database: Database, name: string): unknown {
   const [row] = database.prepare(`PRAGMA ${name}`).all();
   return Object.values(row ?? {})[0];
+}
+
+/** As the engine knows it, behind any link. */
+function readFile(database: Database): string {
+  const [main] = database.prepare("PRAGMA database_list").all();
+  return String(Object.values(main ?? {})[2]);
 }
 
 function countTables(database: Database): number {

@@ -25,7 +25,7 @@ describe("writers of the same moment", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("are each answered after the commit, the ones that failed as well", async () => {
+  test("are each answered once it is on the disk, the ones that failed as well", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
     const told: string[] = [];
     const tell = (name: string) => () => told.push(`${name}: ${steps.join(" ")}`);
@@ -37,9 +37,49 @@ describe("writers of the same moment", () => {
       .catch(tell("b"));
     await Promise.all([written, failed]);
     expect(told).toEqual([
-      "a: begin open keep open undo commit",
-      "b: begin open keep open undo commit",
+      "a: begin open keep open undo commit sync",
+      "b: begin open keep open undo commit sync",
     ]);
+  });
+
+  test("wait for the disk while the next ones write, and are told in their order", async () => {
+    const { groups, insert, listCommitted, holdDisk } = openGroups();
+    const told: string[] = [];
+    const write = (name: string) =>
+      groups.write(async () => insert(name)).then(() => told.push(name));
+    const release = holdDisk();
+    const first = write("a");
+    while (listCommitted().length < 1) await setImmediate();
+    const second = write("b");
+    while (listCommitted().length < 2) await setImmediate();
+    expect(told).toEqual([]);
+    release();
+    await Promise.all([first, second]);
+    expect(told).toEqual(["a", "b"]);
+  });
+
+  test("are all told of a disk that fails, for nobody knows what it has kept", async () => {
+    const { groups, insert, faults } = openGroups();
+    const broken = new Error("the disk is gone");
+    faults.sync = broken;
+    const outcomes = await Promise.allSettled([
+      groups.write(async () => insert("a")),
+      groups.write(() => Promise.reject(new Error("refused for what another one wrote"))),
+    ]);
+    const rejected = { status: "rejected", reason: broken };
+    expect(outcomes).toEqual([rejected, rejected]);
+  });
+
+  test("are told before the store is closed", async () => {
+    const { groups, insert, holdDisk } = openGroups();
+    const order: string[] = [];
+    const release = holdDisk();
+    const writing = groups.write(async () => insert("a")).then(() => order.push("told"));
+    const closing = groups.finish().then(() => order.push("closed"));
+    await setImmediate();
+    release();
+    await Promise.all([writing, closing]);
+    expect(order).toEqual(["told", "closed"]);
   });
 
   test("find their commit counted when they are told of it", async () => {
@@ -71,7 +111,7 @@ describe("writers of the same moment", () => {
       throw new Error("it is refused");
     };
     await Promise.allSettled([groups.write(refuse), groups.write(refuse)]);
-    expect(steps.at(-1)).toBe("rollback");
+    expect(steps.slice(-2)).toEqual(["rollback", "sync"]);
     expect(groups.countCommits()).toBe(0);
     expect(listCommitted()).toEqual([]);
   });
@@ -280,10 +320,12 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
   const faults: {
     begin?: Error | undefined;
     commit?: Error | undefined;
+    sync?: Error;
     onBegin?: (signal: { readonly aborted: boolean }) => void;
   } = {};
   const time = { now: 0 };
   const real = createSteps(writer);
+  let disk: Promise<void> = Promise.resolve();
   const groups = createGroupCommit(
     {
       begin: async (signal) => {
@@ -314,6 +356,11 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
         steps.push("undo");
         real.undoSavepoint();
       },
+      sync: async () => {
+        steps.push("sync");
+        await disk;
+        if (faults.sync !== undefined) throw faults.sync;
+      },
     },
     {
       monotonic: () => time.now,
@@ -329,6 +376,12 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
     faults,
     time,
     writer,
+    /** Nothing is on the disk before what it answers is called. */
+    holdDisk: () => {
+      const order: (() => void)[] = [];
+      disk = new Promise((resolve) => order.push(resolve));
+      return () => order[0]?.();
+    },
     insert: (name: string) => void writer.prepare("INSERT INTO names VALUES (?)").run(name),
     listSeen: () => listNames(writer),
     listCommitted: () => listNames(reader),

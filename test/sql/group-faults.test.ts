@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { assert, asyncProperty, array, boolean, constantFrom, nat, record } from "fast-check";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createGroupCommit, type TransactionSteps } from "../../src/sql/group-commit.ts";
+import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { createSteps } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 
@@ -32,7 +32,7 @@ test("each writer is told the truth, whatever fails where", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];
-    const groups = createGroupCommit(failAt(file.steps, due));
+    const groups = createGroupCommit({ ...failAt(file.steps, due), sync: () => rest(1) });
     const writing = writers.map(async ({ isPatient, comesAfter, ...given }, name) => {
       await rest(comesAfter);
       const leaver = new AbortController();
@@ -54,10 +54,12 @@ test("each writer is told the truth, whatever fails where", async () => {
   await assert(property, { numRuns: 150 });
 });
 
+type Steps = ReturnType<typeof createSteps>;
+
 function failAt(
-  steps: TransactionSteps,
+  steps: Steps,
   faults: readonly { readonly step: (typeof failing)[number]; readonly turn: number }[],
-): TransactionSteps {
+): Steps {
   const taken = new Map<string, number>();
   const meet = (step: (typeof failing)[number]) => {
     const turn = taken.get(step) ?? 0;

@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -21,6 +22,7 @@ import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";
 import { addLink, addProject } from "../support/rows.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { createWorld } from "../support/world.ts";
 
 /** How a SQLite file is opened, and what becomes of one that cannot be used. */
@@ -101,10 +103,29 @@ describe("a file that is opened", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("has on both connections a log, full synchronous writes and no waiting", async () => {
+  test("has on both connections a log that is synced for them, and no waiting", async () => {
     await using store = await openStored();
-    expect(await readPragmas(store.db)).toEqual(["wal", 2, 0, 1]);
-    expect(await store.write(readPragmas)).toEqual(["wal", 2, 0, 1]);
+    // That each commit is synced before its answer, a trace shows (durability.test.ts).
+    expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);
+    expect(await store.write(readPragmas)).toEqual(["wal", 1, 0, 1]);
+  });
+
+  test("syncs the log behind a link to the file", async () => {
+    const origin = join(folder, "elsewhere.db");
+    symlinkSync(origin, path);
+    await using store = await openStored();
+    const id = await addProject(store);
+    expect(await store.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
+    expect(readdirSync(folder)).toContain("elsewhere.db-wal");
+  });
+
+  test("carries its log over into the file after fifty commits", async () => {
+    await using store = await openStored();
+    const id = await addProject(store);
+    for (let commit = 0; commit < 50; commit += 1) {
+      await store.write((db) => sql`update projects set name = name`.execute(db));
+    }
+    await waitUntil(() => readAlone(`select id from projects where id = '${id}'`).length === 1);
   });
 
   test("may be opened for the first time by many at once", async () => {
@@ -233,6 +254,20 @@ async function readPragmas(db: Store["db"]): Promise<readonly unknown[]> {
   const names = ["journal_mode", "synchronous", "busy_timeout", "foreign_keys"];
   const answers = names.map((name) => sql.raw(`pragma ${name}`).execute(db));
   return (await Promise.all(answers)).map(({ rows }) => Object.values(rows[0] ?? {})[0]);
+}
+
+/** What the file holds without its log. */
+function readAlone(query: string): readonly unknown[] {
+  const copy = join(mkdtempSync(join(folder, "alone-")), "waypost.db");
+  cpSync(path, copy);
+  const database = openDatabase(copy);
+  try {
+    return database.prepare(query).all();
+  } catch {
+    return [];
+  } finally {
+    database.close();
+  }
 }
 
 /** What the files hold, told by digest; SQLite's own index beside a log may be made anew. */
