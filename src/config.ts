@@ -10,6 +10,7 @@ import { hasLogin } from "./contract/rules/web-address.ts";
 import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
 import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
 import { modes, type Mode } from "./mcp/approval/mode.ts";
+import { isDatabaseUrl } from "./network/database-url.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
@@ -50,7 +51,10 @@ export type Config = {
   readonly machine_zone?: string | undefined;
   /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
   readonly check_destinations: boolean;
-  readonly secrets: Secrets;
+  readonly secrets: Secrets & {
+    /** May have a password in it. Undefined keeps everything in the data folder. */
+    readonly database_url: string | undefined;
+  };
   readonly log: (typeof logLevels)[number];
 };
 
@@ -67,6 +71,7 @@ const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 /** Each setting's variable and flag (design.md, "Configuration"); a flag wins. */
 const settings = {
   data: { variable: "WAYPOST_DATA", flag: "data" },
+  database_url: { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
   host: { variable: "WAYPOST_HOST", flag: "host" },
   port: { variable: "WAYPOST_PORT", flag: "port" },
   trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
@@ -83,14 +88,9 @@ const settings = {
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;
 
-/** Settings that are not built yet are refused: the operator would take silence for a yes. */
-const planned = [{ variable: "WAYPOST_DATABASE_URL", flag: "database-url" }] as const;
-
 /** Every setting's flag, for parsing the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
-  Object.fromEntries(
-    [...Object.values(settings), ...planned].map(({ flag }) => [flag, { type: "string" }]),
-  );
+  Object.fromEntries(Object.values(settings).map(({ flag }) => [flag, { type: "string" }]));
 
 const list = z.string().transform((text) => {
   return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
@@ -113,6 +113,10 @@ const origin = plainText.transform((text) => text.replace(/\/$/, ""));
 
 const schema = z.object({
   data: z.string(),
+  database_url: z
+    .string()
+    .refine(isDatabaseUrl, "must be postgres://user:password@host:5432/database")
+    .optional(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
   port: z
     .string()
@@ -151,11 +155,6 @@ const schema = z.object({
 });
 
 export function readConfig(environment: Values, flags: Values): Config {
-  for (const { variable, flag } of planned) {
-    if (!isSet(environment[variable]) && !isSet(flags[flag])) continue;
-    const name = isSet(flags[flag]) ? `--${flag}` : variable;
-    throw new UsageFault(`${name} is not supported by this version; leave it unset`);
-  }
   const given = {
     data: findDataFolder(environment),
     host: "127.0.0.1",
@@ -174,11 +173,13 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
   }
-  const { public_url, base_url, scopes: declared, trusted_proxies, ...rest } = parsed.data;
+  const { public_url, base_url, scopes: declared, trusted_proxies, ...others } = parsed.data;
+  const { database_url, ...rest } = others;
   const { link_origin, second_origin, destinations } = rest;
   refuseLinkOrigin(link_origin, base_url);
   refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
-  const secrets = readSecrets(environment);
+  const secrets = { ...readSecrets(environment), database_url };
+  refuseDatabase(secrets, base_url);
   refuseOpenKey(base_url, secrets, environment["WAYPOST_ALLOW_HTTP"]);
   refuseUnaskedPin(secrets, rest.mode);
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
@@ -219,6 +220,15 @@ function refuseSecondOrigin(
   if (!isLinkOrigin(second)) refuse("must be an origin with {subdomain} in its host name");
   if (!haveCommonHosts(first, second)) return;
   refuse(`must have host names that ${first} can't have, such as {subdomain}.open.example.com`);
+}
+
+/** It has the links of our own store. */
+function refuseDatabase(secrets: Config["secrets"], base_url: string | undefined): void {
+  const given = secrets.database_url ?? secrets.database_url_file;
+  if (base_url === undefined || given === undefined) return;
+  throw new UsageFault(
+    "--database-url (WAYPOST_DATABASE_URL) is for links of our own, not of a base address",
+  );
 }
 
 /** Whoever carries plain http on its way reads the key in it. */
@@ -268,6 +278,7 @@ function readSecrets(environment: Values) {
     return isSet(value) ? value : undefined;
   };
   return {
+    database_url_file: read("WAYPOST_DATABASE_URL_FILE"),
     api_key: read("WAYPOST_API_KEY"),
     api_key_file: read("WAYPOST_API_KEY_FILE"),
     http_token: read("WAYPOST_HTTP_TOKEN"),

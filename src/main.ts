@@ -192,7 +192,8 @@ function explain(error: unknown): number {
     return interrupted;
   }
   if (error instanceof StoreBusy) {
-    say("waypost: another process holds the data folder for too long; try again");
+    const held = "another process holds the data folder for too long; try again";
+    say(`waypost: ${error.isAway ? message : held}`);
     return 2;
   }
   const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(

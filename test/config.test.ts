@@ -25,6 +25,8 @@ test("without any setting the defaults hold", () => {
     log: "info",
     serve: true,
     secrets: {
+      database_url: undefined,
+      database_url_file: undefined,
       api_key: undefined,
       api_key_file: undefined,
       http_token: undefined,
@@ -297,11 +299,26 @@ describe("what is refused, in one line that names the flag and the variable", ()
   });
 
   test.each([
-    ["WAYPOST_DATABASE_URL", { ...home, WAYPOST_DATABASE_URL: "postgres://db" }, {}],
-    ["--database-url", home, { "database-url": "postgres://db" }],
-  ])("%s, which this version would not obey", (name, environment, flags) => {
-    const message = `${name} is not supported by this version; leave it unset`;
-    expect(() => readConfig(environment, flags)).toThrow(new UsageFault(message));
+    "mysql://ada:hidden@db/links",
+    "postgres://ada:hidden@db",
+    "postgres://ada:hidden@[db/links",
+  ])("%s as a database, whose password is not repeated", (url) => {
+    const message =
+      "--database-url (WAYPOST_DATABASE_URL) must be postgres://user:password@host:5432/database";
+    expect(() => readConfig({ ...home, WAYPOST_DATABASE_URL: url }, {})).toThrow(
+      new UsageFault(message),
+    );
+  });
+
+  test.each([
+    { WAYPOST_DATABASE_URL: "postgres://db/links" },
+    { WAYPOST_DATABASE_URL_FILE: "/url" },
+  ])("%j beside a base address, whose links are elsewhere", (environment) => {
+    const message =
+      "--database-url (WAYPOST_DATABASE_URL) is for links of our own, not of a base address";
+    expect(() =>
+      readConfig({ ...home, ...environment }, { "base-url": "https://api.example" }),
+    ).toThrow(new UsageFault(message));
   });
 });
 

@@ -3,8 +3,12 @@ import { configDefaults, defineConfig } from "vitest/config";
 /** V8 counts the blocks of what it compiles from then on: these files load every module anew. */
 const counting = ["test/template/bombs.test.ts"];
 
-/** These need a PostgreSQL server. */
+/** These are about PostgreSQL. */
 const onPostgres = ["test/**/postgres*.test.ts"];
+
+/** These are run on either engine, but for those to which it makes no difference. */
+const onBoth = ["test/service/**/*.test.ts"];
+const onEither = ["budgets", "every-form", "link-paths", "template-queue", "web-addresses"];
 
 export default defineConfig({
   test: {
@@ -31,7 +35,9 @@ export default defineConfig({
         test: {
           name: "postgres",
           globalSetup: "test/support/postgres-setup.ts",
-          include: onPostgres,
+          include: [...onPostgres, ...onBoth],
+          exclude: [...configDefaults.exclude, ...onEither.map((name) => `test/service/${name}.*`)],
+          env: { WAYPOST_TEST_ENGINE: "postgres" },
           isolate: false,
         },
       },

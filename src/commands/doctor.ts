@@ -8,7 +8,7 @@ import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
-import { readApiKey, readGivenToken } from "../compose/secrets.ts";
+import { readApiKey, readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
@@ -16,6 +16,7 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { NotMigrated, StoreUnusable } from "../sql/faults.ts";
+import { describeDatabase } from "../sql/postgres.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -64,7 +65,10 @@ type Note = (finding: Finding) => void;
 
 function describeConfiguration(config: Config, version: string): Finding {
   const { base_url, mode, tools, destinations, data, trusted_proxies } = config;
-  const where = base_url === undefined ? `embedded, data in ${data}` : `remote, ${base_url}`;
+  const url = readDatabaseUrl(config);
+  const tables = url === undefined ? "" : ` and ${describeDatabase(url)}`;
+  const where =
+    base_url === undefined ? `embedded, data in ${data}${tables}` : `remote, ${base_url}`;
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
   const hosts = destinations === undefined ? "any host" : writeHosts(destinations);
@@ -108,7 +112,8 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
   const report = createReport(createLog({ log: "silent" }));
   const about = config.base_url === undefined ? "store" : "deployment";
   try {
-    if (config.base_url === undefined && !hasDatabase(config.data)) {
+    const isOwn = config.base_url === undefined && readDatabaseUrl(config) === undefined;
+    if (isOwn && !hasDatabase(config.data)) {
       noteFirstStart(config, note);
       return undefined;
     }
@@ -117,8 +122,9 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
     if (config.base_url === undefined) note({ about, said: "opens, and is well" });
     return deployment;
   } catch (error) {
-    if (error instanceof NotMigrated) note({ about, said: earlier });
-    else noteUsageFault(about, error, note);
+    if (!(error instanceof NotMigrated)) noteUsageFault(about, error, note);
+    else if (error.isEmpty) noteFirstStart(config, note);
+    else note({ about, said: earlier });
     return undefined;
   }
 }
@@ -129,7 +135,9 @@ const earlier = "is of an earlier version; the next start brings it up to date, 
 function noteFirstStart(config: Config, note: Note): void {
   const { data, secrets } = config;
   checkDataFolder(data);
-  note({ about: "store", said: `there is none yet; the first start makes it in ${data}` });
+  const url = readDatabaseUrl(config);
+  const place = url === undefined ? data : describeDatabase(url);
+  note({ about: "store", said: `there is none yet; the first start makes it in ${place}` });
   const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
   const fault =
     "is set, and a store that is yet to be made cannot know it; leave WAYPOST_API_KEY and " +

@@ -20,6 +20,8 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
   --data DIR           WAYPOST_DATA         where everything is kept (~/.local/share/waypost)
+  --database-url URL   WAYPOST_DATABASE_URL  links, keys and clicks in PostgreSQL instead:
+                                            postgres://user:password@host:5432/database
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
                                             two-step (a second call does), full (nobody does)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
@@ -50,6 +52,7 @@ In a variable alone
 
 Secrets, in variables alone
   WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data
+  WAYPOST_DATABASE_URL_FILE                    a file with the database's address, for its password
   WAYPOST_HTTP_TOKEN, WAYPOST_HTTP_TOKEN_FILE  what callers of /mcp show where serve has a
                                                --base-url; made on the first start
   WAYPOST_APPROVAL_PIN_FILE                    a PIN that approval pages ask for; replaced by its

@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
 import type { Clock, Random } from "../contract/clock.ts";
 import { createToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { makeProject } from "../service/write-project.ts";
+import { openPostgres } from "../sql/postgres.ts";
+import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
@@ -18,8 +20,9 @@ import {
   prepareDataFolder,
   hasDatabase,
 } from "./data-folder.ts";
+import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 
-/** The embedded store of a data folder, ready to use: made on the first start. */
+/** The embedded store, ready to use: made on the first start. */
 export type Embedded = {
   readonly store: Store;
   readonly keyFile: string;
@@ -47,16 +50,10 @@ function drawBytes(count: number): Uint8Array {
 }
 
 /** A mere look needs a store that is there, and leaves it as it is. */
-export async function openEmbedded(
-  { data }: Pick<Config, "data">,
-  isLook = false,
-): Promise<Embedded> {
+export async function openEmbedded(place: DataPlace, isLook = false): Promise<Embedded> {
+  const { data } = place;
   if (!isLook) prepareDataFolder(data);
-  const store = await openStore(
-    await openSqlite<Tables>(join(data, databaseFile), { applicationId }),
-    setAlarm,
-    isLook,
-  );
+  const store = await openStore(await openTables(place), setAlarm, isLook);
   try {
     return {
       store,
@@ -69,27 +66,34 @@ export async function openEmbedded(
   }
 }
 
-/** As `withEmbedded`, but a folder without a store is a mistyped one. */
-export function withKnownEmbedded<Result>(
-  config: Pick<Config, "data">,
-  work: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  requireData(config);
-  return withEmbedded(config, work);
+function openTables(place: DataPlace): Promise<Sql<Tables>> {
+  const url = readDatabaseUrl(place);
+  if (url !== undefined) return openPostgres(url);
+  return openSqlite(join(place.data, databaseFile), { applicationId });
 }
 
-export function requireData({ data }: Pick<Config, "data">): void {
-  if (hasDatabase(data)) return;
+/** As `withEmbedded`, but a folder without a store is a mistyped one. */
+export function withKnownEmbedded<Result>(
+  place: DataPlace,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  requireData(place);
+  return withEmbedded(place, work);
+}
+
+export function requireData(place: DataPlace): void {
+  const { data } = place;
+  if (readDatabaseUrl(place) !== undefined || hasDatabase(data)) return;
   checkDataFolder(data);
   throw new UsageFault(`there is no Waypost data in ${data}; see --data`);
 }
 
 /** Runs a command on the embedded store and closes it, whatever happens. */
 export async function withEmbedded<Result>(
-  config: Pick<Config, "data">,
+  place: DataPlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const { store } = await openEmbedded(config);
+  const { store } = await openEmbedded(place);
   try {
     return await work(store);
   } finally {

@@ -1,8 +1,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { UsageFault, type Config } from "../config.ts";
+import { isDatabaseUrl } from "../network/database-url.ts";
 import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
+
+/** Where a store is: in the data folder, unless a database is named. */
+export type DataPlace = Pick<Config, "data"> & {
+  readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
+};
 
 /** The key that calls are made with. A remote deployment never gets the embedded one's. */
 export function readApiKey({ data, base_url, secrets }: Config): string | undefined {
@@ -24,6 +30,17 @@ export function readGivenToken({ secrets }: Config): string | undefined {
   if (http_token !== undefined) return checkSecret(http_token, "WAYPOST_HTTP_TOKEN");
   if (http_token_file === undefined) return undefined;
   return readSecretFile(http_token_file, "WAYPOST_HTTP_TOKEN_FILE");
+}
+
+/** The address of the database, password and all; undefined where everything is in the folder. */
+export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
+  const { database_url, database_url_file } = secrets ?? {};
+  if (database_url !== undefined || database_url_file === undefined) return database_url;
+  const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
+  if (isDatabaseUrl(url)) return url;
+  throw new UsageFault(
+    "WAYPOST_DATABASE_URL_FILE must hold postgres://user:password@host:5432/database",
+  );
 }
 
 export function readIfThere(path: string): string | undefined {

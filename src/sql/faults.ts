@@ -3,6 +3,13 @@
 /** Another writer holds the store and it did not become free in time. Nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
+  /** Nobody holds it: it cannot be reached, or has no room for us now. */
+  readonly isAway: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly isAway?: boolean } = {}) {
+    super(message, options);
+    this.isAway = options.isAway === true;
+  }
 }
 
 /** The answer to a commit was lost, and the store could not be asked what became of it in time. */
@@ -18,6 +25,13 @@ export class StoreUnusable extends Error {
 /** The tables are of an earlier version, and the caller may change nothing. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
+  /** There are no tables at all. */
+  readonly isEmpty: boolean;
+
+  constructor(isEmpty: boolean) {
+    super("the tables are not those of this version");
+    this.isEmpty = isEmpty;
+  }
 }
 
 /** A write broke a unique constraint of this table. */

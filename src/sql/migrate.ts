@@ -30,7 +30,7 @@ export async function migrate<Tables>(
       "The store was made by a newer Waypost. Install that version or newer.",
     );
   }
-  if (isLook && done.length < migrations.length) throw new NotMigrated();
+  if (isLook && done.length < migrations.length) throw new NotMigrated(done.length === 0);
   for (const migration of migrations) {
     if (done.includes(migration.name)) continue;
     await store.write(async (typed) => {

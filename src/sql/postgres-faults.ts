@@ -46,7 +46,8 @@ export function translatePostgresFault(error: unknown): unknown {
   if (code === uniqueViolation) return readDuplicate(error);
   const isRefused = refused.has(code) || code.startsWith("28");
   if (!isRefused && !isLost(error)) return error;
-  return new StoreBusy("the database cannot be reached", { cause: error });
+  const message = "the database cannot be reached; look whether it runs, and try again";
+  return new StoreBusy(message, { cause: error, isAway: true });
 }
 
 /** What the server was asked last, it may have done or not. */

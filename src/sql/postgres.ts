@@ -142,8 +142,8 @@ const selectFacts = {
   parameters: [],
 };
 
-/** Without its password, and whatever else stands behind the name of the database. */
-function describeDatabase(url: string): string {
+/** How it is told of: without its password, and without what stands behind its name. */
+export function describeDatabase(url: string): string {
   try {
     const { protocol, username, host, pathname } = new URL(url);
     const user = username === "" ? "" : `${username}@`;

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import { updateProject } from "../../src/store/projects.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
@@ -160,8 +158,8 @@ test("what another process writes is seen within the blink of an eye", async () 
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);
-  const { file, project } = host.world;
-  const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  const { openSql, project } = host.world;
+  const other = await openSql();
   await other.write((db) => deleteLink({ db, projectId: project.id }, link.id, 0));
   await other.close();
   host.world.advance(20);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { indexBatch, createIndex } from "../../src/store/trigram-index.ts";
 import { selectIds, type Kind, type Kinds, type Pair, type Row } from "../support/filter-model.ts";
 import { day, plantLinks, readCreation, type Seed } from "../support/planting.ts";
+import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** The filter engine against a model that shares nothing with it (link-services.md §2). */
@@ -130,25 +131,29 @@ describe("the engine and the model agree", () => {
     );
   });
 
-  test("on links while the trigram index is half built, and when it is whole", async () => {
-    await using world = await createWorld();
-    const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
-    const rows = await plantLinks(world, number(grown, "grown"));
-    await beginIndex(world);
-    const { id: projectId } = world.project;
-    expect(await world.store.write((db) => indexBatch({ db, projectId }))).toBe(false);
-    for (const stage of ["half", "whole"]) {
-      if (stage === "whole") await world.store.finishChores();
-      for (let turn = 0; turn < 12; turn += 1) {
-        const story = fc.tuple(seeds(`${stage}-${turn}`, 2), steps, questionsOn(links));
-        for (const [added, changes, questions] of fc.sample(story, 1)) {
-          rows.push(...(await plantLinks(world, added)));
-          await change(world, rows, changes);
-          for (const question of questions) await compare(world, "links", rows, question);
+  // PostgreSQL's index is never half built.
+  test.skipIf(isOnPostgres)(
+    "on links while the trigram index is half built, and when it is whole",
+    async () => {
+      await using world = await createWorld();
+      const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
+      const rows = await plantLinks(world, number(grown, "grown"));
+      await beginIndex(world);
+      const { id: projectId } = world.project;
+      expect(await world.store.write((db) => indexBatch({ db, projectId }))).toBe(false);
+      for (const stage of ["half", "whole"]) {
+        if (stage === "whole") await world.store.finishChores();
+        for (let turn = 0; turn < 12; turn += 1) {
+          const story = fc.tuple(seeds(`${stage}-${turn}`, 2), steps, questionsOn(links));
+          for (const [added, changes, questions] of fc.sample(story, 1)) {
+            rows.push(...(await plantLinks(world, added)));
+            await change(world, rows, changes);
+            for (const question of questions) await compare(world, "links", rows, question);
+          }
         }
       }
-    }
-  });
+    },
+  );
 
   test("on iOS apps", async () => {
     const app = fc.record({

@@ -1,9 +1,7 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { createKeyCache } from "../../src/service/key-cache.ts";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { createGate } from "../support/gate.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -86,8 +84,8 @@ function watchLookUps({ store, clock }: World, wait: () => Promise<void>) {
   return { keyCache, count: () => made };
 }
 
-async function revokeElsewhere({ file }: World): Promise<void> {
-  const other = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+async function revokeElsewhere({ openSql }: World): Promise<void> {
+  const other = await openSql();
   await other.write(async (db) => deleteKey(db, await findViewer(db)));
   await other.close();
 }

@@ -1,11 +1,9 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { wholeIndex } from "../../src/store/engines/link-search.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { openWith, watchChores } from "../support/chore-stores.ts";
@@ -317,8 +315,8 @@ async function fill(store: Store, projectId: string, filling: Filling = {}): Pro
   await store.write((db) => addLinks({ db, projectId }, count, more));
 }
 
-async function openAgain({ file, setAlarm }: World): Promise<Store> {
-  return openStore(await openSqlite<Tables>(file, { applicationId: 0x57415950 }), setAlarm);
+async function openAgain({ openSql, setAlarm }: World): Promise<Store> {
+  return openStore(await openSql(), setAlarm);
 }
 
 async function countLinks({ db }: Store, projectId: string): Promise<number> {

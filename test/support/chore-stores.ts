@@ -2,27 +2,23 @@ import { setImmediate } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { expect } from "vitest";
 import type { SetAlarm } from "../../src/contract/clock.ts";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import type { World } from "./world.ts";
 
 /** A world's store opened once more, as by another process, to follow its chores step by step. */
 
-const applicationId = 0x57415950;
-
 /** With something that is done after each of its transactions. */
 export async function openWith(
-  { file, setAlarm }: World,
+  { openSql, setAlarm }: World,
   afterWrite: () => void | Promise<void>,
 ): Promise<Store> {
-  const sqlite = await openSqlite<Tables>(file, { applicationId });
-  const write: typeof sqlite.write = async (work, options) => {
-    const result = await sqlite.write(work, options);
+  const sql = await openSql();
+  const write: typeof sql.write = async (work, options) => {
+    const result = await sql.write(work, options);
     await afterWrite();
     return result;
   };
-  return openStore({ ...sqlite, write }, setAlarm);
+  return openStore({ ...sql, write }, setAlarm);
 }
 
 export type Watcher = {
@@ -33,8 +29,8 @@ export type Watcher = {
 };
 
 /** Looks for chores as a serving process does, and has done so once. */
-export async function watchChores({ file, clock, setAlarm, advance }: World): Promise<Watcher> {
-  const sqlite = await openSqlite<Tables>(file, { applicationId });
+export async function watchChores({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
+  const sql = await openSql();
   let reads = 0;
   const counter: KyselyPlugin = {
     transformQuery: ({ node }) => {
@@ -48,7 +44,7 @@ export async function watchChores({ file, clock, setAlarm, advance }: World): Pr
     rest?.();
     return setAlarm(milliseconds, ring);
   };
-  const store = await openStore({ ...sqlite, db: sqlite.db.withPlugin(counter) }, set);
+  const store = await openStore({ ...sql, db: sql.db.withPlugin(counter) }, set);
   const look = async (begin: () => void) => {
     const before = reads;
     const isDone = new Promise<void>((resolve) => (rest = resolve));

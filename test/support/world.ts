@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { AnswerApi } from "../../src/contract/api-message.ts";
 import type { Clock, Random, SetAlarm } from "../../src/contract/clock.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
@@ -11,15 +9,13 @@ import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { createService } from "../../src/service/service.ts";
 import { makeProject } from "../../src/service/write-project.ts";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { createAlarms } from "./alarms.ts";
-import { memoryFolder } from "./memory-folder.ts";
+import { createPlace, type StorePlace } from "./store-place.ts";
 
 /**
- * A whole small service on a real SQLite file: a project with its owner's key, a clock that the
+ * A whole small service on a real store: a project with its owner's key, a clock that the
  * test moves, and calls through the public door.
  */
 export type World = {
@@ -33,8 +29,10 @@ export type World = {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same door for plain data, which is the cheaper way for thousands of requests. */
   readonly answer: AnswerApi;
-  /** The file of the store, for whoever wants a second connection. */
+  /** The file of the store, where it is in one. */
   readonly file: string;
+  /** The store's tables once more, as another process would open them. */
+  readonly openSql: StorePlace["open"];
   readonly project: StoredProject;
   /** The token of the project's owner: full access. */
   readonly key: string;
@@ -83,16 +81,14 @@ export const readListening = () =>
 
 /** Two worlds that are given the same bytes make the same ids and keys. */
 export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise<World> {
-  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
-  const file = join(folder, "waypost.db");
+  const place = await createPlace();
   let now = Date.UTC(2026, 0, 15, 12);
   let monotonic = 0;
   let projects = 0;
   const reported: unknown[] = [];
   const clock = { now: () => now, monotonic: () => monotonic };
   const { setAlarm, ringDue } = createAlarms(clock);
-  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
-  const store = await openStore(sqlite, setAlarm);
+  const store = await openStore(await place.open(), setAlarm);
   const maker = { clock, random: { bytes } };
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const clicks = createClicks({ store, setAlarm, report });
@@ -137,7 +133,8 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     setAlarm,
     fetch,
     answer: service.answer,
-    file,
+    file: place.file,
+    openSql: place.open,
     project,
     key,
     master,
@@ -157,7 +154,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     [Symbol.asyncDispose]: async () => {
       await clicks.close();
       await store.close();
-      await rm(folder, { recursive: true, force: true });
+      await place[Symbol.asyncDispose]();
     },
   };
 }

@@ -71,6 +71,7 @@ await bundle({
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],
+      pg: ["Pool"],
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],
     }),

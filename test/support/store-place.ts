@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Sql } from "../../src/sql/sql.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { memoryFolder } from "./memory-folder.ts";
+import { takeDatabase } from "./postgres.ts";
+
+/**
+ * Where a test's store is: in a file, or where this run of the tests says so in PostgreSQL. The
+ * same tests are run on both (vitest.config.ts).
+ */
+export type StorePlace = {
+  readonly folder: string;
+  readonly file: string;
+  /** Opens the tables once more, as another process would. */
+  readonly open: () => Promise<Sql<Tables>>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** For what is about a file alone. */
+export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
+
+export async function createPlace(): Promise<StorePlace> {
+  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
+  const file = join(folder, "waypost.db");
+  const database = isOnPostgres ? await takeDatabase() : undefined;
+  return {
+    folder,
+    file,
+    open: () => database?.open() ?? openSqlite(file, { applicationId: 0x57415950 }),
+    [Symbol.asyncDispose]: async () => {
+      await database?.giveBack();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
