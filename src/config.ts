@@ -273,10 +273,8 @@ function isPlainAddress(url: string): boolean {
 
 /** They have no flag, for a flag would show them to every other process. */
 function readSecrets(environment: Values) {
-  const read = (variable: string) => {
-    const value = environment[variable]?.trim();
-    return isSet(value) ? value : undefined;
-  };
+  // What is empty is unset.
+  const read = (variable: string) => environment[variable]?.trim() || undefined;
   return {
     database_url_file: read("WAYPOST_DATABASE_URL_FILE"),
     api_key: read("WAYPOST_API_KEY"),
@@ -284,6 +282,8 @@ function readSecrets(environment: Values) {
     http_token: read("WAYPOST_HTTP_TOKEN"),
     http_token_file: read("WAYPOST_HTTP_TOKEN_FILE"),
     approval_pin_file: read("WAYPOST_APPROVAL_PIN_FILE"),
+    metrics_token: read("WAYPOST_METRICS_TOKEN"),
+    metrics_token_file: read("WAYPOST_METRICS_TOKEN_FILE"),
   };
 }
 

@@ -21,6 +21,7 @@ const rooms: Readonly<Record<string, string>> = {
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
   template: "text",
+  metrics: "text contract",
   state: "sql contract",
   store: "sql contract contract/rules",
   service: "text contract contract/rules network visit template store",
@@ -70,8 +71,8 @@ const rooms: Readonly<Record<string, string>> = {
   start: "",
   config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
-    text sql contract contract/rules network network/hosts client state store service host bulk
-    mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
+    text sql contract contract/rules network network/hosts client state store service host metrics
+    bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `

@@ -57,6 +57,8 @@ Secrets, in variables alone
                                                --base-url; made on the first start
   WAYPOST_APPROVAL_PIN_FILE                    a PIN that approval pages ask for; replaced by its
                                                hash on the first start
+  WAYPOST_METRICS_TOKEN, WAYPOST_METRICS_TOKEN_FILE  what those show who read the metrics of serve,
+                                               at /metrics; without it there are none
 
 serve, tools
   --json               JSON on stdout; serve prints one line of it when it is ready

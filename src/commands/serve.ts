@@ -20,6 +20,7 @@ import {
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
+import { openMetrics, readSources, watchHost, type OpenMetrics } from "../compose/open-metrics.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -55,6 +56,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   claimStdout();
   setFlagsFromString(heapFlags);
   const toolbox = chooseTools(config);
+  const metrics = await openMetrics(config);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const port = await claimPort(server, config);
@@ -63,8 +65,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
-      serveDeployment(server, { ...options, toolbox, port, addresses, log, report, deployment }),
+    const parts = { ...options, ...metrics, readLinkOrigin, report };
+    await withDeployment(parts, (deployment) =>
+      serveDeployment(server, { ...parts, toolbox, port, addresses, log, metrics, deployment }),
     );
   } finally {
     server.close();
@@ -79,11 +82,12 @@ type Serving = ServeOptions & {
   readonly addresses: Addresses;
   readonly log: Log;
   readonly report: (error: unknown) => string;
+  readonly metrics: OpenMetrics | undefined;
   readonly deployment: Deployment;
 };
 
 async function serveDeployment(server: HttpServer, serving: Serving): Promise<void> {
-  const { config, addresses, log, report, deployment } = serving;
+  const { config, addresses, log, report, metrics, deployment } = serving;
   const { own } = deployment;
   const state = createLazyState(config);
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
@@ -112,9 +116,15 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
     },
-    links: own && createHost({ ...own, ...origins, clock, random, report }),
+    links:
+      own &&
+      watchHost(createHost({ ...own, ...origins, clock, random, report }), metrics?.watchVisit),
     hostnames,
     readUnready: readiness.readUnready,
+    answerScrape: metrics?.createAnswers(
+      () => readSources({ own, state, assistant, connections: mcp.measure() }),
+      report,
+    ),
     trustedProxies: config.trusted_proxies,
     answerProcess: folder?.answer,
   });

@@ -1,6 +1,8 @@
+import type { JobMeasures } from "../bulk/apply/job-runner.ts";
 import { createBulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
+import type { WatchCall } from "../contract/watch.ts";
 import {
   createKeyContext,
   type KeyContext,
@@ -12,6 +14,7 @@ import { describeProbe, listProbes } from "../mcp/access/probe-access.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
+import { countDecisions, type Decisions } from "../mcp/approval/count-decisions.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
@@ -46,6 +49,7 @@ export type Assistant = {
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
+  readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
   readonly close: () => Promise<void>;
 };
 
@@ -64,6 +68,7 @@ type AssistantOptions = {
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
+  readonly watchCall?: WatchCall | undefined;
   /** For how long it counts what a deployment says of a key; left out, a day. */
   readonly holds_ms?: number | undefined;
   /** Whether nothing may be made or written. */
@@ -71,19 +76,15 @@ type AssistantOptions = {
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
-  const { config, toolbox, deployment, version, state, openPage, report } = options;
+  const { config, toolbox, deployment, version, state, report, watchCall } = options;
   const { isLook = false } = options;
   const { own } = deployment;
-  const { mode, scopes, destinations, secrets } = config;
+  const { scopes, destinations } = config;
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
-  const readPin = once(() => openPinIn(secrets.approval_pin_file));
-  const requireApproval = createRequireApproval({ mode, readPin, openState, openPage, clock });
-  const approveOverwrite = createApproveOverwrite({ mode, openState });
-  const awaitDecision = createAwaitDecision({ openState, clock, sleep });
-  const clients = createClientMemory(clock);
-  const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
-  const serving = { toolbox, ...asking, version, report };
+  const readPin = once(() => openPinIn(config.secrets.approval_pin_file));
+  const { measure, ...asking } = prepareAsking(options, readPin);
+  const serving = { toolbox, ...asking, version, report, watchCall };
   const timeZone = readTimeZone(config);
   const life = new AbortController();
   const memory = openAccessMemory(openState, isLook);
@@ -131,12 +132,29 @@ export function createAssistant(options: AssistantOptions): Assistant {
       // A client that cannot be told of old jobs can be served all the same.
       if (state.exists()) await bulk.loadUnfinished().catch(report);
     },
+    measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
     close: async () => {
       await bulk.close();
       life.abort();
       await memory.finish();
       await state.close();
     },
+  };
+}
+
+/** How a person is asked, and what is remembered of that. */
+function prepareAsking(
+  { config: { mode }, state, openPage }: AssistantOptions,
+  readPin: () => Promise<string | undefined>,
+) {
+  const openState = state.open;
+  const asked = createRequireApproval({ mode, readPin, openState, openPage, clock });
+  return {
+    ...countDecisions(asked, mode),
+    approveOverwrite: createApproveOverwrite({ mode, openState }),
+    awaitDecision: createAwaitDecision({ openState, clock, sleep }),
+    clients: createClientMemory(clock),
+    clock,
   };
 }
 

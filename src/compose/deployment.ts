@@ -1,6 +1,7 @@
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
+import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
@@ -27,6 +28,7 @@ type DeploymentOptions = {
   /** Where the embedded service's links live now, with `{subdomain}` in it. */
   readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
+  readonly watchRequest?: WatchRequest | undefined;
   /** Whether our own store is to stay just as it is. */
   readonly isLook?: boolean;
 };
@@ -40,7 +42,7 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 }
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
-  const { config, readLinkOrigin, report, isLook } = options;
+  const { config, readLinkOrigin, report, watchRequest, isLook } = options;
   const embedded = await openEmbedded(config, isLook);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
@@ -53,6 +55,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     readLinkOrigin,
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
+    watchRequest,
   });
   return {
     origin: embeddedOrigin,

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
+import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
@@ -48,6 +49,8 @@ export type RequestHandlers = {
   /** This server's own names: none is a link host, whatever the link origin says. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;
+  /** Undefined where nobody may read the metrics. */
+  readonly answerScrape?: AnswerScrape | undefined;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Answers other processes of the data folder, and tells whether it was one that asked. */
@@ -126,7 +129,7 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 }
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
-  const { api, links, hostnames, readUnready } = handlers;
+  const { api, links, hostnames, readUnready, answerScrape } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -161,6 +164,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     if (answerProbe(request, response, readUnready)) return;
+    if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : answerApi);
     if (answer !== undefined) void answer(request, response);

@@ -13,6 +13,8 @@ export type LazyState = {
   readonly open: () => Promise<State>;
   /** Whether what is open has the tables of this version; what was never needed is not opened. */
   readonly isCurrent: () => Promise<boolean>;
+  /** Undefined where nothing is open. */
+  readonly peek: () => State | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -23,11 +25,13 @@ const removeEvery_ms = 60_000;
 export function createLazyState({ data }: Pick<Config, "data">, isLook = false): LazyState {
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
+  let opened: State | undefined;
   let removing: NodeJS.Timeout | undefined;
 
   async function open(): Promise<State> {
     if (!isLook) prepareDataFolder(data);
     const state = await openState(file, { clock, random }, isLook);
+    opened = state;
     if (isLook) return state;
     const remove = () => {
       // What cannot be removed now, because the disk is full, say, is removed later.
@@ -48,6 +52,7 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
       });
       return opening;
     },
+    peek: () => opened,
     isCurrent: async () => opening === undefined || (await opening).isCurrent(),
     close: async () => {
       clearInterval(removing);
@@ -56,8 +61,9 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
   };
 }
 
-async function removeEnded({ exports, previews }: State, data: string): Promise<void> {
+async function removeEnded({ approvals, exports, previews }: State, data: string): Promise<void> {
   await removeEndedFiles(data, clock.now());
+  await approvals.removeEnded();
   await exports.removeEnded();
   await previews.removeEnded();
 }

@@ -43,6 +43,14 @@ export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   );
 }
 
+/** What those show who read the metrics; undefined where nobody may. */
+export function readMetricsToken({ secrets }: Pick<Config, "secrets">): string | undefined {
+  const { metrics_token, metrics_token_file } = secrets;
+  if (metrics_token !== undefined) return checkSecret(metrics_token, "WAYPOST_METRICS_TOKEN");
+  if (metrics_token_file === undefined) return undefined;
+  return readSecretFile(metrics_token_file, "WAYPOST_METRICS_TOKEN_FILE");
+}
+
 export function readIfThere(path: string): string | undefined {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   return readSecretFile(path, path);

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { WatchRequest } from "../contract/watch.ts";
 import { describeLinkOrigin } from "./addresses.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 
@@ -6,14 +7,20 @@ type Wanted = {
   readonly config: Config;
   readonly report: (error: unknown) => string;
   readonly readLinkOrigin?: () => string;
+  readonly watchRequest?: WatchRequest | undefined;
 };
 
 /** Opens the deployment that the configuration names, and closes it, whatever happens. */
 export async function withDeployment<Result>(
-  { config, report, readLinkOrigin = () => describeLinkOrigin(config, config.port) }: Wanted,
+  { readLinkOrigin, ...wanted }: Wanted,
   work: (deployment: Deployment) => Promise<Result>,
 ): Promise<Result> {
-  const deployment = await openDeployment({ config, readLinkOrigin, report });
+  const { config } = wanted;
+  const readUsual = () => describeLinkOrigin(config, config.port);
+  const deployment = await openDeployment({
+    ...wanted,
+    readLinkOrigin: readLinkOrigin ?? readUsual,
+  });
   try {
     return await work(deployment);
   } finally {

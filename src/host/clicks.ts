@@ -14,9 +14,13 @@ export type Clicks = {
    * the store refuses them, they stay here and the reader sees less.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
+  readonly measure: () => ClickMeasures;
   /** Writes what is left. */
   readonly close: () => Promise<void>;
 };
+
+/** Clicks since the start; those that wait are counted and not yet written. */
+type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
   readonly store: Pick<Store, "write">;
@@ -43,6 +47,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
   let counted = new Map<string, Count>();
   let writing: readonly Count[] = [];
   let isFailing = false;
+  const measured = { counted: 0, written: 0, lost: 0 };
   /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
   let readers = 0;
 
@@ -54,6 +59,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
       while (writing.length > 0) {
         const batch = writing.slice(0, batchLinks);
         await store.write((db) => addClicks(db, batch), { isPatient: readers === 0 });
+        for (const { count } of batch) measured.written += count;
         writing = writing.slice(batchLinks);
       }
       isFailing = false;
@@ -72,6 +78,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
     const known = counted.get(linkId);
     if (known !== undefined) known.count += count;
     else if (counted.size < mostLinks) counted.set(linkId, { projectId, linkId, count });
+    else measured.lost += count;
     flusher.schedule();
   }
 
@@ -92,10 +99,15 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
 
   return {
     note: (projectId, linkId) => {
+      measured.counted += 1;
       add(projectId, linkId, 1);
       if (counted.size >= earlyFlushLinks && !isFailing) void flusher.flush();
     },
     flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
+    measure: () => {
+      const { counted: noted, written, lost } = measured;
+      return { ...measured, waiting: noted - written - lost };
+    },
     close: flusher.close,
   };
 }

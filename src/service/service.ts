@@ -9,6 +9,7 @@ import { messages } from "../contract/messages.ts";
 import { methodNotAllowed, notFound, overloaded, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
+import type { WatchRequest } from "../contract/watch.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { createAddressCounter } from "./count-addresses.ts";
@@ -43,6 +44,7 @@ export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
+  readonly watchRequest?: WatchRequest | undefined;
 };
 
 /** After this long a caller is told 503 (api-spec.md, "Errors"). */
@@ -89,10 +91,12 @@ export function createService(options: ServiceOptions): Service {
     answer: (request) => {
       const { method, url } = request;
       const found = router.find(method, url);
+      const watched = options.watchRequest?.(found?.target[0], request);
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
       const guarded = guard(options, request, (signal) => answerRoute(request, found, signal));
       return andThen(guarded, (reply) => {
+        watched?.end(reply.status);
         const shown = method === "HEAD" ? { ...reply, body: null } : reply;
         return open === undefined ? shown : openToPages(shown);
       });
@@ -110,25 +114,33 @@ export function createService(options: ServiceOptions): Service {
     const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(holder);
     if (before?.linkOrigin === linkOrigin) return before.known;
-    const { project } = holder;
-    const known: KnownKey = {
-      facts: describeKey(holder),
-      keyId: holder.key_id,
-      ...(project !== null && { projectId: project.id, projectName: project.name }),
-      linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
-      ...(project !== null && {
-        otherLinkHosts: [linkOrigin, services.secondOrigin].flatMap((origin) =>
-          origin === undefined ? [] : [fillSubdomain(origin, project)],
-        ),
-      }),
-      hasSecondHost: services.secondOrigin !== undefined,
-      binDays: limits.bin_days,
-      linkInReferrer: project?.link_in_referrer === true,
-      destinations: restoreDestinations(project?.destinations ?? null),
-    };
+    const known = describeKnown(holder, services, linkOrigin);
     knownKeys.set(holder, { known, linkOrigin });
     return known;
   }
+}
+
+function describeKnown(
+  holder: KeyHolder,
+  { secondOrigin }: Services,
+  linkOrigin: string,
+): KnownKey {
+  const { project } = holder;
+  return {
+    facts: describeKey(holder),
+    keyId: holder.key_id,
+    ...(project !== null && { projectId: project.id, projectName: project.name }),
+    linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
+    ...(project !== null && {
+      otherLinkHosts: [linkOrigin, secondOrigin].flatMap((origin) =>
+        origin === undefined ? [] : [fillSubdomain(origin, project)],
+      ),
+    }),
+    hasSecondHost: secondOrigin !== undefined,
+    binDays: limits.bin_days,
+    linkInReferrer: project?.link_in_referrer === true,
+    destinations: restoreDestinations(project?.destinations ?? null),
+  };
 }
 
 /** No error leaves but as a Problem, and no caller waits longer than the deadline. */

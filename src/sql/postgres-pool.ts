@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { Pool, type PoolClient, type QueryResult } from "pg";
 import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
+import type { PoolMeasures } from "./sql.ts";
 import { refuseNul, type Query, type Ran, type RunStatement } from "./run-statements.ts";
 
 /**
@@ -11,6 +12,7 @@ export type PostgresPool = {
   /** Runs a statement by itself, on whichever connection is free. */
   readonly run: RunStatement;
   readonly take: () => Promise<PostgresConnection>;
+  readonly measure: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };
 
@@ -76,6 +78,10 @@ export function openPostgresPool(url: string): PostgresPool {
         if (!isBroken(error)) throw error;
         return runAlone(query);
       }),
+    measure: () => {
+      const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
+      return { open, idle, waiting };
+    },
     close: () => pool.end(),
   };
 }

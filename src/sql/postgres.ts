@@ -44,6 +44,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
           throw translatePostgresFault(error);
         }),
     countWrites: writes.countCommits,
+    measurePool: pool.measure,
     readVersion: createVersionReader(pool, writes.countCommits),
     close: async () => {
       await writes.finish();

@@ -23,6 +23,9 @@ export type ReadOptions = {
 
 export type Engine = "sqlite" | "postgres";
 
+/** Connections to a server: those that are open, those of them that are idle, and who waits. */
+export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
+
 /** A database as the rooms above see it, whichever engine is below. */
 export type Sql<Tables> = {
   readonly engine: Engine;
@@ -50,5 +53,7 @@ export type Sql<Tables> = {
   readonly countWrites: () => number;
   /** A number that is another one after any process has committed something. */
   readonly readVersion: () => Promise<number>;
+  /** Of an engine that has more than the connections of its own. */
+  readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };

@@ -39,6 +39,10 @@ export type Approvals = {
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
   /** Writes a person's answer down; false when the approval no longer waits. */
   readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
+  /** Ends those whose time is over. */
+  readonly removeEnded: () => Promise<void>;
+  /** How many were asked here, and how many were found over before they let anything through. */
+  readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
 type Said = { readonly said: "approved" | "declined" };
@@ -50,7 +54,8 @@ export function createApprovals(
   { clock, random }: ClockAndRandom,
 ): Approvals {
   const lifetimes = createLifetimes(clock, limits.approval_ms);
-  const writeCurrent = clearBefore(sql, lifetimes, clock);
+  const measured = { asked: 0, expired: 0 };
+  const writeCurrent = clearBefore(sql, lifetimes, clock, (count) => (measured.expired += count));
 
   return {
     openForToken: (wanted) => writeCurrent((db) => begin(db, "sealed", wanted)),
@@ -90,6 +95,11 @@ export function createApprovals(
         const [row] = await listCurrent(db, { id, channel: "page" });
         return row !== undefined && setStatus(db, row.id, "waiting", said);
       }),
+
+    removeEnded: async () => {
+      if (await isAnyOver(sql.db, lifetimes, clock)) await writeCurrent(() => Promise.resolve());
+    },
+    measure: () => ({ ...measured }),
   };
 
   async function begin(
@@ -101,14 +111,18 @@ export function createApprovals(
     const first = { id, channel, status: "waiting", pin_tries: 0 } as const;
     const row = { ...wanted, key_print, pin, ...lifetimes.begin(id), ...first };
     await db.insertInto("approvals").values(row).execute();
+    measured.asked += 1;
     return row;
   }
 
   async function listCurrent(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
-    const found = db.selectFrom("approvals").selectAll();
-    const rows = await found.where((row) => row.and(known)).execute();
-    return rows.filter(lifetimes.isCurrent);
+    return (await listRows(db, known)).filter(lifetimes.isCurrent);
   }
+}
+
+async function listRows(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
+  const found = db.selectFrom("approvals").selectAll();
+  return found.where((row) => row.and(known)).execute();
 }
 
 /** Those that are over go before; they are remembered until that is durable. */
@@ -116,20 +130,37 @@ function clearBefore(
   { write }: Sql<StateTables>,
   { listEnded, forget }: Lifetimes,
   { now }: Pick<Clock, "now">,
+  onExpired: (count: number) => unknown,
 ) {
   return async <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => {
     const ended = listEnded();
+    let expired: readonly Pick<Row, "status">[] = [];
     const result = await write(async (db) => {
-      await db
+      expired = await db
         .deleteFrom("approvals")
         .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", now())]))
+        .returning("status")
         .execute();
       return work(db);
     });
     forget(ended);
+    onExpired(expired.filter(({ status }) => unspent.has(status)).length);
     return result;
   };
 }
+
+async function isAnyOver(
+  db: Db,
+  { listEnded }: Lifetimes,
+  { now }: Pick<Clock, "now">,
+): Promise<boolean> {
+  if (listEnded().length > 0) return true;
+  const over = db.selectFrom("approvals").select("id").where("expires_at", "<=", now());
+  return (await over.limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Nobody has answered, or the answer was never asked for. */
+const unspent: ReadonlySet<Row["status"]> = new Set(["waiting", "approved"]);
 
 function selectTimes(db: Db, id: string) {
   const pages = db.selectFrom("approvals").where("channel", "=", "page");

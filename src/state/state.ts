@@ -2,6 +2,7 @@ import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { isCurrent, migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
+import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createExports, type Exports } from "./exports.ts";
@@ -42,6 +43,7 @@ export type State = {
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
+  readonly measure: () => SqlMeasures;
   readonly close: () => Promise<void>;
 };
 
@@ -59,7 +61,7 @@ export async function openState(
   isLook = false,
 ): Promise<State> {
   const { clock, random } = given;
-  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
+  const sql = watchSql(await openSqlite<StateTables>(path, { applicationId, cache_mb }));
   await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
@@ -79,6 +81,7 @@ export async function openState(
     previews: createPreviews(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
     isCurrent: () => isCurrent(sql, migrations),
+    measure: sql.measure,
     close: sql.close,
   };
 }

@@ -2,6 +2,7 @@ import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import { isCurrent, migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
+import { watchSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
@@ -18,7 +19,7 @@ import type { ChoreTable, Tables } from "./tables.ts";
 export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
-export type Store = Omit<Sql<Tables>, "engine"> & {
+export type Store = Omit<WatchedSql<Tables>, "engine"> & {
   readonly counts: Counts;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
@@ -44,10 +45,11 @@ const sweepEvery_ms = 60 * 60 * 1000;
 
 /** Throws NotMigrated where it is a mere look at a store of an earlier version. */
 export async function openStore(
-  sql: Sql<Tables>,
+  given: Sql<Tables>,
   setAlarm: SetAlarm,
   isLook = false,
 ): Promise<Store> {
+  const sql = watchSql(given);
   const migrations = earlier[sql.engine];
   await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();

@@ -158,6 +158,18 @@ describe("five minutes", () => {
     expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
+  test("are counted when they are over and have let nothing through", async () => {
+    await waitFor(state);
+    const answered = await waitFor(state, another);
+    await state.approvals.decidePage(answered, "declined");
+    await state.approvals.askPage(another);
+    expect(state.approvals.measure()).toEqual({ asked: 2, expired: 0 });
+    advance(5 * minute);
+    await state.approvals.removeEnded();
+    await state.approvals.removeEnded();
+    expect(state.approvals.measure()).toEqual({ asked: 2, expired: 1 });
+  });
+
   test("are not made longer by setting the clock back", async () => {
     const page = await waitFor(state);
     const sealed = await state.approvals.openForToken(act);

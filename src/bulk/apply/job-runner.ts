@@ -30,8 +30,17 @@ export type Runner = {
   readonly loadUnfinished: () => Promise<void>;
   /** Whether the key has jobs that could be gone on with, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
+  readonly measure: () => JobMeasures;
   /** Begins nothing more, and gives the rows that are on the way a moment. */
   readonly close: () => Promise<void>;
+};
+
+/** Jobs of this process; those that wait do so until another process has let go of them. */
+export type JobMeasures = {
+  readonly running: number;
+  readonly waiting: number;
+  /** By the state in which a run left its job. */
+  readonly ended: Readonly<Partial<Record<Job["state"], number>>>;
 };
 
 type OnProgress = (job: Job) => unknown;
@@ -58,6 +67,7 @@ type RunnerState = RunnerOptions & {
   /** Ends the calls that are on the way. */
   readonly life: AbortController;
   unfinished: ReadonlySet<string>;
+  readonly ended: Partial<Record<Job["state"], number>>;
 };
 
 /** How often a caller that waits is told how far a job is. */
@@ -76,6 +86,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     stopped: new AbortController(),
     life,
     unfinished: new Set(),
+    ended: { done: 0, interrupted: 0, cancelled: 0 },
   };
   const { running, starting, stopped } = runner;
   return {
@@ -93,6 +104,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     cancel: (job) => cancel(runner, job),
     loadUnfinished: () => loadUnfinished(runner),
     hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
+    measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
     close: async () => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, closeWait_ms)));
@@ -191,7 +203,14 @@ async function runToEnd(
   } catch (error) {
     await jobs.release(run, "interrupted", explain(runner, error));
   }
+  await noteEnd(runner, jobs, run);
   await loadUnfinished(runner);
+}
+
+/** It may have been cancelled meanwhile. */
+async function noteEnd({ ended }: RunnerState, jobs: Jobs, { id }: Run): Promise<void> {
+  const { state } = (await jobs.find(id)) ?? {};
+  if (state !== undefined) ended[state] = (ended[state] ?? 0) + 1;
 }
 
 function explain({ report }: RunnerState, error: unknown): string {

@@ -65,7 +65,7 @@ export async function callOnce(
   { caller, leaving, person, tellProgress }: Calling,
   options: ServerOptions,
 ): Promise<CallToolResult> {
-  const { toolbox, keyContext, requireApproval, approveOverwrite, report } = options;
+  const { toolbox, keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
   const { capabilities, isModern } = caller;
   let task: Task | undefined;
   // Earlier revisions have no such answer to a call.
@@ -75,6 +75,7 @@ export async function callOnce(
     requireApproval,
     approveOverwrite,
     report,
+    watchCall,
     person,
     leaving,
     isAbsent: findAbsent(toolbox, keyContext),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
+import type { WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import type { AwaitDecision } from "../approval/await-decision.ts";
@@ -18,4 +19,5 @@ export type ServerOptions = {
   readonly clock: Clock;
   readonly version: string;
   readonly report: (error: unknown) => string;
+  readonly watchCall?: WatchCall | undefined;
 };

@@ -86,7 +86,10 @@ export function createServer(options: ServerOptions, direct?: DirectCalls): Serv
     hideErrors(async (request, context) => {
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
-      if (tool === undefined) return refuseTool(toolbox, name);
+      if (tool === undefined) {
+        options.watchCall?.(undefined).end("not_offered");
+        return refuseTool(toolbox, name);
+      }
       const caller = readCaller(server, context);
       direct?.admit(server, context);
       await readFresh(keyContext);

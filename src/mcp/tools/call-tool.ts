@@ -4,6 +4,7 @@ import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 import { findKind } from "../../contract/resource-kind.ts";
+import type { WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
@@ -37,6 +38,7 @@ export type CallContext = {
   readonly isAbsent: IsAbsent;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
+  readonly watchCall?: WatchCall | undefined;
 };
 
 /** Beside the context, and not spread into it: a wide object that grows costs more than a read. */
@@ -68,6 +70,7 @@ export async function callTool(
   context: CallContext,
 ): Promise<CallToolResult> {
   const { access, timeZone } = context.keyContext;
+  const watched = context.watchCall?.(tool.name);
   try {
     const denied = tool.readAccess(access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
@@ -77,13 +80,19 @@ export async function callTool(
     const result = await runTool({ context, tool, args, warned }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
+    watched?.end("ok");
     return toCallResult(tellTimes(shown, timeZone), extras);
   } catch (error) {
-    if (error instanceof PersonAsked) throw error;
+    if (error instanceof PersonAsked) {
+      // The call begins anew with the answer.
+      watched?.end("asked");
+      throw error;
+    }
     const failure =
       error instanceof ToolFailure
         ? error.failure
         : explainInternal(tool, describeFault(context.report(error)));
+    watched?.end(failure.code);
     return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), timeZone));
   }
 }

@@ -12,6 +12,7 @@ import { describeFault } from "../results/tool-failure.ts";
 import type { InFlight } from "./in-flight.ts";
 import {
   createConnections,
+  type ConnectionMeasures,
   type ConnectionOptions,
   type IdentifiedCaller,
   type KeyConnections,
@@ -24,6 +25,7 @@ import { createSessionLimits } from "./session-limits.ts";
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
+  readonly measure: () => ConnectionMeasures;
   /** Waits for calls that still run, so long at most, and ends what only listens. */
   readonly close: (timeout_ms: number) => Promise<void>;
 };
@@ -55,6 +57,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
     },
+    measure: connections.measure,
     close: async (timeout_ms) => {
       await connections.finish(timeout_ms);
       isClosed = true;

@@ -31,9 +31,13 @@ export type ConnectionOptions = {
 
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
+  readonly measure: () => ConnectionMeasures;
   readonly finish: (timeout_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
+
+/** Sessions of earlier revisions, streams of notifications, and exchanges to be answered. */
+export type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
 const mostKeys = 1000;
 
@@ -49,6 +53,16 @@ export function createConnections(options: ConnectionOptions): Connections {
       byKey.set(key_print, found);
       if (byKey.size > mostKeys) closeIdle(found);
       return found;
+    },
+    measure: () => {
+      const all = [...byKey.values()];
+      const sum = (read: (one: KeyConnections) => number) =>
+        all.reduce((total, one) => total + read(one), 0);
+      return {
+        sessions: sum(({ sessions }) => sessions.count()),
+        streams: sum(({ listeners }) => listeners.count()),
+        calls: sum(({ calls }) => calls.count()),
+      };
     },
     finish: async (timeout_ms) => {
       await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(timeout_ms)));

@@ -1,0 +1,72 @@
+import type { Config } from "../config.ts";
+import type { WatchVisit } from "../contract/watch.ts";
+import type { Host } from "../host/host.ts";
+import type { AnswerScrape } from "../metrics/answer-scrape.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Sources } from "../metrics/pulled.ts";
+import type { Assistant } from "./assistant.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock } from "./embedded.ts";
+import type { LazyState } from "./lazy-state.ts";
+import { readMetricsToken } from "./secrets.ts";
+
+/** What is measured, and shown to who has the token; undefined where there is none. */
+export type OpenMetrics = Pick<Metrics, "watchRequest" | "watchCall" | "watchVisit"> & {
+  readonly createAnswers: (
+    readSources: () => Sources,
+    report: (error: unknown) => unknown,
+  ) => AnswerScrape;
+};
+
+export async function openMetrics(config: Config): Promise<OpenMetrics | undefined> {
+  const token = readMetricsToken(config);
+  if (token === undefined) return undefined;
+  // Most processes are measured by nobody, and need not load what does it.
+  const { createMetrics } = await import("../metrics/metrics.ts");
+  const { createScrapeAnswers } = await import("../metrics/answer-scrape.ts");
+  const { contentType, write, ...watches } = createMetrics(clock);
+  return {
+    ...watches,
+    createAnswers: (readSources, report) =>
+      createScrapeAnswers({ token, contentType, write: () => write(readSources()), report }),
+  };
+}
+
+type Parts = {
+  readonly own: Deployment["own"];
+  readonly state: LazyState;
+  readonly assistant: Assistant;
+  readonly connections: Sources["connections"];
+};
+
+export function readSources({ own, state, assistant, connections }: Parts): Sources {
+  const opened = state.peek();
+  const { jobs, decisions } = assistant.measure();
+  const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
+  return {
+    stores: {
+      ...(own && { links: own.store.measure() }),
+      ...(opened && { state: opened.measure() }),
+    },
+    clicks: own?.clicks.measure(),
+    jobs,
+    approvals: { ...asked, ...decisions },
+    connections,
+  };
+}
+
+/** Watches what is a host of links' to answer. */
+export function watchHost(host: Host, watchVisit: WatchVisit | undefined): Host {
+  if (watchVisit === undefined) return host;
+  return {
+    answer: async (request, response, hostname, otherwise) => {
+      const watched = watchVisit();
+      let isVisit = true;
+      await host.answer(request, response, hostname, () => {
+        isVisit = false;
+        otherwise();
+      });
+      if (isVisit) watched.end(response.statusCode);
+    },
+  };
+}

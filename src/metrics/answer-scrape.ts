@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isSameSecret } from "../text/same-secret.ts";
+
+/** Shows the metrics to who has their token: they tell how much is done here, and when. */
+export type AnswerScrape = (request: IncomingMessage, response: ServerResponse) => void;
+
+type Options = {
+  readonly token: string;
+  readonly contentType: string;
+  readonly write: () => Promise<string>;
+  readonly report: (error: unknown) => unknown;
+};
+
+const asText = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
+
+export function createScrapeAnswers({ token, contentType, write, report }: Options): AnswerScrape {
+  return (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.writeHead(405, { ...asText, allow: "GET, HEAD" }).end("Method not allowed\n");
+      return;
+    }
+    const [, given = ""] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (!isSameSecret(given, token)) {
+      response
+        .writeHead(401, { ...asText, "www-authenticate": "Bearer" })
+        .end("Send the token of WAYPOST_METRICS_TOKEN in Authorization: Bearer <token>.\n");
+      return;
+    }
+    write().then(
+      (text) => response.writeHead(200, { ...asText, "content-type": contentType }).end(text),
+      (error: unknown) => {
+        report(error);
+        response.writeHead(500, asText).end("The metrics cannot be read now.\n");
+      },
+    );
+  };
+}

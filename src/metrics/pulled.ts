@@ -1,0 +1,148 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** What others count for themselves, and is asked for when somebody reads the metrics. */
+
+export type Sources = {
+  /** By database: the links and what is theirs, and what Waypost itself remembers. */
+  readonly stores: Readonly<Record<string, StoreCounts>>;
+  readonly clicks?: ClickCounts | undefined;
+  readonly jobs: JobCounts;
+  readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
+  readonly connections: ConnectionCounts;
+};
+
+type StoreCounts = {
+  readonly commits: number;
+  /** Writes and reads that were given up, because the store was busy for too long. */
+  readonly busy: number;
+  readonly waitingWrites: number;
+  readonly waitingReads: number;
+  /** Of an engine that has connections to wait for. */
+  readonly pool?: PoolCounts | undefined;
+};
+type PoolCounts = Readonly<Record<"open" | "idle" | "waiting", number>>;
+type ClickCounts = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
+type JobCounts = {
+  readonly running: number;
+  readonly waiting: number;
+  readonly ended: Readonly<Record<string, number>>;
+};
+type ConnectionCounts = Readonly<Record<"sessions" | "streams" | "calls", number>>;
+
+/** One series: the values of its one label, and the value for each. */
+type Values = Readonly<Record<string, number | undefined>>;
+type Pulled = {
+  readonly name: string;
+  readonly help: string;
+  readonly label?: string;
+  readonly read: (sources: Sources) => Values;
+};
+
+const counters: readonly Pulled[] = [
+  {
+    name: "waypost_store_commits_total",
+    help: "Transactions that were committed",
+    label: "store",
+    read: ({ stores }) => mapValues(stores, ({ commits }) => commits),
+  },
+  {
+    name: "waypost_store_busy_total",
+    help: "Writes and long reads that were given up because the store was busy",
+    label: "store",
+    read: ({ stores }) => mapValues(stores, ({ busy }) => busy),
+  },
+  {
+    name: "waypost_clicks_total",
+    help: "Clicks of people that were counted, written to the store, or lost",
+    label: "state",
+    read: ({ clicks }) => (clicks === undefined ? {} : { ...clicks, waiting: undefined }),
+  },
+  {
+    name: "waypost_jobs_ended_total",
+    help: "Runs of jobs in this process that ended, by the state in which they left their job",
+    label: "state",
+    read: ({ jobs }) => jobs.ended,
+  },
+  {
+    name: "waypost_approvals_total",
+    help: "Questions to a person, and what became of them",
+    label: "outcome",
+    read: ({ approvals }) => approvals,
+  },
+];
+
+const gauges: readonly Pulled[] = [
+  {
+    name: "waypost_store_waiting_writes",
+    help: "Writes that have begun to wait for the store and are not committed",
+    label: "store",
+    read: ({ stores }) => mapValues(stores, ({ waitingWrites }) => waitingWrites),
+  },
+  {
+    name: "waypost_store_waiting_reads",
+    help: "Long reads that wait for their turn or have it",
+    label: "store",
+    read: ({ stores }) => mapValues(stores, ({ waitingReads }) => waitingReads),
+  },
+  {
+    name: "waypost_pool_connections",
+    help: "Connections to the database that are open, those of them that are idle, and who waits",
+    label: "state",
+    read: ({ stores }) => sumPools(Object.values(stores).map(({ pool }) => pool)),
+  },
+  {
+    name: "waypost_clicks_waiting",
+    help: "Clicks that are counted and not yet written to the store",
+    read: ({ clicks }) => ({ "": clicks?.waiting }),
+  },
+  {
+    name: "waypost_jobs",
+    help: "Jobs that run in this process, and those that wait here for another process to let go",
+    label: "state",
+    read: ({ jobs: { running, waiting } }) => ({ running, waiting }),
+  },
+  {
+    name: "waypost_mcp_connections",
+    help: "Sessions of earlier protocol revisions, streams of notifications, and calls under way",
+    label: "kind",
+    read: ({ connections }) => connections,
+  },
+];
+
+/** Adds a metric for each; what they show is what was set last. */
+export function addPulled(registry: Registry): (sources: Sources) => void {
+  const sets = [
+    ...counters.map(({ label, ...pulled }) => {
+      const options = { ...pulled, labelNames: label === undefined ? [] : [label] };
+      const counter = new Counter({ ...options, registers: [registry] });
+      return { ...pulled, label, reset: () => counter.reset(), add: counter.inc.bind(counter) };
+    }),
+    ...gauges.map(({ label, ...pulled }) => {
+      const options = { ...pulled, labelNames: label === undefined ? [] : [label] };
+      const gauge = new Gauge({ ...options, registers: [registry] });
+      return { ...pulled, label, reset: () => gauge.reset(), add: gauge.set.bind(gauge) };
+    }),
+  ];
+  return (sources) => {
+    for (const { label, read, reset, add } of sets) {
+      reset();
+      for (const [name, value] of Object.entries(read(sources))) {
+        if (value !== undefined) add(label === undefined ? {} : { [label]: name }, value);
+      }
+    }
+  };
+}
+
+function mapValues<Value>(
+  record: Readonly<Record<string, Value>>,
+  read: (value: Value) => number,
+): Values {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, read(value)]));
+}
+
+function sumPools(pools: readonly (PoolCounts | undefined)[]): Values {
+  const known = pools.filter((pool) => pool !== undefined);
+  if (known.length === 0) return {};
+  const sum = (name: keyof PoolCounts) => known.reduce((total, pool) => total + pool[name], 0);
+  return { open: sum("open"), idle: sum("idle"), waiting: sum("waiting") };
+}

@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFolder, run, startServe, type Serving } from "../support/command.ts";
+import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
+import { callDone, callRefused } from "../support/call-tool.ts";
+import { modernCall, post } from "../support/mcp-post.ts";
+import { visit } from "../support/listening.ts";
+
+/** What `waypost serve` shows of itself to who has the token, at `/metrics`. */
+
+const token = "scraper-of-ours";
+const measured = { env: { WAYPOST_METRICS_TOKEN: token } };
+
+describe("who may read the metrics", () => {
+  test("is nobody where no token is set", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path);
+    for (const given of [null, token, serving.key]) {
+      expect((await scrape(serving, given)).status).toBe(404);
+    }
+  });
+
+  test("is who shows the token, and no API key", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, [], measured);
+    for (const given of [null, "", "scraper-of-our", `${token}s`, serving.key]) {
+      const { status, headers, text } = await scrape(serving, given);
+      expect([given, status, headers["www-authenticate"]]).toEqual([given, 401, "Bearer"]);
+      expect(text).not.toContain(token);
+    }
+    const { status, headers, text } = await scrape(serving);
+    expect([status, headers["content-type"]]).toEqual([
+      200,
+      "text/plain; version=0.0.4; charset=utf-8",
+    ]);
+    expect(text).toContain("process_resident_memory_bytes ");
+    const { url } = serving.places;
+    const posted = await post(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    expect(posted.status).toBe(405);
+    // A host of links has no metrics, but may have a link of that name.
+    const { port } = new URL(url);
+    expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
+  });
+
+  test("is who shows what is in the file", async () => {
+    await using folder = await createFolder();
+    const outside = mkdtempSync(join(tmpdir(), "waypost-token-"));
+    const file = join(outside, "token");
+    writeFileSync(file, `${token}\n`);
+    const env = { WAYPOST_METRICS_TOKEN_FILE: file };
+    await using serving = await startServe(folder.path, [], { env });
+    expect((await scrape(serving)).status).toBe(200);
+    rmSync(outside, { recursive: true });
+  });
+
+  test("is told before the start where the token cannot be read", async () => {
+    await using folder = await createFolder();
+    const env = { WAYPOST_METRICS_TOKEN_FILE: "/nowhere/token" };
+    const { code, stderr } = await run(["serve", "--data", folder.path, "--port", "0"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("WAYPOST_METRICS_TOKEN_FILE")]);
+  });
+
+  test("reads them in front of a deployment elsewhere as well", async () => {
+    await using folder = await createFolder();
+    const env = { ...measured.env, WAYPOST_BASE_URL: "https://links.example" };
+    await using serving = await startServe(folder.path, [], { env });
+    const values = await read(serving);
+    expect(values.get('waypost_mcp_connections{kind="sessions"}')).toBe(0);
+    expect([...values.keys()].filter((name) => name.startsWith("waypost_clicks_total"))).toEqual(
+      [],
+    );
+  });
+});
+
+test("the metrics tell requests by route and status, and refusals by budget", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, [], measured);
+  await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
+  await serving.call("POST", "/links", { body: { path: "one" } });
+  await serving.call("GET", "/links/one");
+  await serving.call("GET", "/links/two");
+  for (const path of ["/nothing", "/links/one/two/three"]) await serving.call("GET", path);
+  const resolve = `${serving.places.api}/short_links/resolve?url=https://example.com`;
+  for (let count = 0; count < 61; count += 1) await fetch(resolve, { method: "POST" });
+  const values = await read(serving);
+  expect(readAll(values, "waypost_requests_total")).toMatchObject({
+    'route="POST /links",status="2xx"': 1,
+    'route="POST /links",status="4xx"': 1,
+    'route="GET /links/:id",status="4xx"': 2,
+    'route="other",status="4xx"': 2,
+  });
+  expect(values.get('waypost_request_seconds_count{route="POST /links"}')).toBe(2);
+  expect(values.get('waypost_budget_refusals_total{budget="address"}')).toBe(1);
+  expect(values.get('waypost_store_commits_total{store="links"}')).toBeGreaterThan(1);
+});
+
+test("the metrics tell calls by tool and outcome, approvals, jobs, clicks, sessions", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, [], measured);
+  const url = serving.places.mcp;
+  const way = { transport: "http", url, token: serving.key } as const;
+  const person = await connectV2({ ...way, elicit: approve });
+  const alone = await connectV1(way);
+  const { link } = await callDone(person, "create_link", { path: "one", url: "https://a.example" });
+  await callDone(person, "get_link", { id: "one" });
+  await callRefused(person, "get_link", { id: "two" });
+  await callRefused(person, "get_link", { colour: "red" });
+  const { port } = new URL(serving.places.url);
+  await visit(`http://default.localhost:${port}/one`);
+  const rows = [{ path: "two", url: "https://a.example" }];
+  const { plan } = await callDone(person, "plan_links", { operation: "upsert", rows });
+  await callDone(person, "apply_plan", { plan_id: plan.id });
+  await callRefused(alone, "delete_link", { id: link.id });
+  await callDone(person, "delete_link", { id: link.id });
+  const values = await read(serving);
+  expect(readAll(values, "waypost_tool_calls_total")).toMatchObject({
+    'tool="create_link",outcome="ok"': 1,
+    'tool="get_link",outcome="ok"': 1,
+    'tool="get_link",outcome="not_found"': 1,
+    'tool="get_link",outcome="invalid_arguments"': 1,
+    'tool="delete_link",outcome="approval_required"': 1,
+    'tool="delete_link",outcome="asked"': 1,
+    'tool="delete_link",outcome="ok"': 1,
+  });
+  expect(values.get('waypost_tool_call_seconds_count{tool="get_link"}')).toBe(3);
+  expect(readAll(values, "waypost_approvals_total")).toEqual({
+    'outcome="asked"': 2,
+    'outcome="given"': 1,
+    'outcome="refused"': 0,
+    'outcome="expired"': 0,
+  });
+  expect(readAll(values, "waypost_jobs_ended_total")).toMatchObject({ 'state="done"': 1 });
+  expect(values.get('waypost_clicks_total{state="counted"}')).toBe(1);
+  expect(values.get('waypost_visits_total{status="3xx"}')).toBe(1);
+  expect(values.get('waypost_mcp_connections{kind="sessions"}')).toBe(1);
+  expect(values.get('waypost_store_commits_total{store="state"}')).toBeGreaterThan(1);
+  await alone.close();
+  await person.close();
+});
+
+test("nothing that a stranger chose is a label, and no secret is in the metrics", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, [], measured);
+  const { places, key } = serving;
+  const { port } = new URL(places.url);
+  const ask = async (mark: string) => {
+    await post(places.mcp, modernCall(key, 1, `tool_${mark}`, { [mark]: mark }));
+    await post(places.mcp, modernCall(key, 2, "get_link", { id: mark }));
+    await serving.call("GET", `/links/${mark}`);
+    await fetch(`${places.url}/${mark}`, { method: "PROPFIND", headers: { [mark]: mark } });
+    await visit(`http://default.localhost:${port}/${mark}`);
+    await visit(`http://${mark}.localhost:${port}/`);
+  };
+  await ask("stranger-0");
+  const before = listOwn(await read(serving));
+  for (let count = 1; count < 20; count += 1) await ask(`stranger-${count}`);
+  const { text } = await scrape(serving);
+  expect(listOwn(parse(text))).toEqual(before);
+  expect(before).toContain('waypost_tool_calls_total{tool="other",outcome="not_offered"}');
+  for (const secret of ["stranger", token, key, folder.path]) expect(text).not.toContain(secret);
+});
+
+function scrape({ places }: Serving, given: string | null = token) {
+  const headers = given === null ? {} : { authorization: `Bearer ${given}` };
+  return post(`${places.url}/metrics`, { method: "GET", headers });
+}
+
+/** The series by name and labels. */
+async function read(serving: Serving): Promise<ReadonlyMap<string, number>> {
+  return parse((await scrape(serving)).text);
+}
+
+function parse(text: string): ReadonlyMap<string, number> {
+  const lines = text.split("\n").filter((line) => /^[a-z]/.test(line));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(" ");
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    }),
+  );
+}
+
+function listOwn(values: ReadonlyMap<string, number>): readonly string[] {
+  return [...values.keys()].filter((name) => name.startsWith("waypost_"));
+}
+
+/** All series of one name, by their labels. */
+function readAll(values: ReadonlyMap<string, number>, name: string): Record<string, number> {
+  const own = [...values].filter(([series]) => series.startsWith(`${name}{`));
+  return Object.fromEntries(
+    own.map(([series, value]) => [series.slice(name.length + 1, -1), value]),
+  );
+}

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { StoreBusy } from "../../src/sql/faults.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { watchSql, type WatchedSql } from "../../src/sql/watch-sql.ts";
+import { createFolder, type Folder } from "../support/command.ts";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+type Tables = { readonly things: { name: string } };
+let folder: Folder;
+let sql: WatchedSql<Tables>;
+
+beforeEach(async () => {
+  folder = await createFolder();
+  mkdirSync(folder.path);
+  sql = watchSql(await openSqlite<Tables>(join(folder.path, "things.db"), { applicationId: 1 }));
+  await sql.write((db) => db.schema.createTable("things").addColumn("name", "text").execute());
+});
+
+afterEach(async () => {
+  await sql.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+test("a database tells what it committed, what waits, and what was given up", async () => {
+  const before = sql.measure().commits;
+  const insert = () => sql.write((db) => db.insertInto("things").values({ name: "a" }).execute());
+  const writing = [insert(), insert()];
+  expect(sql.measure().waitingWrites).toBe(2);
+  await Promise.all(writing);
+  // They shared one.
+  expect(sql.measure()).toMatchObject({ commits: before + 1, waitingWrites: 0, busy: 0 });
+  const gone = { aborted: true, onAbort: () => undefined };
+  await expect(sql.write(insert, { signal: gone })).rejects.toThrow(StoreBusy);
+  const read = () => sql.db.selectFrom("things").selectAll().execute();
+  await expect(sql.readLong(read, { signal: gone, line: "one" })).rejects.toThrow(StoreBusy);
+  expect(sql.measure()).toMatchObject({ busy: 2, waitingReads: 0, pool: undefined });
+});
+
+test("another fault than a busy store is none, and nothing waits after it", async () => {
+  await expect(sql.write(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(sql.measure()).toMatchObject({ busy: 0, waitingWrites: 0 });
+});
