@@ -35,8 +35,13 @@ import { isSameSecret } from "../text/same-secret.ts";
 import { quoteWord } from "./terminal/command-name.ts";
 import { claimStdout, print, say } from "./terminal/output.ts";
 
-/** Left to itself the heap grows to four times what is in use before it is cleared. */
-const heapFlags = "--heap-growing-percent=50";
+const heapFlags = [
+  // Left to itself the heap grows to four times what is in use before it is cleared.
+  "--heap-growing-percent=50",
+  // By what a start makes, V8 guesses that what a request makes lives long, and puts it where it is
+  // cleared seldom. It dies with its answer, and to clear it there cost a sixth of each request.
+  "--no-allocation-site-pretenuring",
+];
 /** What runs when a stop is asked for may end within this time: a container is killed after ten. */
 const finish_ms = 8000;
 
@@ -54,7 +59,7 @@ type ServeOptions = {
 export async function serve(options: ServeOptions): Promise<void> {
   const { config } = options;
   claimStdout();
-  setFlagsFromString(heapFlags);
+  for (const flag of heapFlags) setFlagsFromString(flag);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
   const server = createHttpServer();

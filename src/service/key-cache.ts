@@ -31,15 +31,16 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
     return holders.get(token) ?? readHolder(current, token);
   }
 
-  async function readHolder(current: number, token: string): Promise<KeyHolder | undefined> {
+  function readHolder(current: number, token: string): Awaitable<KeyHolder | undefined> {
     if (hashes.size >= mostKeys) hashes.clear();
     const hash = hashes.get(token) ?? hashToken(token);
-    const holder = await findKeyHolder(store.db, hash);
-    if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
-    hashes.set(token, hash);
-    // Meanwhile a change that this answer does not know may have emptied the cache.
-    if (current === epoch) holders.set(token, holder);
-    return holder;
+    return andThen(findKeyHolder(store.db, hash), (holder) => {
+      if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
+      hashes.set(token, hash);
+      // Meanwhile a change that this answer does not know may have emptied the cache.
+      if (current === epoch) holders.set(token, holder);
+      return holder;
+    });
   }
 
   return { find: (token) => andThen(changes.read(), (current) => findAt(current, token)) };

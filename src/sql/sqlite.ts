@@ -1,5 +1,4 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { sql } from "kysely";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
@@ -9,7 +8,7 @@ import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
-import { createStatementRunner, type StatementRunner } from "./run-statements.ts";
+import { createStatementRunner, type Ran, type StatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 
 type OpenOptions = {
@@ -33,7 +32,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
   const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
     openKysely<Tables>("sqlite", run, prepare);
-  const db = open(createStatementRunner(reader));
+  const reading = createStatementRunner(reader);
+  const db = open(reading);
+  const findVersion = reading.prepare("PRAGMA data_version");
   const writing = open(createStatementRunner(writer));
   const readingLong = open(longReads);
   const checkpoints = createCheckpoints(() => longReads.aside((reader) => reader.carryOver()));
@@ -45,9 +46,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     readLong: (work, options) => longReads.read(() => work(readingLong), options),
     write: (work, options) => groups.write(() => work(writing), options),
     countWrites: groups.countCommits,
-    readVersion: async () => {
-      const { rows } = await sql<{ data_version: number }>`PRAGMA data_version`.execute(db);
-      return rows[0]?.data_version ?? 0;
+    readVersion: () => {
+      const rows = findVersion([]);
+      return rows instanceof Promise ? rows.then(readVersion) : readVersion(rows);
     },
     close: async () => {
       await groups.finish();
@@ -62,6 +63,10 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
+}
+
+function readVersion([row]: Ran["rows"]): number {
+  return Number(row?.["data_version"] ?? 0);
 }
 
 type OwnSteps = Omit<TransactionSteps, "sync">;

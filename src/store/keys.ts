@@ -1,3 +1,4 @@
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import { prepareQuery } from "./prepared-query.ts";
@@ -26,6 +27,8 @@ export type KeyHolder = {
   readonly project: (ProjectValues & ProjectSettings & { readonly id: string }) | null;
 };
 
+type HolderRow = NonNullable<Awaited<ReturnType<typeof selectHolder>>>;
+
 const selectHolder = prepareQuery((db) =>
   db
     .selectFrom("api_keys")
@@ -37,9 +40,11 @@ const selectHolder = prepareQuery((db) =>
     .where("token_hash", "=", ""),
 );
 
-export async function findKeyHolder(db: Db, tokenHash: string): Promise<KeyHolder | undefined> {
-  const row = await selectHolder(db, [tokenHash]);
-  if (row === undefined) return undefined;
+export function findKeyHolder(db: Db, tokenHash: string): Awaitable<KeyHolder | undefined> {
+  return andThen(selectHolder(db, [tokenHash]), (row) => row && readHolder(row));
+}
+
+function readHolder(row: HolderRow): KeyHolder {
   const { id, token_hash, role, project_id } = row;
   const project =
     project_id === null

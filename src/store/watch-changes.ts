@@ -1,4 +1,4 @@
-import type { Awaitable } from "../contract/awaitable.ts";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Store } from "./store.ts";
 
@@ -21,21 +21,18 @@ export function watchChanges(
   let writes = -1;
   let askedAt = -Infinity;
 
-  async function readAgain(now: number, written: number): Promise<number> {
-    const current = await store.readVersion();
-    writes = written;
-    askedAt = now;
-    if (current !== version) epoch += 1;
-    version = current;
-    return epoch;
-  }
-
   return {
     read: () => {
       const now = monotonic();
       const written = store.countWrites();
-      const isKnown = now - askedAt < trusted_ms && writes === written;
-      return isKnown ? epoch : readAgain(now, written);
+      if (now - askedAt < trusted_ms && writes === written) return epoch;
+      return andThen(store.readVersion(), (current) => {
+        writes = written;
+        askedAt = now;
+        if (current !== version) epoch += 1;
+        version = current;
+        return epoch;
+      });
     },
   };
 }
