@@ -144,11 +144,13 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   }
   await serving.stopped;
   readiness.stop();
+  const endsAt = clock.monotonic() + finish_ms;
+  assistant.handOver();
   // A client that listens to the server's notifications never ends its request by itself.
   const closed = closeHttpServer(server, { besides: mcp.close(finish_ms), most_ms: finish_ms });
   folder?.end();
   await closed;
-  await assistant.close();
+  await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 
 /** Where a person answers from is noted for the operator; the page's own address is a secret. */

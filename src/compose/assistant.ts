@@ -12,7 +12,7 @@ import {
 import type { ReadListening } from "../mcp/access/listening.ts";
 import { describeProbe, listProbes } from "../mcp/access/probe-access.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
-import { createAwaitDecision } from "../mcp/approval/await-decision.ts";
+import { createAwaitDecision, type AwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
 import { countDecisions, type Decisions } from "../mcp/approval/count-decisions.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
@@ -50,7 +50,10 @@ export type Assistant = {
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
-  readonly close: () => Promise<void>;
+  /** Lets go of its jobs, and of those who wait for a person; nothing of it is over by that. */
+  readonly handOver: () => void;
+  /** Jobs whose rows are on the way have so much time. */
+  readonly close: (most_ms?: number) => Promise<void>;
 };
 
 type Report = (error: unknown) => string;
@@ -83,7 +86,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
   const readPin = once(() => openPinIn(config.secrets.approval_pin_file));
-  const { measure, ...asking } = prepareAsking(options, readPin);
+  const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
   const timeZone = readTimeZone(config);
   const life = new AbortController();
@@ -133,8 +136,12 @@ export function createAssistant(options: AssistantOptions): Assistant {
       if (state.exists()) await bulk.loadUnfinished().catch(report);
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
-    close: async () => {
-      await bulk.close();
+    handOver: () => {
+      endWaiting();
+      bulk.handOver();
+    },
+    close: async (most_ms) => {
+      await bulk.close(most_ms);
       life.abort();
       await memory.finish();
       await state.close();
@@ -147,15 +154,24 @@ function prepareAsking(
   { config: { mode }, state, openPage }: AssistantOptions,
   readPin: () => Promise<string | undefined>,
 ) {
+  const stopping = new AbortController();
   const openState = state.open;
+  const awaitDecision = createAwaitDecision({ openState, clock, sleep });
   const asked = createRequireApproval({ mode, readPin, openState, openPage, clock });
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    awaitDecision: createAwaitDecision({ openState, clock, sleep }),
+    // The call ends as where nobody answers in time: another process hears what is answered.
+    awaitDecision: endWhen(awaitDecision, stopping.signal),
+    endWaiting: () => stopping.abort(),
     clients: createClientMemory(clock),
     clock,
   };
+}
+
+function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDecision {
+  return (id, wait) =>
+    awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
 }
 
 function openPinIn(file: string | undefined): Promise<string | undefined> {

@@ -31,8 +31,13 @@ export type Runner = {
   /** Whether the key has jobs that could be gone on with, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   readonly measure: () => JobMeasures;
-  /** Begins nothing more, and gives the rows that are on the way a moment. */
-  readonly close: () => Promise<void>;
+  /**
+   * Begins nothing more. A job is let go of as soon as its rows that are on the way have ended, so
+   * that another process can go on with it at once.
+   */
+  readonly handOver: () => void;
+  /** The same, and ends the rows that are still on the way after that time. */
+  readonly close: (most_ms?: number) => Promise<void>;
 };
 
 /** Jobs of this process; those that wait do so until another process has let go of them. */
@@ -105,9 +110,10 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     loadUnfinished: () => loadUnfinished(runner),
     hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
-    close: async () => {
+    handOver: () => stopped.abort(),
+    close: async (most_ms = closeWait_ms) => {
       stopped.abort();
-      await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, closeWait_ms)));
+      await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
       life.abort();
       await Promise.all(running.values());
     },
@@ -176,8 +182,8 @@ async function openJob(jobs: Jobs, plan: Plan, writer: JobWriter | undefined): P
 async function takeLease({ sleep, stopped }: RunnerState, jobs: Jobs, run: Run): Promise<boolean> {
   for (let left_ms = lease_ms + poll_ms; ; left_ms -= poll_ms) {
     if (await jobs.take(run)) return true;
-    if (left_ms <= 0) return false;
-    await sleep(poll_ms, stopped.signal);
+    if (left_ms <= 0 || stopped.signal.aborted) return false;
+    await sleep(poll_ms, stopped.signal).catch(() => undefined);
   }
 }
 
