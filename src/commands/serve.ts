@@ -107,6 +107,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     ...assistant,
     hostnames,
     clock,
+    setAlarm,
     identify: await createIdentify(config, deployment),
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
   });
@@ -116,7 +117,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.http,
-    mcp: mcp.fetch,
+    mcp,
     pages: {
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,

@@ -39,7 +39,7 @@ export type Assistant = {
   ) => KeyContext;
   readonly createServer: (
     keyContext: KeyContext,
-    direct?: DirectCalls,
+    direct?: Pick<DirectCalls, "admit">,
   ) => ReturnType<typeof createServer>;
   readonly createDirectCalls: (keyContext: KeyContext) => DirectCalls;
   readonly openPages: (

@@ -37,11 +37,21 @@ const quiet_ms = 100;
 /** A server that knows its connections over which nothing was asked: browsers open some. */
 export type HttpServer = Server & { readonly unused: Set<Socket> };
 
+type McpCarrier = {
+  readonly fetch: HttpFetch;
+  /** Answers from Node's own messages, or passes on to `fetch`. */
+  readonly answer: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    passOn: () => void,
+  ) => Promise<void>;
+};
+
 export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
   readonly api: HttpCarrier | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
-  readonly mcp: HttpFetch | undefined;
+  readonly mcp: McpCarrier | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
   /** Undefined where the links live elsewhere. */
@@ -129,7 +139,7 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 }
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
-  const { api, links, hostnames, readUnready, answerScrape } = handlers;
+  const { api, mcp, links, hostnames, readUnready, answerScrape } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -142,7 +152,11 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
       if (api.answerRead(request, response, readAddress(request, trusts))) return undefined;
       return answerAnyApi(request, response);
     });
-  const answerMcp = handlers.mcp && listen(handlers.mcp);
+  const answerAnyMcp = mcp && listen(mcp.fetch);
+  const answerMcp =
+    answerAnyMcp &&
+    ((request: IncomingMessage, response: ServerResponse) =>
+      mcp.answer(request, response, () => void answerAnyMcp(request, response)));
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
     return { start, open: once(() => listen(fetch)) };

@@ -1,19 +1,18 @@
 import type { IncomingMessage } from "node:http";
 
 /** What is used of Node's own message, where a `Request` was made of one. */
-export type Incoming = Pick<IncomingMessage, "rawHeaders" | "iterator">;
+export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator">;
 
-/** The bytes of a request's body; undefined where they are more than that. */
-export async function readAtMost(
-  request: Request,
-  most: number,
-  incoming?: Incoming,
-): Promise<Buffer | undefined> {
-  if (Number(request.headers.get("content-length") ?? 0) > most) return undefined;
+/** A message with a body; where there is Node's own, its `Request` is not to be read. */
+export type WithBody = Request | Incoming;
+
+/** The bytes of a message's body; undefined where they are more than that. */
+export async function readAtMost(message: WithBody, most: number): Promise<Buffer | undefined> {
+  if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
   // They are counted as they arrive: a declared length may lie, and there may be none.
-  for await (const chunk of openBody(request, incoming)) {
+  for await (const chunk of openBody(message)) {
     size += chunk.byteLength;
     if (size > most) return undefined;
     chunks.push(chunk);
@@ -21,12 +20,21 @@ export async function readAtMost(
   return Buffer.concat(chunks);
 }
 
+function readLength(message: WithBody): string | null | undefined {
+  return isOfNode(message)
+    ? message.headers["content-length"]
+    : message.headers.get("content-length");
+}
+
 /**
- * Of Node's own message, where there is one: the stream of a `Request` around it costs more than
- * all else of an answer. Nor may its `body` be looked at then, which makes that stream: it would
- * take the same bytes beside us, and keep them until the answer. Whoever stops reading leaves the
- * connection open, to be answered on it.
+ * Node's own message is read itself: the stream of a `Request` around it costs more than all else
+ * of an answer, and once that is made it takes the same bytes beside us, and keeps them until the
+ * answer. Whoever stops reading leaves the connection open, to be answered on it.
  */
-function openBody(request: Request, incoming?: Incoming): AsyncIterable<Uint8Array> | [] {
-  return incoming?.iterator({ destroyOnReturn: false }) ?? request.body ?? [];
+function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
+  return isOfNode(message) ? message.iterator({ destroyOnReturn: false }) : (message.body ?? []);
+}
+
+function isOfNode(message: WithBody): message is Incoming {
+  return "rawHeaders" in message;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import { readPlainHeaders, type PlainHeaders } from "../network/plain-headers.ts";
 import { writeBody } from "./respond.ts";
 
 /**
@@ -17,7 +18,7 @@ export function createReadAnswers(answer: AnswerApi): AnswerRead {
     const { method = "" } = incoming;
     if (method !== "GET" && method !== "HEAD") return false;
     const url = readPlainUrl(incoming);
-    const headers = readPlainHeaders(incoming);
+    const headers = readHeaders(incoming);
     if (url === undefined || headers === undefined) return false;
     const onLeave = (leave: () => void) => {
       response.once("close", () => {
@@ -36,8 +37,6 @@ export function createReadAnswers(answer: AnswerApi): AnswerRead {
   };
 }
 
-type Headers = Readonly<Record<string, string>>;
-
 /** An address that says what it means as it is; any other one has to be parsed. */
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
@@ -48,16 +47,11 @@ function readPlainUrl({ url = "", headers: { host = "" } }: IncomingMessage): st
   return `http://${host}${url}`;
 }
 
-/** Undefined where one came twice, of which Node may drop one, or where a body follows. */
-function readPlainHeaders({ headers, rawHeaders }: IncomingMessage): Headers | undefined {
+/** Undefined where one came twice, or where a body follows. */
+function readHeaders(incoming: IncomingMessage): PlainHeaders | undefined {
+  const { headers } = incoming;
   if ("content-length" in headers || "transfer-encoding" in headers) return undefined;
-  let count = 0;
-  for (const name in headers) {
-    if (typeof headers[name] !== "string") return undefined;
-    count += 2;
-  }
-  // Each of them was found to be a text.
-  return count === rawHeaders.length ? (headers as Headers) : undefined;
+  return readPlainHeaders(incoming);
 }
 
 function sendReply(response: ServerResponse, reply: ApiReply): void {

@@ -2,7 +2,7 @@ import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
-import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { readAtMost, type Incoming, type WithBody } from "../network/read-at-most.ts";
 import { createReadAnswers, type AnswerRead } from "./answer-read.ts";
 import { bodyTooLarge } from "./read-body.ts";
 import { writeBody } from "./respond.ts";
@@ -25,7 +25,7 @@ export function carryOverHttp(answer: AnswerApi): HttpCarrier {
         method,
         url,
         headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
-        body: () => readText(request, incoming),
+        body: () => readText(incoming ?? request),
         address,
         // Its signal is made when it is asked for, which few requests are worth.
         onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
@@ -54,9 +54,9 @@ function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-async function readText(request: Request, incoming?: Incoming): Promise<string> {
+async function readText(message: WithBody): Promise<string> {
   try {
-    const bytes = await readAtMost(request, limits.body_bytes, incoming);
+    const bytes = await readAtMost(message, limits.body_bytes);
     if (bytes === undefined) throw bodyTooLarge();
     return decoder.decode(bytes);
   } catch (error) {

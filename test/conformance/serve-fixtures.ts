@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { chooseTools, createAssistant } from "../../src/compose/assistant.ts";
 import { openDeployment } from "../../src/compose/deployment.ts";
-import { clock } from "../../src/compose/embedded.ts";
+import { clock, setAlarm } from "../../src/compose/embedded.ts";
 import { createHttpServer, setRequestHandlers } from "../../src/compose/http-server.ts";
 import { createLazyState } from "../../src/compose/lazy-state.ts";
 import { readConfig } from "../../src/config.ts";
@@ -38,13 +38,15 @@ export async function serveFixtures(): Promise<Serving> {
   const mcp = createMcpHttp({
     ...assistant,
     toolbox,
-    createServer: (keyContext) => addFixtures(assistant.createServer(keyContext), keyContext),
+    createServer: (keyContext, direct) =>
+      addFixtures(assistant.createServer(keyContext, direct), keyContext),
     identify: async (token) => {
       const known = await deployment.followKey(token)();
       return known && { key: token, known };
     },
     hostnames: ["127.0.0.1", "localhost"],
     clock,
+    setAlarm,
     onError: () => {},
     report,
   });
@@ -60,7 +62,7 @@ export async function serveFixtures(): Promise<Serving> {
   server.on("request", ({ rawHeaders }) => rawHeaders.push("authorization", `Bearer ${key}`));
   setRequestHandlers(server, {
     api: deployment.own?.http,
-    mcp: mcp.fetch,
+    mcp,
     pages: {},
     links: undefined,
     hostnames: ["127.0.0.1", "localhost"],

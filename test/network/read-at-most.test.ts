@@ -10,8 +10,8 @@ type Seen = { readonly length: number | undefined; readonly listeners: number };
 
 test("bytes are taken from Node's own message by one reader alone, who keeps none", async () => {
   const seen: Seen[] = [];
-  const listen = getRequestListener(async (request, { incoming }) => {
-    const bytes = await readAtMost(request, most, incoming);
+  const listen = getRequestListener(async (_, { incoming }) => {
+    const bytes = await readAtMost(incoming, most);
     // A `Request`'s own stream would listen here, and queue all that nobody reads of it.
     seen.push({ length: bytes?.length, listeners: incoming.listenerCount("data") });
     return new Response(bytes?.subarray(-3).toString() ?? "too long");

@@ -22,9 +22,11 @@ type Envelope = {
   readonly [CLIENT_INFO_META_KEY]?: Implementation;
 };
 
-export function readCaller(server: Server, { mcpReq }: ServerContext): Caller {
+export function readCaller(
+  server: Server,
   // The SDK has validated the envelope, whose members its types do not name.
-  const envelope: Envelope | undefined = mcpReq.envelope;
+  envelope: (ServerContext["mcpReq"]["envelope"] & Envelope) | undefined,
+): Caller {
   if (envelope === undefined) {
     const capabilities = server.getClientCapabilities() ?? {};
     return { capabilities, info: server.getClientVersion(), isModern: false };

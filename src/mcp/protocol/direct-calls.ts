@@ -22,103 +22,125 @@ import type { ServerOptions } from "./server-options.ts";
 /**
  * Calls of tools that only read, past the SDK: it reads each message by its schemas eight times
  * over, which costs more than the call. One that differs from a call that the SDK has let through
- * on this connection in its id, tool and arguments alone needs no second look.
+ * in its id, tool and arguments alone needs no second look.
  */
 export type DirectCalls = {
-  /** The SDK has let a call of this connection through. */
-  readonly admit: (server: Server, context: ServerContext) => void;
+  /** The SDK has let a call through, which came with these headers where it came over HTTP. */
+  readonly admit: (server: Server, context: ServerContext, headers?: string) => void;
+  /** Whether it has let one through that came with these. */
+  readonly knows: (headers: string) => boolean;
   /** Undefined where the SDK has to look at the message. */
-  readonly answer: (message: unknown, notify: Notify) => DirectAnswer | undefined;
-  /** The client waits no longer for this request. */
-  readonly cancel: (id: RequestId) => void;
-  /** The client is gone, and waits for nothing any more. */
-  readonly cancelAll: () => void;
+  readonly find: (message: unknown, headers?: string) => DirectCall | undefined;
 };
 
-type DirectAnswer = {
+type DirectCall = {
   readonly id: RequestId;
-  /** Undefined where it ended in a way that the SDK has to answer after all. */
-  readonly result: Promise<CallToolResult | "cancelled" | undefined>;
+  readonly name: string;
+  /** Whether its client wants to be told how far it is. */
+  readonly isFollowed: boolean;
+  readonly begin: (notify: Notify) => Begun;
 };
 
-/** What the SDK has let through. */
+type Begun = {
+  /** Rejects where it ended in a way that the SDK has to answer after all. */
+  readonly result: Promise<CallToolResult | "cancelled">;
+  /** The client waits no longer for it. */
+  readonly leave: () => void;
+};
+
 type Admitted = {
-  /** Read anew for each call: in the earlier revisions a client may initialize once more. */
+  readonly headers: string;
+  /** For each call anew: in the earlier revisions a client may initialize once more. */
   readonly readCaller: () => Caller;
-  readonly envelope: string;
 };
 
 type PlainCall = {
+  readonly envelope: string;
   readonly id: RequestId;
   readonly tool: Tool;
   readonly given: unknown;
   readonly progressToken: RequestId | undefined;
 };
 
+/** So many kinds of clients of one key, by their headers; more of them go through the SDK. */
+const mostAdmitted = 20;
+/** No client has more to say of itself. */
+const longestEnvelope = 4096;
+
 export function createDirectCalls(options: ServerOptions): DirectCalls {
   const { keyContext, toolbox, version } = options;
-  /** What ends each call when its client waits no longer. */
-  const running = new Map<RequestId, () => void>();
-  let admitted: Admitted | undefined;
+  /** What the SDK has let through, the last of it last. */
+  const admitted = new Map<string, Admitted>();
 
   return {
-    admit: (server, context) => {
-      const meta: JsonObject = { ...context.mcpReq.envelope };
+    admit: (server, context, headers = "") => {
+      const given = context.mcpReq.envelope;
+      const meta: JsonObject = { ...given };
       const envelope = writeEnvelope(meta);
       // In a session of the earlier revisions the SDK answers as in those, whatever a call says.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       const strays = claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion();
-      if (envelope === undefined || strays) return;
-      admitted = { readCaller: () => readCaller(server, context), envelope };
+      if (envelope === undefined || envelope.length > longestEnvelope || strays) return;
+      // Over HTTP each call of 2026-07-28 has a server of its own, of which nothing is kept.
+      const caller = given && readCaller(server, given);
+      const kind = describe(headers, envelope);
+      admitted.delete(kind);
+      admitted.set(kind, { headers, readCaller: () => caller ?? readCaller(server, given) });
+      const [first] = admitted.size > mostAdmitted ? admitted.keys() : [];
+      if (first !== undefined) admitted.delete(first);
     },
-    answer: (message, notify) => {
-      const call = admitted && readCall(message, admitted, toolbox.find);
-      if (admitted === undefined || call === undefined || running.has(call.id)) return undefined;
-      const { id } = call;
-      const { leaving, leave } = createLeaving();
-      running.set(id, leave);
-      const result = run(call, admitted.readCaller, { leaving, notify })
-        .catch(() => (leaving.aborted ? "cancelled" : undefined))
-        .finally(() => running.delete(id));
-      return { id, result };
-    },
-    cancel: (id) => running.get(id)?.(),
-    cancelAll: () => {
-      for (const leave of running.values()) leave();
+    knows: (headers) => [...admitted.values()].some((one) => one.headers === headers),
+    find: (message, headers = "") => {
+      const call = admitted.size === 0 ? undefined : readCall(message, toolbox.find);
+      const known = call && admitted.get(describe(headers, call.envelope));
+      if (call === undefined || known === undefined) return undefined;
+      return {
+        id: call.id,
+        name: call.tool.name,
+        isFollowed: call.progressToken !== undefined,
+        begin: (notify) => {
+          const { leaving, leave } = createLeaving();
+          return { result: run(call, known, { leaving, notify }), leave };
+        },
+      };
     },
   };
 
   async function run(
     { tool, given, progressToken }: PlainCall,
-    readNow: Admitted["readCaller"],
+    { readCaller: readNow }: Admitted,
     { leaving, notify }: { readonly leaving: Leaving; readonly notify: Notify },
   ): Promise<CallToolResult | "cancelled"> {
-    await readFresh(keyContext);
-    const caller = readNow();
-    // Nobody is asked anything by what only reads; what asks all the same leaves this way.
-    const person = { ...nobodyToAsk, client: nameClient(caller) };
-    const tellProgress = prepareProgress(progressToken, notify);
-    const calling = { caller, leaving, person, tellProgress };
-    const answered = callOnce(tool, given, calling, options);
-    // As beside every call.
-    void keyContext.confirm();
-    const result = await answered;
-    if (leaving.aborted) return "cancelled";
-    return caller.isModern ? stamp(result) : result;
+    try {
+      await readFresh(keyContext);
+      const caller = readNow();
+      // Nobody is asked anything by what only reads; what asks all the same leaves this way.
+      const person = { ...nobodyToAsk, client: nameClient(caller) };
+      const tellProgress = prepareProgress(progressToken, notify);
+      const calling = { caller, leaving, person, tellProgress };
+      const answered = callOnce(tool, given, calling, options);
+      // As beside every call.
+      void keyContext.confirm();
+      const result = await answered;
+      if (leaving.aborted) return "cancelled";
+      return caller.isModern ? stamp(result) : result;
+    } catch (error) {
+      if (leaving.aborted) return "cancelled";
+      throw error;
+    }
   }
 
-  /** As the SDK stamps what leaves it. */
+  /** As the SDK stamps what leaves it, in its order. */
   function stamp(result: CallToolResult): CallToolResult {
-    const { _meta = {} } = result;
+    const { resultType = "complete", _meta = {} } = result;
     const info = describeServer(version);
-    return { resultType: "complete", ...result, _meta: { ..._meta, [SERVER_INFO_META_KEY]: info } };
+    return { ...result, resultType, _meta: { ..._meta, [SERVER_INFO_META_KEY]: info } };
   }
 }
 
 /** Undefined for whatever is not a plain call of a tool that reads. */
 function readCall(
   message: unknown,
-  { envelope }: Admitted,
   find: (name: string) => Tool | undefined,
 ): PlainCall | undefined {
   if (!isJsonObject(message) || !hasOnly(message, requestMembers)) return undefined;
@@ -131,9 +153,14 @@ function readCall(
   if (Object.hasOwn(given, "__proto__") || RELATED_TASK_META_KEY in meta) return undefined;
   const { progressToken } = meta;
   if (progressToken !== undefined && !isId(progressToken)) return undefined;
-  if (writeEnvelope(meta) !== envelope) return undefined;
   const tool = find(name);
-  return tool?.effect === "read" ? { id, tool, given, progressToken } : undefined;
+  if (tool?.effect !== "read") return undefined;
+  const envelope = writeEnvelope(meta);
+  return envelope === undefined ? undefined : { id, tool, given, progressToken, envelope };
+}
+
+function describe(headers: string, envelope: string): string {
+  return `${headers}\n\n${envelope}`;
 }
 
 const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);

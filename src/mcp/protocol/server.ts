@@ -42,7 +42,7 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
 }
 
 /** `direct` learns of every call that the SDK lets through. */
-export function createServer(options: ServerOptions, direct?: DirectCalls): Server {
+export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, "admit">): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
@@ -90,7 +90,7 @@ export function createServer(options: ServerOptions, direct?: DirectCalls): Serv
         options.watchCall?.(undefined).end("not_offered");
         return refuseTool(toolbox, name);
       }
-      const caller = readCaller(server, context);
+      const caller = readCaller(server, context.mcpReq.envelope);
       direct?.admit(server, context);
       await readFresh(keyContext);
       const answered = answerCall(caller, tool, given, context, options);

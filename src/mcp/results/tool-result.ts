@@ -16,15 +16,16 @@ export function toCallResult(result: JsonObject, extras?: Extras): CallToolResul
   // An object stays an object.
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
+  // In the order in which the SDK writes it, for not every result goes through the SDK.
   return {
     // The view shows it to a person; no model reads it.
     ...(view !== undefined && { _meta: { [viewData]: view } }),
-    structuredContent,
     content: [
       { type: "text", text: JSON.stringify(structuredContent) },
       ...pictures.map(({ data, mimeType }) => {
         return { type: "image" as const, data: Buffer.from(data).toString("base64"), mimeType };
       }),
     ],
+    structuredContent,
   };
 }

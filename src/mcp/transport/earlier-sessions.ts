@@ -4,6 +4,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
+import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
 import { refuseFull, refuseUnknownSession } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
@@ -11,6 +12,8 @@ import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
 /** Sessions of the protocol's earlier revisions, all of one key: no other key finds them here. */
 export type Sessions = {
   readonly fetch: (asked: Asked) => Promise<Response>;
+  /** For calls that need not go through the session's server. */
+  readonly findDirect: (id: string) => DirectWay | undefined;
   /** Tells every client that the list of tools has changed. */
   readonly notifyToolsChanged: () => void;
   readonly count: () => number;
@@ -32,12 +35,16 @@ type Session = {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly use: Use;
+  readonly direct: DirectWay;
 };
 
 type Use = Pick<Kept, "unusedSince"> & {
   readonly begin: () => void;
   readonly end: () => void;
 };
+
+/** A server of one session, and the calls that go past it. */
+export type SessionServer = { readonly server: Server; readonly direct: DirectCalls };
 
 type Options = { readonly clock: Pick<Clock, "monotonic">; readonly limits: SessionLimits };
 
@@ -46,20 +53,20 @@ const idle_ms = 30 * 60_000;
 const lookEvery_ms = 60_000;
 const header = "mcp-session-id";
 
-export function createSessions(createServer: () => Server, options: Options): Sessions {
+export function createSessions(createServer: () => SessionServer, options: Options): Sessions {
   const { clock, limits } = options;
-  const { monotonic } = clock;
   const sessions = new Map<string, Session>();
-  let lookedAt = monotonic();
+  let lookedAt = clock.monotonic();
 
   return {
     fetch: async (asked) => {
-      if (monotonic() - lookedAt > lookEvery_ms) endIdle();
+      if (clock.monotonic() - lookedAt > lookEvery_ms) endIdle();
       const id = asked.request.headers.get(header);
       if (id === null) return open(asked);
       const session = sessions.get(id);
       return session === undefined ? refuseUnknownSession() : answer(session, asked);
     },
+    findDirect: (id) => sessions.get(id)?.direct,
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
         // The session of a client that has gone away is ended when it has been idle.
@@ -91,8 +98,9 @@ export function createSessions(createServer: () => Server, options: Options): Se
       onsessioninitialized: () => void sessions.set(id, session),
       onsessionclosed: () => void end(id),
     });
-    const server = createServer();
-    const session: Session = { kept, server, transport, use };
+    const { server, direct } = createServer();
+    const way = { session: id, calls: trackDirect(direct), use };
+    const session: Session = { kept, server, transport, use, direct: way };
     try {
       await server.connect(transport);
       return await answer(session, asked);
@@ -102,7 +110,7 @@ export function createSessions(createServer: () => Server, options: Options): Se
   }
 
   function endIdle(): void {
-    const now = monotonic();
+    const now = clock.monotonic();
     lookedAt = now;
     for (const [id, { use }] of sessions) {
       if (now - (use.unusedSince() ?? now) > idle_ms) void end(id);
@@ -116,14 +124,17 @@ export function createSessions(createServer: () => Server, options: Options): Se
   }
 }
 
-async function release({ kept, server }: Session, limits: SessionLimits): Promise<void> {
+async function release(session: Session, limits: SessionLimits): Promise<void> {
+  const { kept, server, direct } = session;
   limits.release(kept);
+  direct.calls.cancelAll();
   await server.close();
 }
 
 function answer(session: Session, { request, body }: Asked): Promise<Response> {
-  const { use, transport } = session;
+  const { use, transport, direct } = session;
   use.begin();
+  for (const message of [body].flat()) direct.calls.hear(message);
   const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
   return answerUntilEnd(handleRequest, (hasLeft) => {
     use.end();

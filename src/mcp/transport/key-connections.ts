@@ -1,10 +1,17 @@
-import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
+import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
+import { writeHeaders } from "./plain-post.ts";
 import type { SessionLimits } from "./session-limits.ts";
 
 /** A caller that was identified: the API key that its calls use, and what is known of that key. */
@@ -15,6 +22,8 @@ export type KeyConnections = {
   readonly key_print: string;
   readonly modern: McpHttpHandler;
   readonly sessions: Sessions;
+  /** For calls that belong to no session, and need no server. */
+  readonly direct: DirectWay;
   /** Exchanges that are going to be answered, and those that only listen. */
   readonly calls: InFlight<object>;
   readonly listeners: InFlight<object>;
@@ -23,10 +32,16 @@ export type KeyConnections = {
 export type ConnectionOptions = {
   readonly toolbox: Toolbox;
   readonly createKeyContext: (caller: IdentifiedCaller, listeners: VisibleListeners) => KeyContext;
-  readonly createServer: (keyContext: KeyContext) => Server;
+  readonly createServer: (keyContext: KeyContext, direct: Admits) => Server;
+  readonly createDirectCalls: (keyContext: KeyContext) => Admits & DirectCalls;
   readonly clock: Clock;
   readonly limits: SessionLimits;
   readonly onError: (error: unknown) => void;
+};
+
+/** Learns of each call that the SDK lets through. */
+type Admits = {
+  readonly admit: (server: Server, context: ServerContext, headers?: string) => void;
 };
 
 export type Connections = {
@@ -90,26 +105,50 @@ function openConnections(
   key_print: string,
   options: ConnectionOptions,
 ): KeyConnections {
-  const { toolbox, createKeyContext, createServer, onError } = options;
+  const { toolbox, createKeyContext, createServer, createDirectCalls, onError } = options;
   const keyContext = createKeyContext(caller, {
     onChange: () => visible.onChange(),
     onListed: () => visible.onListed(),
   });
-  const create = () => createServer(keyContext);
-  const modern = createMcpHandler(create, {
+  const createOver = (direct: Admits) => {
+    return createServer(keyContext, {
+      admit: (server, context) => direct.admit(server, context, readHeaders(context)),
+    });
+  };
+  const ofModern = createDirectCalls(keyContext);
+  const modern = createMcpHandler(() => createOver(ofModern), {
     legacy: "reject",
     // `limits` refuses what is too much.
     maxSubscriptions: Infinity,
     onerror: onError,
   });
-  const sessions = createSessions(create, options);
+  const sessions = createSessions(() => {
+    const direct = createDirectCalls(keyContext);
+    return { server: createOver(direct), direct };
+  }, options);
   const visible = watchVisible(toolbox, keyContext, () => {
     modern.notify.toolsChanged();
     sessions.notifyToolsChanged();
   });
-  return { key_print, modern, sessions, calls: trackInFlight(), listeners: trackInFlight() };
+  // Many clients call here, each with ids of its own.
+  const tracked = trackDirect(ofModern, () => Symbol("call"));
+  return {
+    key_print,
+    modern,
+    sessions,
+    direct: { session: undefined, calls: tracked, use: { begin: () => {}, end: () => {} } },
+    calls: trackInFlight(),
+    listeners: trackInFlight(),
+  };
 }
 
-async function close({ modern, sessions }: KeyConnections): Promise<void> {
+/** Of the request that a call came with. */
+function readHeaders({ http }: ServerContext): string {
+  const headers = http?.req?.headers;
+  return writeHeaders((name) => headers?.get(name));
+}
+
+async function close({ modern, sessions, direct }: KeyConnections): Promise<void> {
+  direct.calls.cancelAll();
   await Promise.all([modern.close(), sessions.close()]);
 }

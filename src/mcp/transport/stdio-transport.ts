@@ -5,10 +5,9 @@ import {
   parseJSONRPCMessage,
   serializeMessage,
   type JSONRPCMessage,
-  type Notification,
-  type Result,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { readCancelled, trackDirect, type DirectCall, type DirectCalls } from "./direct-calls.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
 import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
@@ -25,25 +24,10 @@ export type StdioTransport = Transport & {
   readonly finish: (timeout_ms: number) => Promise<void>;
 };
 
-/** Answers some messages by itself, so that they need not go through the SDK. */
-type DirectCalls = {
-  readonly answer: (message: unknown, notify: Notify) => DirectAnswer | undefined;
-  readonly cancel: (id: Id) => void;
-  readonly cancelAll: () => void;
-};
-
-type Notify = (notification: Notification) => Promise<void>;
-
-type DirectAnswer = {
-  readonly id: Id;
-  /** Undefined where the SDK has to answer after all. */
-  readonly result: Promise<Result | "cancelled" | undefined>;
-};
-
 export type StdioOptions = {
   readonly input: Readable;
   readonly output: Writable;
-  readonly direct?: DirectCalls | undefined;
+  readonly direct?: DirectCalls;
   /** A line that was refused, for the operator's log. */
   readonly onRefused: (reason: string) => void;
 };
@@ -61,12 +45,11 @@ const tooLong: Refusal = {
 };
 
 export function createStdioTransport(options: StdioOptions): StdioTransport {
-  const { input, output, direct, onRefused } = options;
+  const { input, output, direct: untracked, onRefused } = options;
+  const direct = untracked && trackDirect(untracked);
   const running = trackInFlight<Id>();
   const writeLine = createLineWriter(output);
-  let finish: (() => void) | undefined;
-  const ended = new Promise<void>((resolve) => (finish = resolve));
-  const onEnd = () => finish?.();
+  const { ended, onEnd } = awaitEnd();
   let isClosed = false;
 
   const transport: StdioTransport = {
@@ -99,22 +82,23 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   function receive(line: string): void {
     const given = readJson(line);
     if (given === undefined) return refuseLine(notJson);
-    const answer = direct?.answer(given, (note) => write({ jsonrpc: "2.0", ...note }));
-    if (answer === undefined) return passToSdk(given);
-    running.begin(answer.id);
-    void sendAnswer(answer, given);
+    const call = direct?.find(given);
+    if (call === undefined) return passToSdk(given);
+    running.begin(call.id);
+    void sendAnswer(call, given);
   }
 
   function passToSdk(given: unknown): void {
     const message = readMessage(given);
     if (message === undefined) return refuseLine(notRpc, findId(given));
     trackRequest(message, running);
-    if (isCancelling(message)) direct?.cancel(message.params.requestId);
+    direct?.hear(message);
     transport.onmessage?.(message);
   }
 
-  async function sendAnswer({ id, result: answered }: DirectAnswer, given: unknown) {
-    const result = await answered;
+  async function sendAnswer({ id, begin }: DirectCall, given: unknown) {
+    const begun = begin((note) => write({ jsonrpc: "2.0", ...note }));
+    const result = await begun.result.catch(() => undefined);
     if (result === undefined) return passToSdk(given);
     // The end of one that was cancelled is noted, and its id may be another's by now.
     if (result !== "cancelled") await transport.send({ jsonrpc: "2.0", id, result });
@@ -131,18 +115,18 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   }
 }
 
+function awaitEnd() {
+  let finish: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => (finish = resolve));
+  return { ended, onEnd: () => finish?.() };
+}
+
 function trackRequest(message: JSONRPCMessage, running: InFlight<Id>): void {
   // A subscription is not answered before it ends, so that it is not waited for.
   const isListening = "method" in message && message.method === "subscriptions/listen";
   if ("method" in message && "id" in message && !isListening) running.begin(message.id);
-  if (isCancelling(message)) running.end(message.params.requestId);
-}
-
-type Cancelling = JSONRPCMessage & { readonly params: { readonly requestId: Id } };
-
-function isCancelling(message: JSONRPCMessage): message is Cancelling {
-  const isIt = "method" in message && message.method === "notifications/cancelled";
-  return isIt && isId(message.params?.["requestId"]);
+  const cancelled = readCancelled(message);
+  if (cancelled !== undefined) running.end(cancelled);
 }
 
 /** Undefined is no JSON. */

@@ -236,7 +236,7 @@ function openSessions() {
   const create = () => {
     const server = createServer();
     servers.push(server);
-    return server;
+    return { server, direct: { knows: () => false, find: () => undefined } };
   };
   const clock = { monotonic: () => now };
   const sessions = createSessions(create, { clock, limits: createSessionLimits(clock) });

@@ -43,7 +43,9 @@ function openWay() {
       server.setRequestHandler("tools/call", () => ({ content: [] }));
       return server;
     },
+    createDirectCalls: () => ({ admit: () => {}, knows: () => false, find: () => undefined }),
     hostnames: ["127.0.0.1"],
+    setAlarm: () => () => {},
     clock: { now: () => 0, monotonic: () => 0 },
     onError: () => {},
     report: String,

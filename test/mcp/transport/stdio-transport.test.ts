@@ -190,9 +190,13 @@ test("a call that is answered past the SDK ends with the connection", async () =
     input,
     output,
     direct: {
-      answer: () => ({ id: 1, result: left.opened.then(() => "cancelled") }),
-      cancel: () => undefined,
-      cancelAll: left.open,
+      knows: () => true,
+      find: () => ({
+        id: 1,
+        name: "a",
+        isFollowed: false,
+        begin: () => ({ result: left.opened.then(() => "cancelled"), leave: left.open }),
+      }),
     },
     stopped: new Promise(() => undefined),
     createServer: () => new Server({ name: "test", version: "1" }),

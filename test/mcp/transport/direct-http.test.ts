@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { modernCall, post, withSession, type Posting } from "../../support/mcp-post.ts";
+import { callOf, handshake } from "../../support/mcp-raw.ts";
+import { openForAll } from "../../support/open-for.ts";
+
+/** Once a call was let through, those like it go to their tools at once: over HTTP as well. */
+
+let ground: Ground;
+openForAll(openGround, (opened) => {
+  ground = opened;
+  return Promise.resolve();
+});
+
+type Call = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+type Ask = (id: number, name: string, args?: object) => Call;
+type Open = (tenant: Tenant) => Promise<Ask>;
+
+const eras: readonly (readonly [era: string, open: Open])[] = [
+  [
+    "2025-06-18",
+    async ({ key }) => {
+      const { mcp } = ground.serving.places;
+      const opened = await post(mcp, withSession(key, undefined, handshake[0]));
+      const session = String(opened.headers["mcp-session-id"]);
+      await post(mcp, withSession(key, session, handshake[1]));
+      return (id, name, args) => withSession(key, session, callOf(id, name, args));
+    },
+  ],
+  ["2026-07-28", ({ key }) => Promise.resolve((id, name, args) => modernCall(key, id, name, args))],
+];
+
+type Alter = (call: Call) => Posting;
+
+const setHeaders = (more: Record<string, string | string[]>): Alter => {
+  return (call) => ({ ...call, headers: { ...call.headers, ...more } });
+};
+const leaveOut = (left: string) => (record: object) => {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== left));
+};
+const dropHeader = (dropped: string): Alter => {
+  return ({ headers, body }) => ({ body, headers: leaveOut(dropped)(headers) });
+};
+const cut = (text: string) => [text.slice(0, 40), text.slice(40, 50), text.slice(50)];
+const alterBody = (alter: (body: string) => string): Alter => {
+  return (call) => ({ ...call, body: alter(call.body) });
+};
+const alterMessage = (alter: (message: Record<string, unknown>) => unknown): Alter => {
+  return alterBody((body) => JSON.stringify(alter(JSON.parse(body))));
+};
+const alterMeta = (more: object): Alter => {
+  return alterMessage((message) => {
+    const params = Object(message["params"]);
+    return { ...message, params: { ...params, ["_meta"]: { ...params["_meta"], ...more } } };
+  });
+};
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "other", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const none = "00000000-0000-4000-8000-000000000000";
+
+const usual: readonly (readonly [what: string, name: string, args: object])[] = [
+  ["a list", "list_links", {}],
+  ["a link that is not there", "get_link", { id: "nothing" }],
+  ["an argument that there is not", "list_links", { colour: "red" }],
+  ["a tool that there is not", "list_linke", {}],
+  ["a write", "delete_link", { id: "nothing" }],
+  ["a view", "preview_template", {}],
+];
+
+const strange: readonly (readonly [what: string, alter: Alter])[] = [
+  ["another Host", setHeaders({ host: "evil.example" })],
+  ["another name of the Host", setHeaders({ host: "localhost" })],
+  ["an Origin of others", setHeaders({ origin: "http://evil.example" })],
+  ["an Origin of its own", setHeaders({ origin: "http://localhost:3000" })],
+  ["no token", dropHeader("authorization")],
+  ["a token that is not known", setHeaders({ authorization: "Bearer x" })],
+  ["two tokens", setHeaders({ authorization: ["Bearer x", "Bearer y"] })],
+  ["no content type", dropHeader("content-type")],
+  ["a content type of others", setHeaders({ "content-type": "text/plain" })],
+  ["a content type with more", setHeaders({ "content-type": "application/json; charset=utf-8" })],
+  ["no accept", dropHeader("accept")],
+  ["half an accept", setHeaders({ accept: "application/json" })],
+  ["two accepts", setHeaders({ accept: ["application/json", "text/event-stream"] })],
+  ["a revision that there is not", setHeaders({ "mcp-protocol-version": "1999-01-01" })],
+  ["an earlier revision", setHeaders({ "mcp-protocol-version": "2024-11-05" })],
+  ["the later revision", setHeaders({ "mcp-protocol-version": "2026-07-28" })],
+  ["no revision", dropHeader("mcp-protocol-version")],
+  ["another method in its header", setHeaders({ "mcp-method": "tools/list" })],
+  ["no method in a header", dropHeader("mcp-method")],
+  ["another tool in its header", setHeaders({ "mcp-name": "get_link" })],
+  ["no tool in a header", dropHeader("mcp-name")],
+  ["a session that there is not", setHeaders({ "mcp-session-id": none })],
+  ["no session", dropHeader("mcp-session-id")],
+  ["a header of its own", setHeaders({ "x-request-id": "7" })],
+  ["another HTTP method", (call) => ({ ...call, method: "PUT" })],
+  ["no JSON", alterBody((body) => body.slice(1))],
+  ["nothing", alterBody(() => "")],
+  ["a body that is too long", alterBody((body) => body + " ".repeat(4 * 1024 * 1024))],
+  ["a body in parts", (call) => ({ ...call, body: cut(call.body) })],
+  ["a batch of one", alterBody((body) => `[${body}]`)],
+  ["a batch of none", alterBody(() => "[]")],
+  ["a list of lists", alterBody((body) => `[[${body}]]`)],
+  ["a notification", alterMessage(leaveOut("id"))],
+  ["an answer", alterBody(() => JSON.stringify({ jsonrpc: "2.0", id: 7, result: {} }))],
+  ["another JSON-RPC", alterMessage((message) => ({ ...message, jsonrpc: "1.0" }))],
+  ["an id that is no whole number", alterMessage((message) => ({ ...message, id: 7.5 }))],
+  ["an id in a text", alterMessage((message) => ({ ...message, id: "sieben" }))],
+  ["a member more", alterMessage((message) => ({ ...message, also: 1 }))],
+  ["another method", alterMessage((message) => ({ ...message, method: "tools/list" }))],
+  ["no params", alterMessage(leaveOut("params"))],
+  ["a progress token", alterMeta({ progressToken: "p" })],
+  ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
+  ["an envelope of another client", alterMeta(envelope)],
+  ["a revision of its own", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
+  ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
+];
+
+describe.concurrent.each(eras)("in %s", (_, open) => {
+  test.each(usual)("%s is answered later as at first", async (_what, name, args) => {
+    await compare(open, (ask) => ask(7, name, args));
+  });
+
+  test.each(strange)("%s is answered later as at first", async (_what, alter) => {
+    await compare(open, (ask) => alter(ask(7, "list_links")));
+  });
+
+  test("whose key was taken away is refused, though its calls were let through", async () => {
+    const tenant = await ground.addTenant();
+    const ask = await open(tenant);
+    for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
+    await tenant.revoke();
+    expect((await send(ask(3, "list_links"))).status).toBe(401);
+  });
+});
+
+test("a session that has ended is unknown to a call like those that were let through", async () => {
+  const tenant = await ground.addTenant();
+  const [[, open] = []] = eras;
+  const ask = await open?.(tenant);
+  if (ask === undefined) throw new Error("there are no eras");
+  for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
+  const { headers } = ask(3, "list_links");
+  expect((await send({ method: "DELETE", headers })).status).toBe(200);
+  const { status, text } = await send(ask(3, "list_links"));
+  expect([status, text]).toEqual([404, expect.stringContaining("Session not found")]);
+});
+
+test("what one key was let through lets no other key's call through", async () => {
+  const [one, other] = [await ground.addTenant(), await ground.addTenant()];
+  const [[, open] = []] = eras;
+  const ask = await open?.(one);
+  if (ask === undefined) throw new Error("there are no eras");
+  for (const id of [1, 2]) await send(ask(id, "list_links"));
+  const stolen = setHeaders({ authorization: `Bearer ${other.key}` })(ask(3, "list_links"));
+  expect((await send(stolen)).status).toBe(404);
+});
+
+/** The same request of two keys that are alike: before anything was let through, and after. */
+async function compare(open: Open, write: (ask: Ask) => Posting): Promise<void> {
+  const first = await ground.addTenant();
+  const answeredFirst = await send(write(await open(first)));
+  const later = await ground.addTenant();
+  const ask = await open(later);
+  for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
+  expect(clean(await send(write(ask)), later)).toEqual(clean(answeredFirst, first));
+  // Nor does it leave anything behind.
+  expect((await send(ask(8, "list_links"))).status).toBe(200);
+}
+
+type Sent = Awaited<ReturnType<typeof post>>;
+
+function send(given: Posting): Promise<Sent> {
+  return post(ground.serving.places.mcp, given);
+}
+
+/** Without what differs from key to key, and from one answer of the SDK's to the next. */
+function clean({ status, headers, text }: Sent, { subdomain }: Tenant) {
+  const { date: _, "mcp-session-id": session, ...rest } = headers;
+  const { "content-length": __, "transfer-encoding": ___, ...told } = rest;
+  const body = text.replaceAll(subdomain, "tenant").replaceAll(/preview\/[\w-]+/g, "preview");
+  return { status, headers: told, hasSession: session !== undefined, body };
+}
