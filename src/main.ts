@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { backupFlags, runBackup } from "./commands/backup.ts";
 import { binFlags, runBin } from "./commands/bin.ts";
 import { doctorFlags, runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
@@ -7,6 +8,7 @@ import { importFlags, runImport } from "./commands/import.ts";
 import { jobFlags, runJobs } from "./commands/jobs.ts";
 import { keyFlags, runKeys } from "./commands/keys.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
+import { restoreFlags, runRestore } from "./commands/restore.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
 import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
@@ -98,6 +100,14 @@ const commands: Readonly<Record<string, Command>> = {
   bin: (words) => {
     const { config, values, positionals } = read(words, binFlags);
     return runBin({ config, ...openTerminal() }, positionals, values);
+  },
+  backup: (words) => {
+    const { config, values, positionals } = read(words, backupFlags);
+    return runBackup({ config, version, stopped: waitForStop() }, positionals, values);
+  },
+  restore: (words) => {
+    const { config, values, positionals } = read(words, restoreFlags);
+    return runRestore({ config, stopped: waitForStop() }, positionals, values);
   },
 };
 

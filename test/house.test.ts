@@ -22,6 +22,7 @@ const rooms: Readonly<Record<string, string>> = {
   client: "text contract contract/rules",
   template: "text",
   metrics: "text contract",
+  copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules",
   service: "text contract contract/rules network visit template store",
@@ -71,17 +72,19 @@ const rooms: Readonly<Record<string, string>> = {
   start: "",
   config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
-    text sql contract contract/rules network network/hosts client state store service host metrics
-    bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol config`,
+    text sql copies contract contract/rules network network/hosts client state store service host
+    metrics bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol
+    config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
+  "commands/copies": "copies compose commands/terminal",
   commands: `
-    text sql contract contract/rules network client state store service host bulk/files
+    text sql copies contract contract/rules network client state store service host bulk/files
     bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport
-    config compose compose/listening commands/terminal commands/bulk`,
+    config compose compose/listening commands/terminal commands/bulk commands/copies`,
   entry: "",
   main: "text sql contract config commands/terminal commands",
 };

@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { link, rename, rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import {
@@ -13,6 +11,7 @@ import {
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
 import { readCode } from "../compose/data-folder.ts";
+import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
@@ -104,44 +103,20 @@ function refuseOther(file: string): UsageFault {
   return new UsageFault(`there is a file ${quote(file, 200)}; --force overwrites it`);
 }
 
-/** Links name campaigns, partners and unpublished pages: who else may read them is said later. */
-const ownerOnly = 0o600;
-
-/** The file appears whole or not at all. */
 async function writeFile(
   file: string,
   pieces: AsyncIterable<string>,
   isForced: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const draft = `${file}.${randomUUID()}`;
   try {
-    const output = createWriteStream(draft, { flags: "wx", flush: true, mode: ownerOnly });
-    await writePieces(pieces, output, signal, true);
-    if (isForced) await rename(draft, file);
-    else await placeNew(draft, file);
+    await writeWholeFile(file, isForced, (output) => writePieces(pieces, output, signal, true));
   } catch (error) {
     // A failure to read the links keeps its own message.
     if (!isDiskFault(error)) throw error;
+    if (readCode(error) === "EEXIST") throw refuseOther(file);
     const fault = `${quote(file, 200)} cannot be written (${readCode(error)})`;
     throw new UsageFault(fault, { cause: error });
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-function isDiskFault(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
-}
-
-/** Another process may have made the file meanwhile, which is left alone then. */
-async function placeNew(draft: string, file: string): Promise<void> {
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if (readCode(error) === "EEXIST") throw refuseOther(file);
-    // A disk without hard links.
-    await rename(draft, file);
   }
 }
 

@@ -16,6 +16,8 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
                            undo ID
   waypost bin list         deleted links and apps, kept for 30 days; bin restore ID, bin empty
+  waypost backup FILE      everything in one new file, while others go on
+  waypost restore FILE     a backup into an empty data folder
 
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
@@ -111,6 +113,13 @@ bin list, bin restore ID, bin empty
   --page N             list: of 100 each
   --yes                empty: without asking
   --json               {bin, meta}, the link or app, or {emptied}
+
+backup FILE, restore FILE
+  FILE                 holds projects, keys, links, clicks, apps, templates, the bin; plans, jobs,
+                       approvals, history, secrets; owner.key and http.token: keep it private.
+                       Not in it: files that settings name elsewhere (a PIN), exported files
+  --data DIR           restore: a folder that holds nothing. Killed, run it once more
+  --json               {backup} or {restore}: its tables with their rows and digests
 
   --help               this text  --version
 

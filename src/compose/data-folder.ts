@@ -71,6 +71,34 @@ function makeFolder(folder: string): void {
   }
 }
 
+/** What a copy of the folder takes along beside the databases: callers hold the same secrets. */
+export const keptFiles = [ownerKeyFile, httpTokenFile] as const;
+
+/**
+ * What in the folder is not of an empty one: a disk's own folder and what V8 has compiled are no
+ * data, and the databases tell by themselves whether anything is in them.
+ */
+export function listData(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const emptyNames = /^(?:(?:waypost|state)\.db(?:-wal|-shm)?|compiled-.*|lost\+found)$/;
+  return readdirSync(folder).filter((name) => !emptyNames.test(name));
+}
+
+/** Puts back what a copy has of them, in place of what an unfinished one has left there. */
+export function keepSecrets(
+  folder: string,
+  secrets: readonly { readonly file: string; readonly text: string }[],
+): void {
+  removeSecrets(folder);
+  for (const { file, text } of secrets) {
+    writeFileSync(join(folder, file), `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
+  }
+}
+
+export function removeSecrets(folder: string): void {
+  for (const file of keptFiles) rmSync(join(folder, file), { force: true });
+}
+
 export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }

@@ -30,7 +30,7 @@ export type Embedded = {
 };
 
 /** "WAYP" in the file's header. */
-const applicationId = 0x57415950;
+export const applicationId = 0x57415950;
 
 export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 export const setAlarm = createAlarms(clock);

@@ -50,22 +50,19 @@ const mostWaitAtExit_ms = 2000;
  */
 export function openReader(path: string, onEnd: () => void): ThreadReader {
   const shared = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
-  const start: ReaderStart = { path, cache_mb, shared };
-  // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
-  const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
-  const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
-  // What the process was told to load before it starts is not for a thread that reads.
-  const worker = new Worker(file, { workerData: start, execArgv: [] });
+  const worker = startThread({ path, cache_mb, shared });
   // It keeps a process alive only while somebody waits for it.
   worker.unref();
   let waiting: Waiting | undefined;
   let cause: unknown;
   let isEnded = false;
+  let isClosing = false;
 
   function take(): Waiting | undefined {
     const taken = waiting;
     waiting = undefined;
-    worker.unref();
+    // Whoever closes it waits as well, maybe while a statement ends that nobody wants any more.
+    if (!isClosing) worker.unref();
     return taken;
   }
 
@@ -112,11 +109,20 @@ export function openReader(path: string, onEnd: () => void): ThreadReader {
     interrupt,
     letGo: () => send("let go"),
     close: () => {
+      isClosing = true;
       worker.ref();
       send("close");
       return ended;
     },
   };
+}
+
+function startThread(start: ReaderStart): Worker {
+  // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
+  const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
+  const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
+  // What the process was told to load before it starts is not for a thread that reads.
+  return new Worker(file, { workerData: start, execArgv: [] });
 }
 
 function readPages({ rows: [row = {}] }: Ran): LogPages {

@@ -48,8 +48,17 @@ export type State = {
 };
 
 /** "WAYS" in the file's header. */
-const applicationId = 0x57415953;
-const migrations = [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests];
+export const applicationId = 0x57415953;
+export const migrations = [
+  init,
+  bulk,
+  pinTries,
+  overwrites,
+  history,
+  knownAccess,
+  previews,
+  planRequests,
+];
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;

@@ -1,7 +1,7 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
-import { isCurrent, migrate } from "../sql/migrate.ts";
-import type { Sql } from "../sql/sql.ts";
+import { isCurrent, migrate, type Migration } from "../sql/migrate.ts";
+import type { Engine, Sql } from "../sql/sql.ts";
 import { watchSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
@@ -35,7 +35,7 @@ export type Store = Omit<WatchedSql<Tables>, "engine"> & {
 };
 
 /** PostgreSQL came after these: it begins with the tables as they were by then. */
-const earlier = {
+export const storeMigrations: Readonly<Record<Engine, readonly Migration[]>> = {
   sqlite: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
   postgres: [postgresTables],
 };
@@ -50,7 +50,7 @@ export async function openStore(
   isLook = false,
 ): Promise<Store> {
   const sql = watchSql(given);
-  const migrations = earlier[sql.engine];
+  const migrations = storeMigrations[sql.engine];
   await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;

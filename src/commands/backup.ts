@@ -1,0 +1,180 @@
+import { createHash, type Hash } from "node:crypto";
+import { lstat, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { listDatabases, requireOwnFolder, withDatabases } from "../compose/copied-databases.ts";
+import { checkDataFolder, keptFiles, readCode } from "../compose/data-folder.ts";
+import { clock, requireData } from "../compose/embedded.ts";
+import { readIfThere } from "../compose/secrets.ts";
+import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { CopyFault } from "../copies/copied-database.ts";
+import { countRows, withSnapshots, type Snapshot } from "../copies/snapshots.ts";
+import { writeBackup, type CopiedSum } from "../copies/write-backup.ts";
+import { quote } from "../text/show-hidden.ts";
+import { addRows, followRows, presentSums, printSums } from "./copies/report-copy.ts";
+import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { printJson, say } from "./terminal/output.ts";
+
+export const backupFlags = { json: { type: "boolean" } } as const;
+
+type BackupOptions = {
+  readonly config: Config;
+  readonly version: string;
+  /** Resolves when the person stops the command. */
+  readonly stopped: Promise<void>;
+};
+
+type Written = {
+  readonly sums: readonly CopiedSum[];
+  readonly bytes: number;
+  /** Of the file as it lies, as sha256sum tells it. */
+  readonly sha256: string;
+};
+
+/** `waypost backup FILE`: everything in one file, while other processes go on. */
+export async function runBackup(
+  options: BackupOptions,
+  [file, ...rest]: readonly string[],
+  { json }: FlagValues<typeof backupFlags>,
+): Promise<void> {
+  if (file === undefined || rest.length > 0) {
+    throw new UsageFault("use backup FILE (waypost --help)");
+  }
+  const { data } = options.config;
+  requireOwnFolder(options.config);
+  const names = listDatabases(data);
+  if (names.length === 0) requireData({ data });
+  checkDataFolder(data);
+  await checkPlace(file);
+  const made_at = new Date(clock.now()).toISOString();
+  const files = listFiles(data);
+  const { sums, bytes, sha256 } = await write(options, file, { made_at, files });
+  const named = files.map((kept) => kept.file);
+  if (json === true) {
+    return printJson({
+      backup: { file, bytes, sha256, made_at, files: named, tables: presentSums(sums) },
+    });
+  }
+  printSums(sums);
+  const also = named.length === 0 ? "" : ` and ${named.join(", ")}`;
+  say(`${addRows(sums)} rows${also} in ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
+  say("It holds keys and secrets: who reads it can do what you can.");
+}
+
+function listFiles(data: string) {
+  return keptFiles.flatMap((file) => {
+    const text = readIfThere(join(data, file));
+    return text === undefined ? [] : [{ file, text }];
+  });
+}
+
+async function write(
+  { config: { data }, version, stopped }: BackupOptions,
+  file: string,
+  head: { readonly made_at: string; readonly files: ReturnType<typeof listFiles> },
+): Promise<Written> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  void stopped.then(() => stop.abort());
+  const onAbort = (end: () => void) => signal.addEventListener("abort", end, { once: true });
+  const waiting = {
+    get aborted() {
+      return signal.aborted;
+    },
+    onAbort,
+  };
+  try {
+    return await withDatabases(data, listDatabases(data), (databases) =>
+      withSnapshots(databases, waiting, (snapshots) =>
+        writeSnapshots(file, { ...head, version, snapshots }, signal),
+      ),
+    );
+  } catch (error) {
+    if (signal.aborted) throw new Interrupted("stopped; no backup was written");
+    throw explainFault(error, file);
+  }
+}
+
+type Contents = Omit<Parameters<typeof writeBackup>[0], "follow"> & {
+  readonly snapshots: readonly Snapshot[];
+};
+
+async function writeSnapshots(
+  file: string,
+  contents: Contents,
+  signal: AbortSignal,
+): Promise<Written> {
+  const progress = followRows(await countRows(contents.snapshots));
+  let sums: readonly CopiedSum[] = [];
+  async function* writePieces() {
+    sums = yield* writeBackup({ ...contents, follow: progress.follow });
+  }
+  const pieces = writePieces();
+  const whole = createHash("sha256");
+  let bytes = 0;
+  try {
+    await writeWholeFile(file, false, (output) => {
+      const counted = countBytes(whole, (size) => (bytes += size));
+      return pipeline(Readable.from(pieces), createGzip(), counted, output, { signal });
+    });
+  } finally {
+    // Where nothing can be written, nothing is read any more before the databases are let go.
+    await pieces.return().catch(() => undefined);
+    progress.end();
+  }
+  return { sums, bytes, sha256: whole.digest("hex") };
+}
+
+function countBytes(whole: Hash, add: (size: number) => void): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      whole.update(chunk);
+      add(chunk.length);
+      done(null, chunk);
+    },
+  });
+}
+
+/** Refused before anything is read. */
+async function checkPlace(file: string): Promise<void> {
+  const found = await lstat(file).catch(() => undefined);
+  if (found !== undefined) throw refuseOther(file, found);
+  const folder = dirname(file);
+  const isFolder = await stat(folder).then(
+    (one) => one.isDirectory(),
+    () => false,
+  );
+  if (isFolder) return;
+  throw new UsageFault(`there is no folder ${quote(folder, 200)}; make it, or choose another`);
+}
+
+function refuseOther(
+  file: string,
+  found: { isDirectory(): boolean; isFile(): boolean },
+): UsageFault {
+  const kind = found.isDirectory() ? "a folder" : found.isFile() ? "a file" : "no plain file";
+  const advice = "a backup overwrites nothing; name a new file";
+  return new UsageFault(`${quote(file, 200)} is there already, and is ${kind}: ${advice}`);
+}
+
+function explainFault(error: unknown, file: string): unknown {
+  if (error instanceof CopyFault) return new UsageFault(error.message, { cause: error });
+  if (!isDiskFault(error)) return error;
+  const code = readCode(error);
+  const advice = advices[code] ?? "choose another place";
+  return new UsageFault(`${quote(file, 200)} cannot be written (${code}): ${advice}`, {
+    cause: error,
+  });
+}
+
+const advices: Readonly<Record<string, string>> = {
+  EEXIST: "there is a file by now; name a new one",
+  ENOSPC: "the disk is full; make room, or choose another one. Nothing is left of the backup",
+  EDQUOT: "there is no more room for you; make some, or choose another disk",
+  EACCES: "choose a folder that you may write to",
+  EROFS: "nothing can be written to that disk; choose another",
+};

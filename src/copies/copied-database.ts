@@ -1,0 +1,21 @@
+import type { CopiedTables } from "../sql/copied-tables.ts";
+import type { Sql } from "../sql/sql.ts";
+
+/** The databases that a copy is made of: what Waypost remembers, and the service's data. */
+export const databaseNames = ["state", "store"] as const;
+export type DatabaseName = (typeof databaseNames)[number];
+
+/** One of them, as it is open now. */
+export type CopiedDatabase = {
+  readonly name: DatabaseName;
+  readonly copied: CopiedTables;
+  readonly sql: Sql<unknown>;
+};
+
+/** What a table holds as it is copied: whatever the order of its rows, the same digest. */
+export type TableSum = { readonly rows: number; readonly digest: string };
+
+/** The copy cannot be made or read; the message is for whoever asked for it. */
+export class CopyFault extends Error {
+  override readonly name = "CopyFault";
+}

@@ -1,0 +1,62 @@
+import { sql, type Kysely } from "kysely";
+import { copyUnderWay, isCopyMark } from "../sql/copy-mark.ts";
+import { readLevel } from "../sql/copied-tables.ts";
+import { areKnown, readDone } from "../sql/migrate.ts";
+import type { ReadSignal } from "../sql/sql.ts";
+import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
+import { planTables, type TablePlan } from "./table-plan.ts";
+
+/** A database as it was at one moment, whoever writes to it meanwhile. */
+export type Snapshot = {
+  readonly database: CopiedDatabase;
+  readonly db: Kysely<unknown>;
+  /** How far its migrations have come. */
+  readonly level: number;
+  readonly tables: readonly TablePlan[];
+};
+
+/**
+ * Holds all databases as they are, one right after the other. The state comes first: what it calls
+ * done was in the store before, so a copy of the store has it; a write between the two is one that
+ * the state has begun, and a resumed job looks for it.
+ */
+export async function withSnapshots<Result>(
+  databases: readonly CopiedDatabase[],
+  signal: ReadSignal,
+  work: (snapshots: readonly Snapshot[]) => Promise<Result>,
+): Promise<Result> {
+  const [database, ...others] = databases;
+  if (database === undefined) return work([]);
+  return database.sql.readLong(
+    async (db) => {
+      // The first statement is the moment.
+      const snapshot = await describe(database, db);
+      return withSnapshots(others, signal, (rest) => work([snapshot, ...rest]));
+    },
+    { signal, line: "copy" },
+  );
+}
+
+async function describe(database: CopiedDatabase, db: Kysely<unknown>): Promise<Snapshot> {
+  const { copied, name } = database;
+  const done = await readDone({ ...database.sql, db });
+  if (done.some(isCopyMark)) throw new CopyFault(copyUnderWay);
+  if (!areKnown(done, copied.migrations[database.sql.engine])) {
+    throw new CopyFault(`the ${name} was made by a newer Waypost; use that version or newer`);
+  }
+  const level = readLevel(done);
+  return { database, db, level, tables: await planTables(copied, level) };
+}
+
+export async function countRows(snapshots: readonly Snapshot[]): Promise<number> {
+  let sum = 0;
+  for (const { db, tables } of snapshots) {
+    for (const { table } of tables) {
+      const { rows } = await sql<{ rows: number }>`
+        select count(*) as "rows" from ${sql.table(table.name)}
+      `.execute(db);
+      sum += rows[0]?.rows ?? 0;
+    }
+  }
+  return sum;
+}

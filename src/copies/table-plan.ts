@@ -1,0 +1,21 @@
+import { listUpTo, type CopiedTable, type CopiedTables } from "../sql/copied-tables.ts";
+import { describeTables, type Column } from "../sql/describe-tables.ts";
+
+/** A table as a copy of a database of this version has it. */
+export type TablePlan = { readonly table: CopiedTable; readonly columns: readonly Column[] };
+
+/** Those that a database has at this level of migrations; an earlier version had fewer. */
+export async function planTables(
+  { migrations, tables }: CopiedTables,
+  level: number,
+): Promise<readonly TablePlan[]> {
+  const described = await describeTables(listUpTo(migrations.sqlite, level));
+  return tables.flatMap((table) => {
+    const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
+    return columns === undefined ? [] : [{ table, columns }];
+  });
+}
+
+function isLeft({ leaves = [] }: CopiedTable, column: string): boolean {
+  return leaves.includes(column);
+}

@@ -1,0 +1,31 @@
+import type { Kysely } from "kysely";
+import type { Migration } from "./migrate.ts";
+import type { Engine } from "./sql.ts";
+
+/** What a copy of a database takes along; each room that has tables says it of its own. */
+export type CopiedTables = {
+  readonly migrations: Readonly<Record<Engine, readonly Migration[]>>;
+  readonly tables: readonly CopiedTable[];
+  /** Makes anew what follows from the rows. */
+  readonly derive?: (db: Kysely<unknown>) => Promise<void>;
+};
+
+export type CopiedTable = {
+  readonly name: string;
+  /** By which the rows are put in order, and read page by page: no two rows have the same. */
+  readonly key: readonly string[];
+  /** What an engine numbers itself, in the order of the key, or what is derived. */
+  readonly leaves?: readonly string[];
+};
+
+/**
+ * How far migrations have come, by the number that each name begins with: the tables of one number
+ * hold the same in every engine.
+ */
+export function readLevel(names: readonly string[]): number {
+  return Math.max(0, ...names.map((name) => Number.parseInt(name, 10) || 0));
+}
+
+export function listUpTo(migrations: readonly Migration[], level: number): readonly Migration[] {
+  return migrations.filter(({ name }) => readLevel([name]) <= level);
+}

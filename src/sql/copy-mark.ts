@@ -1,0 +1,27 @@
+/**
+ * The mark of a database that a copy is being put into. It stands among the names of the
+ * migrations, for each version of Waypost reads them first, and opens no database where there is
+ * one that it does not know.
+ */
+
+const prefix = "copying";
+
+/** Who copies, and until when nobody else may take its place. */
+export type CopyMark = { readonly id: string; readonly until: number };
+
+export const copyUnderWay =
+  "The store is half a copy: a restore or a migration into it is under way, or was ended before " +
+  "it was done. Run the same command once more, or remove what it has made.";
+
+export function isCopyMark(name: string): boolean {
+  return readCopyMark(name) !== undefined;
+}
+
+export function readCopyMark(name: string): CopyMark | undefined {
+  const [kind, id = "", until] = name.split(" ");
+  return kind === prefix ? { id, until: Number(until) } : undefined;
+}
+
+export function writeCopyMark({ id, until }: CopyMark): string {
+  return `${prefix} ${id} ${until}`;
+}

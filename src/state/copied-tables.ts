@@ -1,0 +1,25 @@
+import type { CopiedTables } from "../sql/copied-tables.ts";
+import { migrations } from "./state.ts";
+
+/** What a copy of the state takes along. */
+export const stateCopy: CopiedTables = {
+  migrations: { sqlite: migrations, postgres: [] },
+  tables: [
+    { name: "secrets", key: ["name"] },
+    { name: "approvals", key: ["id"] },
+    { name: "pin_tries", key: ["rowid"], leaves: ["rowid"] },
+    { name: "overwrites", key: ["id"], leaves: ["id"] },
+    { name: "overwrite_grants", key: ["key_print"] },
+    { name: "known_access", key: ["key_print", "origin", "tool"] },
+    { name: "plans", key: ["id"] },
+    { name: "plan_rows", key: ["plan_id", "position"] },
+    { name: "jobs", key: ["id"] },
+    { name: "job_rows", key: ["job_id", "position"] },
+    { name: "turns", key: ["key_print", "kind"] },
+    { name: "spent", key: ["id"], leaves: ["id"] },
+    { name: "changes", key: ["number"], leaves: ["number"] },
+    { name: "successors", key: ["realm", "id"] },
+    { name: "exports", key: ["id", "page"] },
+    { name: "previews", key: ["token_hash"] },
+  ],
+};

@@ -1,0 +1,251 @@
+import { existsSync } from "node:fs";
+import { cp, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { readDataFolder } from "../fixtures/read-data-folder.ts";
+import { findTable, readBackupLines } from "../support/backup-lines.ts";
+import {
+  begin,
+  createFolder,
+  createServed,
+  run,
+  runJson,
+  startServe,
+  startServes,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
+import { plantEmbedded } from "../support/plant-embedded.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** `waypost backup`: everything in one file, whoever writes meanwhile. */
+
+let folder: Folder;
+let serving: Serving;
+
+openForAll(createServed, (served) => ({ folder, serving } = served));
+
+const beside = (name: string) => join(dirname(folder.path), name);
+const backUp = (file: string, ...words: readonly string[]) =>
+  run(["backup", file, "--data", folder.path, ...words]);
+
+const hostile = ['say "hi"\n', "日本語 🎉 é", "\u001b[31m\u202e\u2028\u2029", "", "'; drop--"];
+
+const listLinks = async ({ call }: Serving) => (await call("GET", "/links?limit=100")).body;
+const listJobs = async (data: string) => (await runJson(["jobs", "--data", data])).jobs;
+
+type Table = { readonly table: string; readonly rows: number; readonly digest: string };
+
+test("what is restored has the same rows, secrets and key as what was backed up", async () => {
+  const app = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } };
+  expect((await serving.call("POST", "/ios_apps", { body: app })).status).toBe(201);
+  for (const [index, name] of hostile.entries()) {
+    const reply = await serving.call("POST", "/links", { body: { name, path: `p${index}` } });
+    expect(reply.status).toBe(201);
+  }
+  const { body: gone } = await serving.call("POST", "/links", { body: { path: "gone" } });
+  await serving.call("DELETE", `/links/${gone.id}`);
+  const template = { body: "<h1>{{ link.name }}</h1>{% store_buttons %}" };
+  expect((await serving.call("PATCH", "/page_template", { body: template })).status).toBe(201);
+  const rows = join(dirname(folder.path), "rows.csv");
+  await writeFile(rows, "path,url\nspring,https://x.example/\nsummer,https://y.example/\n");
+  expect(await run(["import", rows, "--yes", "--data", folder.path])).toMatchObject({ code: 0 });
+
+  const file = beside("all.waypost");
+  const { backup } = await runJson(["backup", file, "--data", folder.path]);
+  expect(backup).toMatchObject({ file, files: ["owner.key"] });
+  const counts = Object.fromEntries(
+    backup.tables.map(({ table, rows: count }: Table) => [table, count]),
+  );
+  expect(counts).toMatchObject({ projects: 1, links: 7, bin: 1, jobs: 1, job_rows: 2, changes: 1 });
+  expect(counts).toMatchObject({ ios_apps: 1, api_keys: 1, page_templates: 1, plan_rows: 2 });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(dirname(file))).toEqual(["all.waypost", "data", "rows.csv"]);
+
+  await using other = await createFolder();
+  const restored = await runJson(["restore", file, "--data", other.path]);
+  expect(restored.restore).toMatchObject({ data: other.path, tables: backup.tables });
+  const again = await runJson(["backup", beside("again.waypost"), "--data", other.path]);
+  expect(again.backup.tables).toEqual(backup.tables);
+  for (const name of ["owner.key", "waypost.db", "state.db"]) {
+    expect((await stat(join(other.path, name))).mode & 0o777).toBe(0o600);
+  }
+  expect((await stat(other.path)).mode & 0o777).toBe(0o700);
+  await using second = await startServe(other.path);
+  expect(second.key).toBe(serving.key);
+  expect(await listLinks(second)).toEqual(await listLinks(serving));
+  expect(await listJobs(other.path)).toEqual(await listJobs(folder.path));
+});
+
+test("a store that two processes write to is copied as of one moment", async () => {
+  await using busy = await createFolder();
+  const servings = await startServes(busy.path, 2);
+  const acknowledged = new Set<string>();
+  let asked = 0;
+  let isOver = false;
+  const write = async (to: Serving): Promise<void> => {
+    while (!isOver) {
+      const path = `link-${(asked += 1)}`;
+      const reply = await to.call("POST", "/links", { body: { path } });
+      if (reply.status === 201) acknowledged.add(path);
+    }
+  };
+  const writing = [...servings, ...servings].map(write);
+  await waitUntil(() => acknowledged.size >= 40);
+  const before = new Set(acknowledged);
+  const file = beside("busy.waypost");
+  expect(await run(["backup", file, "--data", busy.path])).toMatchObject({ code: 0 });
+  isOver = true;
+  await Promise.all(writing);
+  for (const { stop } of servings) await stop();
+
+  await using other = await createFolder();
+  expect(await run(["restore", file, "--data", other.path])).toMatchObject({ code: 0 });
+  const database = openDatabase(join(other.path, "waypost.db"));
+  const read = (sql: string) => database.prepare(sql).all() as Readonly<Record<string, unknown>>[];
+  const paths = new Set(read("select path from links").map(({ path }) => String(path)));
+  expect([...before].filter((path) => !paths.has(path))).toEqual([]);
+  // Whatever one transaction wrote is there as a whole.
+  expect(read("select links from tallies")).toEqual([{ links: paths.size }]);
+  expect(read("select count(*) as count from addresses")).toEqual([{ count: paths.size }]);
+  database.close();
+});
+
+describe("a file that cannot be written is refused, and what is there stays", () => {
+  test.each([
+    ["a file", async (path: string) => writeFile(path, "mine")],
+    ["a folder", async (path: string) => mkdir(path)],
+    ["a link to a file", async (path: string) => symlink("/etc/hostname", path)],
+    ["a link that leads nowhere", async (path: string) => symlink("nowhere", path)],
+  ])("%s", async (what, make) => {
+    const path = beside(what.replaceAll(" ", "-"));
+    await make(path);
+    const refused = await backUp(path);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/^waypost: .* is there already, and is .*name a new file\n$/);
+    if (what === "a file") expect(await readFile(path, "utf8")).toBe("mine");
+    if (what === "a link that leads nowhere") expect(existsSync(beside("nowhere"))).toBe(false);
+  });
+
+  test("a place that is not there, or takes no file", async () => {
+    const missing = await backUp(beside("none/b.waypost"));
+    expect(missing).toMatchObject({ code: 2, stdout: "" });
+    expect(missing.stderr).toContain("there is no folder");
+    const closed = await backUp("/proc/b.waypost");
+    expect(closed).toMatchObject({ code: 2, stdout: "" });
+    expect(closed.stderr).toMatch(/cannot be written \(\w+\): choose/);
+  });
+
+  test("a folder without data, and one that a newer Waypost has written", async () => {
+    await using empty = await createFolder();
+    const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
+    expect(none).toMatchObject({ code: 2, stdout: "" });
+    expect(none.stderr).toContain("there is no Waypost data");
+    expect(existsSync(empty.path)).toBe(false);
+    await plantEmbedded(empty.path, []);
+    const database = openDatabase(join(empty.path, "waypost.db"));
+    database.exec("insert into migrations (name) values ('999-later')");
+    database.close();
+    const newer = await run(["backup", beside("none.waypost"), "--data", empty.path]);
+    expect(newer).toMatchObject({ code: 2, stdout: "" });
+    expect(newer.stderr).toContain("made by a newer Waypost");
+    expect(existsSync(beside("none.waypost"))).toBe(false);
+  });
+
+  test.each([[[]], [["one", "two"]]])("the words %j", async (words) => {
+    const refused = await run(["backup", ...words, "--data", folder.path]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("use backup FILE");
+  });
+});
+
+describe("a store that takes a while", () => {
+  let large: Folder;
+  openForAll(createFolder, async (created) => {
+    large = created;
+    await plantEmbedded(large.path, [{ path: "first" }]);
+    const database = openDatabase(join(large.path, "waypost.db"));
+    // Digits that compress badly: what is written is larger than any buffer.
+    database.exec(`
+      insert into page_template_versions
+      with recursive each(n) as (select 1 union all select n + 1 from each where n < 500)
+      select id, hex(randomblob(16)), n, hex(randomblob(20000)), '', 0 from projects, each
+    `);
+    database.close();
+  });
+  const names = async () => readdir(dirname(large.path));
+  const start = (under?: readonly string[]) =>
+    begin(["backup", join(dirname(large.path), "b"), "--data", large.path], under && { under });
+  const untilBegun = () =>
+    waitUntil(async () => (await names()).some((name) => name.startsWith("b.")));
+
+  test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)("%s leaves no half file", async (signal) => {
+    const going = start();
+    await untilBegun();
+    going.send(signal);
+    const { code, stdout, stderr } = await going.finished;
+    expect(stdout).toBe("");
+    const left = (await names()).filter((name) => name !== "data");
+    for (const name of left) await rm(join(dirname(large.path), name));
+    if (signal === "SIGKILL") return expect(left).not.toContain("b");
+    expect(left).toEqual([]);
+    expect({ code, stderr }).toEqual({
+      code: 130,
+      stderr: "waypost: stopped; no backup was written\n",
+    });
+  });
+
+  test("a full disk is told, and nothing is left", async () => {
+    const before = await names();
+    // A limit on what a file may hold fails as a full disk does, where the signal is ignored.
+    const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
+    const { code, stdout, stderr } = await start(under).finished;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^waypost: .* cannot be written \(EFBIG\): [^\n]+\n$/);
+    expect(await names()).toEqual(before);
+  });
+});
+
+const fixtures = join(import.meta.dirname, "../fixtures");
+const older = (await readdir(fixtures)).filter((name) => name.startsWith("data-folder-"));
+
+test.each(older)("%s is backed up as it is, and brought up to date when restored", async (name) => {
+  await using old = await createFolder();
+  await mkdir(old.path, { mode: 0o700 });
+  for (const database of ["waypost.db", "state.db"]) {
+    const packed = await readFile(join(fixtures, name, `${database}.gz`));
+    await writeFile(join(old.path, database), gunzipSync(packed), { mode: 0o600 });
+  }
+  await cp(join(fixtures, name, "owner.key"), join(old.path, "owner.key"));
+  const marks = () => {
+    const database = openDatabase(join(old.path, "waypost.db"));
+    const found = database.prepare("select name from migrations").all();
+    database.close();
+    return found.length;
+  };
+  const before = marks();
+  const file = join(dirname(old.path), "old.waypost");
+  expect(await run(["backup", file, "--data", old.path])).toMatchObject({ code: 0 });
+  expect(marks()).toBe(before);
+  await using other = await createFolder();
+  expect(await run(["restore", file, "--data", other.path])).toMatchObject({ code: 0 });
+  const { written_at } = JSON.parse(await readFile(join(fixtures, name, "expected.json"), "utf8"));
+  const told = await readDataFolder(other.path, written_at);
+  expect(told.links.length).toBeGreaterThan(4);
+  expect(told).toEqual(await readDataFolder(old.path, written_at));
+});
+
+test("a gateway's folder has no store, and is copied as well", async () => {
+  await using gateway = await createFolder();
+  const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
+  const front = await startServe(gateway.path, [], { env });
+  await front.stop();
+  await writeFile(join(gateway.path, "state.db"), "", { flag: "a", mode: 0o600 });
+  const file = beside("gateway.waypost");
+  const { backup } = await runJson(["backup", file, "--data", gateway.path]);
+  expect(backup.files).toEqual(["http.token"]);
+  expect(findTable(await readBackupLines(file), "links")).toBe(-1);
+});

@@ -1,0 +1,24 @@
+import { describe, expect, test } from "vitest";
+import { copiedTables } from "../../src/compose/copied-databases.ts";
+import { databaseNames } from "../../src/copies/copied-database.ts";
+import { describeTables } from "../../src/sql/describe-tables.ts";
+
+/** A table that a migration adds is in every copy, or somebody has thought about it. */
+
+describe.each(databaseNames)("the tables of the %s", (name) => {
+  const { migrations, tables } = copiedTables[name];
+
+  test("are all copied", async () => {
+    const described = await describeTables(migrations.sqlite);
+    expect(tables.map((table) => table.name).toSorted()).toEqual([...described.keys()].toSorted());
+  });
+
+  test("leave nothing out but what an engine numbers, or what may be empty", async () => {
+    const described = await describeTables(migrations.sqlite);
+    for (const { name: table, leaves = [] } of tables) {
+      const columns = described.get(table) ?? [];
+      const left = columns.filter((column) => leaves.includes(column.name));
+      expect(left.filter((column) => column.isRequired)).toEqual([]);
+    }
+  });
+});
