@@ -7,7 +7,6 @@ export type Checkpoints = {
   readonly noteCommit: () => void;
   /** While it is there, nobody begins to write before it is over. */
   readonly findHold: () => Promise<void> | undefined;
-  readonly finish: () => Promise<void>;
 };
 
 /** How many pages the log has, and how many of them are in the file as well. */
@@ -17,21 +16,27 @@ const commitsApart = 50;
 /** 40 MB. */
 export const longestLog_pages = 10_000;
 
+type CarryOver = () => Promise<LogPages>;
+
+/** Does the work when the thread is free, and nothing else there until it is over. */
+type TakeTurn = (work: (carryOver: CarryOver) => Promise<void>) => Promise<void>;
+
 /** Where it fails, the connection that writes does the same once the log is still longer. */
-export function createCheckpoints(carryOver: () => Promise<LogPages>): Checkpoints {
+export function createCheckpoints(takeTurn: TakeTurn): Checkpoints {
   let commits = 0;
-  let running: Promise<void> | undefined;
+  let isRunning = false;
   let hold: Promise<void> | undefined;
   let longest_pages = longestLog_pages;
 
-  async function run(): Promise<void> {
+  async function run(carryOver: CarryOver): Promise<void> {
     const { log } = await carryOver();
     if (log < longest_pages) return;
-    hold = carryOverAll();
+    // In the same turn: writers would wait for the long reads that come before the next one.
+    hold = carryOverAll(carryOver);
     await hold;
   }
 
-  async function carryOverAll(): Promise<void> {
+  async function carryOverAll(carryOver: CarryOver): Promise<void> {
     try {
       const { log, carried } = await carryOver();
       // A reader of an older moment keeps the log as it is, and writers do not wait in vain again.
@@ -44,15 +49,13 @@ export function createCheckpoints(carryOver: () => Promise<LogPages>): Checkpoin
   return {
     noteCommit: () => {
       commits += 1;
-      if (commits < commitsApart || running !== undefined) return;
+      if (commits < commitsApart || isRunning) return;
       commits = 0;
-      running = run()
+      isRunning = true;
+      void takeTurn(run)
         .catch(() => undefined)
-        .finally(() => (running = undefined));
+        .finally(() => (isRunning = false));
     },
     findHold: () => hold?.catch(() => undefined),
-    finish: async () => {
-      await running;
-    },
   };
 }

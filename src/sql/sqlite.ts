@@ -37,7 +37,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const findVersion = reading.prepare("PRAGMA data_version");
   const writing = open(createStatementRunner(writer));
   const readingLong = open(longReads);
-  const checkpoints = createCheckpoints(() => longReads.aside((reader) => reader.carryOver()));
+  const checkpoints = createCheckpoints((work) =>
+    longReads.aside((reader) => work(reader.carryOver)),
+  );
   const groups = createGroupCommit(waitElsewhere(createSteps(writer), log, checkpoints));
 
   return {
@@ -52,9 +54,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     },
     close: async () => {
       await groups.finish();
-      await checkpoints.finish();
       await log.close();
-      // Its connection would hold the log back.
+      // Its connection would hold the log back. Whatever is carried over just now ends before.
       await longReads.close();
       // The log goes into the file now: an engine that keeps statements open would leave it behind.
       // Where another process holds the file, the last one to close merges the log.

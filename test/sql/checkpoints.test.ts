@@ -54,7 +54,7 @@ test("nobody waits for what fails, and it is tried again", async () => {
   await fail();
   await hold;
   expect(checkpoints.findHold()).toBeUndefined();
-  await checkpoints.finish();
+  await setImmediate();
   commit(50);
   expect(count()).toBe(4);
 });
@@ -62,8 +62,8 @@ test("nobody waits for what fails, and it is tried again", async () => {
 function openCheckpoints() {
   const asked: { resolve: (pages: LogPages) => void; reject: (error: Error) => void }[] = [];
   let answered = 0;
-  const checkpoints = createCheckpoints(
-    () => new Promise((resolve, reject) => asked.push({ resolve, reject })),
+  const checkpoints = createCheckpoints((work) =>
+    work(() => new Promise((resolve, reject) => asked.push({ resolve, reject }))),
   );
   const next = () => asked[(answered += 1) - 1] ?? expect.fail("nothing is carried over");
   return {

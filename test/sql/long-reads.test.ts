@@ -67,6 +67,28 @@ test("whoever reads and writes beside a long read is answered before it", async 
   await end;
 });
 
+test("a long log that is carried over lets nobody who writes wait for a long read", async () => {
+  const first = await beginForEver("one");
+  // Longer than what a log may be, and enough commits to carry it over.
+  await store.write((db) => sql`insert into notes values (zeroblob(45000000))`.execute(db));
+  for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
+  const begun = beginForEver("two");
+  first.leave();
+  await first.end;
+  const second = await begun;
+  await write(store, "beside");
+  second.leave();
+  await second.end;
+  expect(await listNotes(store.db)).toContain("beside");
+});
+
+test("a store is closed while its log waits for a long read to be over", async () => {
+  const { end } = await beginForEver();
+  for (let turn = 1; turn <= 50; turn += 1) await write(store, `${turn}`);
+  await store.close();
+  await end;
+});
+
 describe("a caller that leaves", () => {
   test("ends its read, and the next one has its turn", async () => {
     const { leave, end } = await beginForEver();
