@@ -17,6 +17,11 @@ export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
+/** What was committed may be lost: nobody reads it, and takes it for kept, nor writes after it. */
+export class DiskFailed extends Error {
+  override readonly name = "DiskFailed";
+}
+
 /** The store cannot be opened; the message is for the person who starts the process. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";

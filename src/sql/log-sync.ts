@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { StoreBusy } from "./faults.ts";
+import { DiskFailed } from "./faults.ts";
 
 /**
  * Waits until what was committed is on the disk, as the engine would with `synchronous=FULL`: the
@@ -11,10 +11,9 @@ import { StoreBusy } from "./faults.ts";
  * but whatever they wrote after it is lost with it: the log counts up to its first gap.
  */
 export type LogSync = {
-  readonly noteCommit: () => void;
-  /** Resolves when all that was committed is on the disk. */
+  /** Resolves when all that was committed is on the disk, by whichever process. */
   readonly sync: () => Promise<void>;
-  /** Throws where the disk has failed before. */
+  /** Throws `DiskFailed` where the disk has failed before. */
   readonly requireSound: () => void;
   readonly close: () => Promise<void>;
 };
@@ -25,37 +24,29 @@ export async function openLogSync(path: string): Promise<LogSync> {
   const file = await open(`${path}-wal`, "r+");
   let last: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  let isBehind = false;
-  let fault: unknown;
+  let failed: DiskFailed | undefined;
 
   async function syncAfter(before: Promise<void>): Promise<void> {
     await before;
     next = undefined;
-    isBehind = false;
     try {
       await file.datasync();
-    } catch (error) {
-      fault = error;
-      throw error;
+    } catch (cause) {
+      failed = new DiskFailed("the disk failed to sync: start the process anew", { cause });
+      throw failed;
     }
   }
 
   return {
-    noteCommit: () => {
-      isBehind = true;
-    },
     sync: () => {
       // One that is under way may have begun too early; the next serves all who wait by then.
-      if (isBehind) next ??= syncAfter(last);
-      last = next ?? last;
+      next ??= syncAfter(last);
+      last = next;
       return last;
     },
     requireSound: () => {
       // What a disk has failed to keep it may call kept the next time.
-      if (fault === undefined) return;
-      throw new StoreBusy("the disk has failed, and the process must be started anew", {
-        cause: fault,
-      });
+      if (failed !== undefined) throw failed;
     },
     close: async () => {
       await last.catch(() => undefined);

@@ -32,7 +32,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
   const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
     openKysely<Tables>("sqlite", run, prepare);
-  const reading = createStatementRunner(reader);
+  const reading = readWhileSound(createStatementRunner(reader), log);
   const db = open(reading);
   const findVersion = reading.prepare("PRAGMA data_version");
   const writing = open(createStatementRunner(writer));
@@ -45,7 +45,10 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   return {
     engine: "sqlite",
     db,
-    readLong: (work, options) => longReads.read(() => work(readingLong), options),
+    readLong: async (work, options) => {
+      log.requireSound();
+      return longReads.read(() => work(readingLong), options);
+    },
     write: (work, options) => groups.write(() => work(writing), options),
     countWrites: groups.countCommits,
     readVersion: () => {
@@ -83,6 +86,23 @@ export function createSteps(writer: Database): OwnSteps {
   };
 }
 
+/** A caller that looks for what became of its write must not find it where the disk has failed. */
+function readWhileSound({ run, prepare }: StatementRunner, log: LogSync): StatementRunner {
+  return {
+    run: (query) => {
+      log.requireSound();
+      return run(query);
+    },
+    prepare: (sql) => {
+      const runPrepared = prepare(sql);
+      return (parameters) => {
+        log.requireSound();
+        return runPrepared(parameters);
+      };
+    },
+  };
+}
+
 /** What would hold up the thread that serves everybody happens in others. */
 function waitElsewhere(steps: OwnSteps, log: LogSync, checkpoints: Checkpoints): TransactionSteps {
   return {
@@ -94,7 +114,6 @@ function waitElsewhere(steps: OwnSteps, log: LogSync, checkpoints: Checkpoints):
     },
     commit: () => {
       steps.commit();
-      log.noteCommit();
       checkpoints.noteCommit();
     },
     sync: log.sync,

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -65,9 +65,36 @@ test("three processes and a command that write to one folder all succeed", async
   expectSound(folder.path);
 });
 
+test("a disk that fails to sync is told of, and what it may have lost is read by nobody", async ({
+  skip,
+}) => {
+  skip(!canTrace(), "strace is not here, or may not trace: no disk failed");
+
+  await using folder = await createOnDisk();
+  // What a first start writes is not what is to fail.
+  await (await startServe(folder.path)).stop();
+  const failing = ["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=5"];
+  const under = ["strace", "-D", "-f", "-qq", ...failing, "-o", `${folder.path}.trace`];
+  await using serving = await startServe(folder.path, [], { under });
+  const create = async () => (await serving.call("POST", "/links", { body: {} })).status;
+  let status = await create();
+  // Each of Node's threads counts for itself.
+  for (let turn = 0; turn < 40 && status === 201; turn += 1) status = await create();
+  expect(status).toBe(500);
+  expect(await create()).toBe(500);
+  expect((await serving.call("GET", "/links")).status).toBe(500);
+  expect((await fetch(`${serving.places.url}/readyz`)).status).toBe(503);
+  const { stderr } = await serving.stop();
+  expect(stderr).toContain("the disk failed to sync: start the process anew");
+  rmSync(`${folder.path}.trace`);
+});
+
+function canTrace(): boolean {
+  return spawnSync("strace", ["-D", "-qq", "-e", "trace=none", "true"]).status === 0;
+}
+
 test("every acknowledgement comes after an fsync of its own", async ({ skip }) => {
-  const probe = spawnSync("strace", ["-D", "-qq", "-e", "trace=none", "true"]);
-  skip(probe.status !== 0, "strace is not here, or may not trace: nobody counted the fsyncs");
+  skip(!canTrace(), "strace is not here, or may not trace: nobody counted the fsyncs");
 
   await using folder = await createOnDisk();
   const trace = `${folder.path}.trace`;
