@@ -9,6 +9,8 @@ import type { Sql } from "../../src/sql/sql.ts";
 export type TestDatabase = {
   readonly url: string;
   readonly open: <Tables>() => Promise<Sql<Tables>>;
+  /** The address of one that is new, and that nobody has afterwards. */
+  readonly createOther: () => Promise<string>;
   /** Empties it for the next one; everything that was opened on it must be closed. */
   readonly giveBack: () => Promise<void>;
 };
@@ -23,6 +25,7 @@ export async function takeDatabase(): Promise<TestDatabase> {
   return {
     url,
     open: () => openPostgres(url),
+    createOther: createDatabase,
     giveBack: async () => {
       await empty(url);
       free.push(url);
@@ -30,7 +33,6 @@ export async function takeDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** One that nobody had before, and nobody has after. */
 async function createDatabase(): Promise<string> {
   const server = new URL(process.env[serverVariable] ?? "");
   const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;

@@ -1,0 +1,275 @@
+import { sql } from "kysely";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Duplicate, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
+import { openPostgres } from "../../src/sql/postgres.ts";
+import type { Sql } from "../../src/sql/sql.ts";
+import { createGate } from "../support/gate.ts";
+import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
+import { staying } from "../support/rows.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** What the engine for PostgreSQL promises, on a real server and a way to it that breaks. */
+
+type Tables = { readonly things: { readonly id: string; readonly number: number } };
+
+let database: TestDatabase;
+let proxy: PostgresProxy;
+let store: Sql<Tables>;
+const opened: Sql<Tables>[] = [];
+
+async function open(url: string): Promise<Sql<Tables>> {
+  const one = await openPostgres<Tables>(url);
+  opened.push(one);
+  return one;
+}
+
+beforeAll(async () => {
+  database = await takeDatabase();
+  proxy = await openPostgresProxy(database.url);
+  store = await open(proxy.url);
+  await store.write((db) =>
+    sql`create table things (id text primary key, number bigint not null)`.execute(db),
+  );
+});
+
+afterEach(() => proxy.restore());
+
+afterAll(async () => {
+  for (const one of opened) await one.close();
+  await proxy[Symbol.asyncDispose]();
+  await query(database.url, "drop table things");
+  await database.giveBack();
+});
+
+const add = (by: Sql<Tables>, id: string, number = 0) =>
+  by.write((db) => db.insertInto("things").values({ id, number }).execute());
+const read = async (by: Sql<Tables>, id: string) =>
+  (await by.db.selectFrom("things").select("number").where("id", "=", id).execute())[0]?.number;
+const increase = (by: Sql<Tables>, id: string) =>
+  by.write(async (db) => {
+    const found = db.selectFrom("things").select("number").where("id", "=", id);
+    const { number } = await found.executeTakeFirstOrThrow();
+    await db
+      .updateTable("things")
+      .set({ number: number + 1 })
+      .where("id", "=", id)
+      .execute();
+  });
+
+describe("a transaction", () => {
+  test("that meets another process's is done again, and nothing is lost", async () => {
+    const others = await Promise.all([1, 2, 3].map(() => open(database.url)));
+    await add(store, "counter");
+    const writers = [store, ...others];
+    const turns = Array.from({ length: 40 }, (_, turn) =>
+      increase(writers[turn % writers.length] ?? store, "counter"),
+    );
+    await Promise.all(turns);
+    expect(await read(store, "counter")).toBe(40);
+  });
+
+  test("that breaks a unique key says which, and leaves the connection usable", async () => {
+    await add(store, "twin");
+    const again = add(store, "twin");
+    await expect(again).rejects.toBeInstanceOf(Duplicate);
+    await expect(again).rejects.toMatchObject({ columns: ["things.id"] });
+    await add(store, "after the twin");
+  });
+
+  test("whose work goes on after a statement that failed is not called done", async () => {
+    const written = store.write(async (db) => {
+      await sql`select 1 / 0`.execute(db).catch(() => undefined);
+      return "done";
+    });
+    await expect(written).rejects.toThrow("a statement failed, and the write went on");
+  });
+
+  test("that another one locks out for five seconds is told that the store is busy", async () => {
+    await add(store, "locked");
+    const other = await open(database.url);
+    const held = createGate();
+    const isHeld = createGate();
+    const holding = other.write(async (db) => {
+      await db.updateTable("things").set({ number: 1 }).where("id", "=", "locked").execute();
+      isHeld.open();
+      await held.opened;
+    });
+    await isHeld.opened;
+    await expect(increase(store, "locked")).rejects.toBeInstanceOf(StoreBusy);
+    held.open();
+    await holding;
+    await increase(store, "locked");
+    expect(await read(store, "locked")).toBe(2);
+  });
+
+  test("a text with a NUL in it reaches no statement", async () => {
+    await expect(add(store, "a\0b")).rejects.toThrow("a text with a NUL reached the database");
+  });
+});
+
+describe("the answer to a commit that is lost", () => {
+  test("is looked up, and the write that was done is called done, once", async () => {
+    proxy.cutAtCommit("answered");
+    let times = 0;
+    const result = await store.write(async (db) => {
+      times += 1;
+      await db.insertInto("things").values({ id: "answered", number: times }).execute();
+      return "done";
+    });
+    expect([result, times, await read(store, "answered")]).toEqual(["done", 1, 1]);
+  });
+
+  test("is looked up, and the write that was not done is done again", async () => {
+    proxy.cutAtCommit("asked");
+    let times = 0;
+    await store.write(async (db) => {
+      times += 1;
+      await db.insertInto("things").values({ id: "asked", number: times }).execute();
+    });
+    expect([times, await read(store, "asked")]).toEqual([2, 2]);
+  });
+
+  test("of a process's very first write is looked up as well", async () => {
+    for (const moment of ["asked", "answered"] as const) {
+      const fresh = await open(proxy.url);
+      proxy.cutAtCommit(moment);
+      await add(fresh, `first ${moment}`, 7);
+      expect(await read(fresh, `first ${moment}`)).toBe(7);
+    }
+  });
+
+  test("and cannot be looked up is called neither done nor failed", async () => {
+    proxy.cutAtCommit("answered");
+    const written = store.write(async (db) => {
+      await db.insertInto("things").values({ id: "unknown", number: 1 }).execute();
+      // What is cut at the commit stays cut.
+      setImmediate(() => proxy.refuse());
+    });
+    await expect(written).rejects.toBeInstanceOf(OutcomeUnknown);
+    proxy.restore();
+    expect(await read(store, "unknown")).toBe(1);
+  });
+});
+
+describe("a way that breaks", () => {
+  test("is told as a busy store, and the next call goes by a new one", async () => {
+    expect(await read(store, "none")).toBeUndefined();
+    proxy.cut();
+    await expect(read(store, "none")).rejects.toMatchObject({ name: "StoreBusy", isAway: true });
+    await expect(add(store, "none")).rejects.toBeInstanceOf(StoreBusy);
+    await expect(store.readVersion()).rejects.toBeInstanceOf(StoreBusy);
+    proxy.restore();
+    expect(await read(store, "none")).toBeUndefined();
+    await add(store, "after the cut");
+    expect(await read(store, "after the cut")).toBe(0);
+  });
+
+  test("and is whole again at once is not noticed", async () => {
+    await Promise.all([read(store, "none"), read(store, "none"), add(store, "before")]);
+    proxy.cut();
+    proxy.restore();
+    expect(await Promise.all([read(store, "none"), read(store, "none")])).toEqual([
+      undefined,
+      undefined,
+    ]);
+    proxy.cut();
+    proxy.restore();
+    await add(store, "unnoticed");
+  });
+
+  test("in the midst of a write takes it back", async () => {
+    const written = store.write(async (db) => {
+      await db.insertInto("things").values({ id: "midst", number: 1 }).execute();
+      proxy.cut();
+      await db.insertInto("things").values({ id: "midst 2", number: 1 }).execute();
+    });
+    await expect(written).rejects.toBeInstanceOf(StoreBusy);
+    proxy.restore();
+    expect(await read(store, "midst")).toBeUndefined();
+  });
+});
+
+test("the version is another one after any commit, in whatever order they end", async () => {
+  const other = await open(database.url);
+  const seen = new Set<number>();
+  const look = async () => {
+    const version = await store.readVersion();
+    const isNew = !seen.has(version);
+    seen.add(version);
+    return isNew;
+  };
+  expect([await look(), await look()]).toEqual([true, false]);
+  const held = createGate();
+  const early = other.write(async (db) => {
+    await db.insertInto("things").values({ id: "early", number: 1 }).execute();
+    await held.opened;
+  });
+  await add(store, "late");
+  expect([await look(), await look()]).toEqual([true, false]);
+  held.open();
+  await early;
+  expect([await look(), await look()]).toEqual([true, false]);
+  const failed = other.write(() => Promise.reject(new Error("no")));
+  await expect(failed).rejects.toThrow("no");
+  expect(await look()).toBe(false);
+});
+
+describe("a long read", () => {
+  test("sees the store as of one moment", async () => {
+    await add(store, "moment", 1);
+    const seen = await store.readLong(
+      async (db) => {
+        const find = db.selectFrom("things").select("number").where("id", "=", "moment");
+        const before = await find.executeTakeFirstOrThrow();
+        await increase(store, "moment");
+        return [before, await find.executeTakeFirstOrThrow()].map(({ number }) => number);
+      },
+      { signal: staying, line: "one" },
+    );
+    expect(seen).toEqual([1, 1]);
+  });
+
+  test("ends on the server when its caller leaves", async () => {
+    let leave: (() => void) | undefined;
+    const signal = { aborted: false, onAbort: (end: () => void) => (leave = end) };
+    const begun = createGate();
+    const long = store.readLong(
+      async (db) => {
+        begun.open();
+        await sql`select pg_sleep(50)`.execute(db);
+      },
+      { signal, line: "one" },
+    );
+    const isOver = expect(long).rejects.toBeInstanceOf(StoreBusy);
+    await begun.opened;
+    const look =
+      "select 1 from pg_stat_activity where state = 'active' and query = 'select pg_sleep(50)'";
+    const hasSleeper = async () => (await query(database.url, look)).length > 0;
+    await waitUntil(hasSleeper);
+    signal.aborted = true;
+    leave?.();
+    await isOver;
+    await waitUntil(async () => !(await hasSleeper()));
+  });
+});
+
+describe("a database is refused, and left as it is,", () => {
+  test("where it has tables of another program", async () => {
+    const url = await database.createOther();
+    await query(url, "create table migrations (name text)");
+    const opening = openPostgres(url);
+    await expect(opening).rejects.toBeInstanceOf(StoreUnusable);
+    await expect(opening).rejects.toThrow("has tables of another program");
+  });
+
+  test("where it is not there, without its password being told", async () => {
+    const url = new URL(database.url);
+    url.password = "hidden-word";
+    url.pathname = "/nowhere";
+    const told = await openPostgres(url.href).catch((error: unknown) => error);
+    expect(told).toBeInstanceOf(StoreUnusable);
+    expect(String(told)).toContain(`@${url.host}/nowhere cannot be opened`);
+    expect(JSON.stringify(told) + String(told)).not.toContain("hidden-word");
+  });
+});
