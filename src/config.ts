@@ -1,20 +1,12 @@
-import * as z from "zod";
-import { readDestinations, type Destinations } from "./contract/rules/destinations.ts";
-import {
-  haveCommonHosts,
-  isLinkOrigin,
-  isOrigin,
-  writeLocalOrigin,
-} from "./contract/rules/link-address.ts";
-import { hasLogin } from "./contract/rules/web-address.ts";
-import { scopes, type Scope } from "./contract/scopes-and-roles.ts";
-import { probeLevels, type ProbeLevel } from "./mcp/access/probe-level.ts";
-import { modes, type Mode } from "./mcp/approval/mode.ts";
-import { isDatabaseUrl } from "./network/database-url.ts";
+import { isFixedOrigin, settingsSchema, type logLevels } from "./config/settings-schema.ts";
+import type { Destinations } from "./contract/rules/destinations.ts";
+import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
+import type { Scope } from "./contract/scopes-and-roles.ts";
+import type { ProbeLevel } from "./mcp/access/probe-level.ts";
+import type { Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
-import { readTrustedProxies, type TrustedProxies } from "./network/trusted-proxies.ts";
+import type { TrustedProxies } from "./network/trusted-proxies.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
-import { explainTimeZone, isTimeZone } from "./text/time-zone.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
 
@@ -25,6 +17,8 @@ export type Config = {
   readonly isDataNamed: boolean;
   readonly host: string;
   readonly port: number;
+  /** How many of them serve, behind the one port. */
+  readonly processes: number;
   /** Undefined where nobody is believed what they say of their clients' addresses. */
   readonly trusted_proxies: TrustedProxies | undefined;
   /** Undefined where it follows from the port that is really taken. */
@@ -66,14 +60,13 @@ export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
-
 /** Each setting's variable and flag (design.md, "Configuration"); a flag wins. */
 const settings = {
   data: { variable: "WAYPOST_DATA", flag: "data" },
   database_url: { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
   host: { variable: "WAYPOST_HOST", flag: "host" },
   port: { variable: "WAYPOST_PORT", flag: "port" },
+  processes: { variable: "WAYPOST_PROCESSES", flag: "processes" },
   trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
   second_origin: { variable: "WAYPOST_SECOND_ORIGIN", flag: "second-origin" },
@@ -92,73 +85,12 @@ const settings = {
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
   Object.fromEntries(Object.values(settings).map(({ flag }) => [flag, { type: "string" }]));
 
-const list = z.string().transform((text) => {
-  return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
-});
-
-const hosts = z.string().transform((text, context) => {
-  const read = readDestinations(text);
-  if ("destinations" in read) return read.destinations;
-  context.addIssue({ code: "custom", message: read.fault });
-  return z.NEVER;
-});
-
-/** A login would be sent with every request, and shown wherever the address is. */
-const plainText = z.string().refine((text) => !hasLogin(text), {
-  error: "must have no user name or password",
-  abort: true,
-});
-
-const origin = plainText.transform((text) => text.replace(/\/$/, ""));
-
-const schema = z.object({
-  data: z.string(),
-  database_url: z
-    .string()
-    .refine(isDatabaseUrl, "must be postgres://user:password@host:5432/database")
-    .optional(),
-  host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
-  port: z
-    .string()
-    .regex(/^\d{1,5}$/, "must be a whole number from 0 to 65535")
-    .transform(Number)
-    .refine((port) => port <= 65_535, "must be a whole number from 0 to 65535"),
-  trusted_proxies: z
-    .string()
-    .transform((text) => readTrustedProxies(text) ?? null)
-    .refine(
-      (proxies) => proxies !== null,
-      "must be networks, as 10.0.0.0/8,loopback, or a count, as 1",
-    )
-    .optional(),
-  link_origin: origin.optional(),
-  second_origin: origin.optional(),
-  public_url: z
-    .url({ protocol: /^https?$/, error: "must be an http or https address" })
-    .refine(isPlainAddress, "must have no user name, password, query or fragment")
-    .transform((url) => url.replace(/\/+$/, ""))
-    .optional(),
-  base_url: plainText
-    .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))
-    .refine(isFixedOrigin, "must be an http or https origin, without a path")
-    .optional(),
-  mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
-  scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
-  probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
-  tools: list,
-  destinations: hosts.optional(),
-  time_zone: z
-    .string()
-    .refine(isTimeZone, { error: ({ input }) => explainTimeZone(String(input)) })
-    .optional(),
-  log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
-});
-
 export function readConfig(environment: Values, flags: Values): Config {
   const given = {
     data: findDataFolder(environment),
     host: "127.0.0.1",
     port: "8787",
+    processes: "1",
     log: "info",
     mode: "guarded",
     probe: "on",
@@ -166,7 +98,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     ...readSettings(environment, flags),
   };
   // To compile a schema for one use costs more than the use.
-  const parsed = schema.safeParse(given, { jitless: true });
+  const parsed = settingsSchema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     // The first key of every issue is a setting: the schema's keys are the settings'.
@@ -261,14 +193,6 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
     `WAYPOST_APPROVAL_PIN_FILE is set, but --mode ${mode} shows no page that asks for the PIN; ` +
       "use --mode guarded, or leave the PIN unset",
   );
-}
-
-function isFixedOrigin(text: string): boolean {
-  return isOrigin(text) && !text.includes("{");
-}
-
-function isPlainAddress(url: string): boolean {
-  return !/[?#@]/.test(url);
 }
 
 /** They have no flag, for a flag would show them to every other process. */

@@ -31,7 +31,8 @@ declare const keepCompiled: () => void;
 
 async function main(words: readonly string[]): Promise<number> {
   try {
-    return (await run(words)) === false ? 1 : 0;
+    const end = await run(words);
+    return typeof end === "number" ? end : end === false ? 1 : 0;
   } catch (error) {
     return explain(error);
   }
@@ -41,8 +42,8 @@ const version = WAYPOST_VERSION;
 /** As a shell has it for a command that was ended by Ctrl-C. */
 const interrupted = 130;
 
-/** Answers false where the command itself has found something wrong. */
-async function run(words: readonly string[]): Promise<boolean | void> {
+/** Answers false where the command itself has found something wrong, or its exit code. */
+async function run(words: readonly string[]): Promise<boolean | number | void> {
   if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
   if (words[0] === "--version") return print(version);
   // A client that starts `waypost` alone wants to speak MCP.
@@ -54,7 +55,7 @@ async function run(words: readonly string[]): Promise<boolean | void> {
   throw new UsageFault(`there is no command ${command}${hint} (waypost --help)`);
 }
 
-type Command = (words: readonly string[]) => Promise<boolean | void>;
+type Command = (words: readonly string[]) => Promise<boolean | number | void>;
 
 /** All are imported at once: the build defers what only some of them need. */
 const commands: Readonly<Record<string, Command>> = {

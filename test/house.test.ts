@@ -81,10 +81,12 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   "commands/copies": "copies compose commands/terminal",
+  "commands/serving": "config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network client state store service host bulk/files
     bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport
-    config compose compose/listening commands/terminal commands/bulk commands/copies`,
+    config compose compose/listening commands/terminal commands/bulk commands/copies
+    commands/serving`,
   entry: "",
   main: "text sql contract config commands/terminal commands",
 };

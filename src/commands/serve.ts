@@ -1,14 +1,8 @@
-import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import {
-  describeAddresses,
-  isOpenToOthers,
-  listHostnames,
-  type Addresses,
-} from "../compose/addresses.ts";
+import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
 import { createReadiness } from "../compose/answer-probes.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
-import { findHttpTokenFile, prepareDataFolder } from "../compose/data-folder.ts";
+import { prepareDataFolder } from "../compose/data-folder.ts";
 import type { Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import {
@@ -32,8 +26,8 @@ import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
-import { quoteWord } from "./terminal/command-name.ts";
-import { claimStdout, print, say } from "./terminal/output.ts";
+import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
+import { claimStdout } from "./terminal/output.ts";
 
 const heapFlags = [
   // Left to itself the heap grows to four times what is in use before it is cleared.
@@ -55,25 +49,54 @@ type ServeOptions = {
   readonly stopped: Promise<unknown>;
 };
 
-/** Serves until it is asked to stop, then finishes what runs. */
-export async function serve(options: ServeOptions): Promise<void> {
-  const { config } = options;
+/** Serves until it is asked to stop, then finishes what runs. Answers the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  const { config, stopped } = options;
   claimStdout();
+  const alone = { announce, log: createLog(config), isJoining: false };
+  if (config.processes === 1) return serveHere({ ...options, ...alone });
+  const { findOwnProcess } = await import("./serving/own-process.ts");
+  const own = findOwnProcess();
+  if (own === undefined) {
+    const { runProcesses } = await import("./serving/run-processes.ts");
+    return runProcesses({ ...options, ...alone });
+  }
+  try {
+    return await serveHere({
+      ...options,
+      ...own,
+      log: createLog(config, { process: own.id }),
+      stopped: Promise.race([stopped, own.stopped]),
+    });
+  } finally {
+    own.leave();
+  }
+}
+
+type ServeHere = ServeOptions & {
+  readonly announce: (announcement: Announcement) => void;
+  readonly log: Log;
+  /** Whether other processes have the port already: this one listens when it can answer, too. */
+  readonly isJoining: boolean;
+};
+
+async function serveHere(options: ServeHere): Promise<number> {
+  const { config, log, isJoining } = options;
   for (const flag of heapFlags) setFlagsFromString(flag);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
-  const port = await claimPort(server, config);
+  const port = isJoining ? config.port : await claimPort(server, config);
   const addresses = describeAddresses(config, port);
-  const log = createLog(config);
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
     const parts = { ...options, ...metrics, readLinkOrigin, report };
     await withDeployment(parts, (deployment) =>
-      serveDeployment(server, { ...parts, toolbox, port, addresses, log, metrics, deployment }),
+      serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );
+    return 0;
   } finally {
     server.close();
     // Where the start failed, clients that were told to come back are not waited for.
@@ -81,11 +104,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-type Serving = ServeOptions & {
+type Serving = ServeHere & {
   readonly toolbox: Toolbox;
   readonly port: number;
   readonly addresses: Addresses;
-  readonly log: Log;
   readonly report: (error: unknown) => string;
   readonly metrics: OpenMetrics | undefined;
   readonly deployment: Deployment;
@@ -134,15 +156,10 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     trustedProxies: config.trusted_proxies,
     answerProcess: folder?.answer,
   });
+  if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
-  announce(serving);
-  if (isOpenToOthers(config)) {
-    say(
-      `Waypost listens on ${config.host}: keys and approvals travel unencrypted there. Put a ` +
-        "proxy that ends TLS in front of it, and say so with --public-url https://…",
-    );
-  }
+  serving.announce(writeAnnouncement(serving));
   await serving.stopped;
   readiness.stop();
   const endsAt = clock.monotonic() + finish_ms;
@@ -182,37 +199,4 @@ async function createIdentify(
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
-}
-
-function announce(serving: Serving): void {
-  const { config, addresses, deployment, json, command } = serving;
-  const { own } = deployment;
-  if (own === undefined) return announceGateway(config, addresses, json);
-  const { keyFile, isFirstStart } = own;
-  const { api, mcp, links } = addresses;
-  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
-  const makeKey = `${command} keys create --project default${data}`;
-  if (json) print(JSON.stringify({ ...addresses, key_file: keyFile }));
-  if (!isFirstStart) {
-    const key = existsSync(keyFile) ? `key: ${keyFile}` : `make a key with ${makeKey}`;
-    say(`Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}). Ctrl-C stops it.`);
-    return;
-  }
-  // The header goes through a pipe: an argument would show the key to every other process.
-  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
-  const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
-  say(`Waypost serves your links at ${links?.replace("{subdomain}", "default")}.`);
-  say(`Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`);
-  say(`Make your first link: ${header} | curl -H @- ${api}/links ${body}`);
-  say(`More keys: ${makeKey}. All commands: ${command} --help.`);
-}
-
-function announceGateway(config: Config, addresses: Addresses, json: boolean): void {
-  const { http_token, http_token_file } = config.secrets;
-  const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
-  const token_file = http_token_file ?? made;
-  if (json) print(JSON.stringify({ ...addresses, key_file: null, token_file }));
-  const token =
-    token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
-  say(`Waypost serves MCP at ${addresses.mcp} for ${addresses.api}; callers show ${token}.`);
 }

@@ -81,7 +81,7 @@ export function createHttpServer(): HttpServer {
 
 /** Answers the port that is had in the end. */
 export async function listenAt(
-  server: Server,
+  server: NetServer,
   place: { readonly host: string; readonly port: number },
 ): Promise<number> {
   const listening = nextEvent(server, "listening");

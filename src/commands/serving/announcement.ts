@@ -1,0 +1,86 @@
+import { existsSync } from "node:fs";
+import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
+import { findHttpTokenFile } from "../../compose/data-folder.ts";
+import type { Deployment } from "../../compose/deployment.ts";
+import type { Config } from "../../config.ts";
+import { quoteWord } from "../terminal/command-name.ts";
+import { print, say } from "../terminal/output.ts";
+
+/** What `serve` tells whoever started it, once it is ready. */
+export type Announcement = {
+  /** For a program that has asked for it. */
+  readonly json: string | undefined;
+  readonly lines: readonly string[];
+};
+
+type Announced = {
+  readonly config: Config;
+  readonly addresses: Addresses;
+  readonly deployment: Pick<Deployment, "own">;
+  readonly json: boolean;
+  /** What the person types to start another command. */
+  readonly command: string;
+};
+
+export function announce({ json, lines }: Announcement): void {
+  if (json !== undefined) print(json);
+  for (const line of lines) say(line);
+}
+
+export function writeAnnouncement(announced: Announced): Announcement {
+  const { config, addresses, deployment, json, command } = announced;
+  const { own } = deployment;
+  const { json: facts, lines } =
+    own === undefined
+      ? describeGateway(config, addresses)
+      : describeOwn(config, addresses, own, command);
+  const warning =
+    `Waypost listens on ${config.host}: keys and approvals travel unencrypted there. Put a ` +
+    "proxy that ends TLS in front of it, and say so with --public-url https://…";
+  return {
+    json: json ? JSON.stringify({ ...addresses, ...facts }) : undefined,
+    lines: isOpenToOthers(config) ? [...lines, warning] : lines,
+  };
+}
+
+type Described = { readonly json: object; readonly lines: readonly string[] };
+
+function describeOwn(
+  config: Config,
+  { api, mcp, links }: Addresses,
+  { keyFile, isFirstStart }: NonNullable<Deployment["own"]>,
+  command: string,
+): Described {
+  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
+  const makeKey = `${command} keys create --project default${data}`;
+  const json = { key_file: keyFile };
+  if (!isFirstStart) {
+    const key = existsSync(keyFile) ? `key: ${keyFile}` : `make a key with ${makeKey}`;
+    const line = `Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}).`;
+    return { json, lines: [`${line} Ctrl-C stops it.`] };
+  }
+  // The header goes through a pipe: an argument would show the key to every other process.
+  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
+  const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
+  return {
+    json,
+    lines: [
+      `Waypost serves your links at ${links?.replace("{subdomain}", "default")}.`,
+      `Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`,
+      `Make your first link: ${header} | curl -H @- ${api}/links ${body}`,
+      `More keys: ${makeKey}. All commands: ${command} --help.`,
+    ],
+  };
+}
+
+function describeGateway(config: Config, { api, mcp }: Addresses): Described {
+  const { http_token, http_token_file } = config.secrets;
+  const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
+  const token_file = http_token_file ?? made;
+  const token =
+    token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
+  return {
+    json: { key_file: null, token_file },
+    lines: [`Waypost serves MCP at ${mcp} for ${api}; callers show ${token}.`],
+  };
+}

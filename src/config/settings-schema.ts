@@ -1,0 +1,90 @@
+import * as z from "zod";
+import { readDestinations } from "../contract/rules/destinations.ts";
+import { isOrigin } from "../contract/rules/link-address.ts";
+import { hasLogin } from "../contract/rules/web-address.ts";
+import { scopes } from "../contract/scopes-and-roles.ts";
+import { probeLevels } from "../mcp/access/probe-level.ts";
+import { modes } from "../mcp/approval/mode.ts";
+import { isDatabaseUrl } from "../network/database-url.ts";
+import { readTrustedProxies } from "../network/trusted-proxies.ts";
+import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
+
+/** What each setting may be, told in the words that follow its name. */
+
+export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
+
+const list = z.string().transform((text) => {
+  return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
+});
+
+const hosts = z.string().transform((text, context) => {
+  const read = readDestinations(text);
+  if ("destinations" in read) return read.destinations;
+  context.addIssue({ code: "custom", message: read.fault });
+  return z.NEVER;
+});
+
+/** A login would be sent with every request, and shown wherever the address is. */
+const plainText = z.string().refine((text) => !hasLogin(text), {
+  error: "must have no user name or password",
+  abort: true,
+});
+
+const origin = plainText.transform((text) => text.replace(/\/$/, ""));
+
+function wholeNumber(least: number, most: number) {
+  const fault = `must be a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,5}$/, fault)
+    .transform(Number)
+    .refine((number) => number >= least && number <= most, fault);
+}
+
+export const settingsSchema = z.object({
+  data: z.string(),
+  database_url: z
+    .string()
+    .refine(isDatabaseUrl, "must be postgres://user:password@host:5432/database")
+    .optional(),
+  host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
+  port: wholeNumber(0, 65_535),
+  processes: wholeNumber(1, 64),
+  trusted_proxies: z
+    .string()
+    .transform((text) => readTrustedProxies(text) ?? null)
+    .refine(
+      (proxies) => proxies !== null,
+      "must be networks, as 10.0.0.0/8,loopback, or a count, as 1",
+    )
+    .optional(),
+  link_origin: origin.optional(),
+  second_origin: origin.optional(),
+  public_url: z
+    .url({ protocol: /^https?$/, error: "must be an http or https address" })
+    .refine(isPlainAddress, "must have no user name, password, query or fragment")
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional(),
+  base_url: plainText
+    .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))
+    .refine(isFixedOrigin, "must be an http or https origin, without a path")
+    .optional(),
+  mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
+  scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
+  probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
+  tools: list,
+  destinations: hosts.optional(),
+  time_zone: z
+    .string()
+    .refine(isTimeZone, { error: ({ input }) => explainTimeZone(String(input)) })
+    .optional(),
+  log: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
+});
+
+export function isFixedOrigin(text: string): boolean {
+  return isOrigin(text) && !text.includes("{");
+}
+
+function isPlainAddress(url: string): boolean {
+  return !/[?#@]/.test(url);
+}
