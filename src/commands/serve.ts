@@ -16,6 +16,7 @@ import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openMetrics, readSources, watchHost, type OpenMetrics } from "../compose/open-metrics.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
+import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
@@ -124,9 +125,15 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
   const hostnames = listHostnames(config, addresses);
+  const sessions = createSharedSessions({
+    ...config,
+    trustedProxies: config.trusted_proxies,
+    report,
+  });
   const mcp = createMcpHttp({
     ...serving,
     ...assistant,
+    createSessionId: sessions.createId,
     hostnames,
     clock,
     setAlarm,
@@ -139,7 +146,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.http,
-    mcp,
+    mcp: sessions.share(mcp),
     pages: {
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
@@ -165,7 +172,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const endsAt = clock.monotonic() + finish_ms;
   assistant.handOver();
   // A client that listens to the server's notifications never ends its request by itself.
-  const closed = closeHttpServer(server, { besides: mcp.close(finish_ms), most_ms: finish_ms });
+  const besides = Promise.all([mcp.close(finish_ms), sessions.close()]);
+  const closed = closeHttpServer(server, { besides, most_ms: finish_ms });
   folder?.end();
   await closed;
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));

@@ -37,7 +37,7 @@ const quiet_ms = 100;
 /** A server that knows its connections over which nothing was asked: browsers open some. */
 export type HttpServer = Server & { readonly unused: Set<Socket> };
 
-type McpCarrier = {
+export type McpCarrier = {
   readonly fetch: HttpFetch;
   /** Answers from Node's own messages, or passes on to `fetch`. */
   readonly answer: (

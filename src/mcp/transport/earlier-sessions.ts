@@ -46,7 +46,12 @@ type Use = Pick<Kept, "unusedSince"> & {
 /** A server of one session, and the calls that go past it. */
 export type SessionServer = { readonly server: Server; readonly direct: DirectCalls };
 
-type Options = { readonly clock: Pick<Clock, "monotonic">; readonly limits: SessionLimits };
+type Options = {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly limits: SessionLimits;
+  /** An id that nobody can guess. */
+  readonly createSessionId?: (() => string) | undefined;
+};
 
 const idle_ms = 30 * 60_000;
 /** To look at all sessions is not for every call. */
@@ -54,7 +59,7 @@ const lookEvery_ms = 60_000;
 const header = "mcp-session-id";
 
 export function createSessions(createServer: () => SessionServer, options: Options): Sessions {
-  const { clock, limits } = options;
+  const { clock, limits, createSessionId = randomUUID } = options;
   const sessions = new Map<string, Session>();
   let lookedAt = clock.monotonic();
 
@@ -84,7 +89,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
 
   /** Only a handshake opens a session; the transport refuses everything else by itself. */
   async function open(asked: Asked): Promise<Response> {
-    const id = randomUUID();
+    const id = createSessionId();
     const use = trackUse(clock);
     const kept: Kept = {
       client: asked.client,

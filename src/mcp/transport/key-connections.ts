@@ -36,6 +36,7 @@ export type ConnectionOptions = {
   readonly createDirectCalls: (keyContext: KeyContext) => Admits & DirectCalls;
   readonly clock: Clock;
   readonly limits: SessionLimits;
+  readonly createSessionId?: (() => string) | undefined;
   readonly onError: (error: unknown) => void;
 };
 

@@ -1,0 +1,150 @@
+import { getRequestListener } from "@hono/node-server";
+import { randomBytes, randomUUID } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
+import { request as openRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { findClientAddress } from "../network/client-address.ts";
+import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
+import { readCode } from "./data-folder.ts";
+import { closeHttpServer, createHttpServer, type McpCarrier } from "./http-server.ts";
+
+/**
+ * A session of the protocol's earlier revisions lives in one process. What comes for it to another
+ * process of the data folder is handed on, over a socket in the folder, as it came: whoever asks
+ * is looked at where the session is.
+ */
+export type SharedSessions = {
+  /** The id of a new session of this process. */
+  readonly createId: () => string;
+  /** The way in from outside: it answers here, or hands on. */
+  readonly share: (mcp: McpCarrier) => McpCarrier;
+  /** Ends what listens to a session elsewhere; resolves when what is asked of here is answered. */
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly data: string;
+  readonly trustedProxies: TrustedProxies | undefined;
+  readonly report: (error: unknown) => unknown;
+};
+
+/** The process, and what nobody can guess. */
+const idPattern = /^([0-9a-f]{16})\.[0-9a-f-]{36}$/;
+const socketPattern = /^session-[0-9a-f]{16}\.sock$/;
+/** Who is at the other end of the connection that a request came by. */
+const peerHeader = "waypost-peer";
+/** These are about one connection, and not about what it carries. */
+const ofConnection = new Set(["connection", "keep-alive", "transfer-encoding"]);
+
+export function createSharedSessions(options: Options): SharedSessions {
+  const { data, trustedProxies, report } = options;
+  const own = randomBytes(8).toString("hex");
+  const server = createHttpServer();
+  const listening = new Set<ServerResponse>();
+  let isOpen = false;
+
+  return {
+    createId: () => {
+      if (!isOpen) open();
+      return `${own}.${randomUUID()}`;
+    },
+    share: (mcp) => {
+      const trusts = createTrust(trustedProxies);
+      const answerAny = getRequestListener((request, { incoming }) =>
+        mcp.fetch(request, findClientAddress(readArrival(incoming), trusts), incoming),
+      );
+      server.removeAllListeners("request").on("request", (request, response) => {
+        server.unused.delete(request.socket);
+        void mcp.answer(request, response, () => void answerAny(request, response));
+      });
+      return {
+        fetch: mcp.fetch,
+        answer: async (request, response, passOn) => {
+          const owner = findOwner(request);
+          const socket =
+            owner === undefined || owner === own ? undefined : await reach(nameSocket(data, owner));
+          // Of a session whose process has died nobody knows here either, and so it is told.
+          if (socket === undefined) return mcp.answer(request, response, passOn);
+          if (request.method === "GET") listening.add(response);
+          response.once("close", () => listening.delete(response));
+          handOn(socket, request, response);
+        },
+      };
+    },
+    close: async () => {
+      for (const response of listening) response.end();
+      if (isOpen) await closeHttpServer(server);
+    },
+  };
+
+  /** With the first session, for most clients have none. Bound when it returns. */
+  function open(): void {
+    isOpen = true;
+    removeLeftovers(data);
+    // Then a session is known to its own process alone.
+    server.on("error", report);
+    server.listen({ path: nameSocket(data, own), exclusive: true });
+  }
+}
+
+function nameSocket(data: string, owner: string): string {
+  return join(data, `session-${owner}.sock`);
+}
+
+/** The process that an id names, which any stranger may have written. */
+function findOwner({ headers }: IncomingMessage): string | undefined {
+  return idPattern.exec(headers["mcp-session-id"]?.toString() ?? "")?.[1];
+}
+
+/** Undefined where nobody listens any more. */
+function reach(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("error", () => resolve(undefined));
+    socket.once("connect", () => resolve(socket));
+  });
+}
+
+/** Where one side breaks off the other one does, too: whether a call was done is not known. */
+function handOn(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
+  const { method, url, headers } = request;
+  const handed = openRequest({
+    createConnection: () => socket,
+    method,
+    path: url,
+    headers: { ...headers, [peerHeader]: request.socket.remoteAddress ?? "" },
+  });
+  handed.once("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, keepOfContent(answer.rawHeaders));
+    response.flushHeaders();
+    answer.once("close", () => answer.complete || response.destroy());
+    answer.pipe(response);
+  });
+  handed.once("error", () => response.destroy());
+  response.once("close", () => handed.destroy());
+  request.pipe(handed);
+}
+
+function keepOfContent(raw: readonly string[]): string[] {
+  return raw.filter((_, at) => !ofConnection.has((raw[at - (at % 2)] ?? "").toLowerCase()));
+}
+
+function readArrival({ headers }: Pick<IncomingMessage, "headers">) {
+  return {
+    peer: headers[peerHeader]?.toString(),
+    forwarded: headers.forwarded,
+    forwardedFor: headers["x-forwarded-for"]?.toString(),
+  };
+}
+
+/** A process that was killed has left its socket. */
+function removeLeftovers(data: string): void {
+  for (const name of readdirSync(data).filter((each) => socketPattern.test(each))) {
+    const path = join(data, name);
+    const socket = connect(path, () => socket.destroy());
+    socket.once("error", (error) => {
+      if (readCode(error) === "ECONNREFUSED") rmSync(path, { force: true });
+    });
+  }
+}

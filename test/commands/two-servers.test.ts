@@ -1,0 +1,242 @@
+import { readdir } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { startBalancer, stickToSessions, takeTurns } from "../support/balancer.ts";
+import { createFolder, startServe, untilSeen, type Serving } from "../support/command.ts";
+import { visit } from "../support/listening.ts";
+import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
+import { decideOnPage } from "../support/mcp-ground.ts";
+import { post, withSession } from "../support/mcp-post.ts";
+import { handshake } from "../support/mcp-raw.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/**
+ * Two `serve` processes of one store, and clients that go to another one with every request: what
+ * one of them was told, asked or shown holds on the other one.
+ */
+
+/** How two servers of one store are started, on each engine. */
+const engines: Readonly<Record<string, () => Promise<Two>>> = { SQLite: startOnSqlite };
+
+async function startOnSqlite(): Promise<Two> {
+  const folder = await createFolder();
+  const one = await startServe(folder.path);
+  const other = await startServe(folder.path);
+  return open(one, other, folder.path, () => folder[Symbol.asyncDispose]());
+}
+
+type Two = {
+  readonly one: Serving;
+  readonly other: Serving;
+  readonly data: string;
+  /** A client of the revision 2026-07-28 that switches with every request. */
+  readonly connect: () => ReturnType<typeof connectV2>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+async function open(
+  one: Serving,
+  other: Serving,
+  data: string,
+  close: () => Promise<void>,
+): Promise<Two> {
+  const balancer = await startBalancer(takeTurns([one.places.url, other.places.url]));
+  const url = `${balancer.url}/mcp`;
+  return {
+    one,
+    other,
+    data,
+    connect: () => connectV2({ transport: "http", url, token: one.key }),
+    [Symbol.asyncDispose]: async () => {
+      await balancer[Symbol.asyncDispose]();
+      await Promise.all([one.stop("SIGKILL"), other.stop("SIGKILL")]);
+      await close();
+    },
+  };
+}
+
+/** One that stays with its server. */
+function connectTo({ places, key }: Serving) {
+  return connectV2({ transport: "http", url: places.mcp, token: key });
+}
+
+const spring = { path: "spring", url: "https://example.com/spring" };
+const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+
+describe.each(Object.entries(engines))("two servers on %s", (_, start) => {
+  test("answer a client that switches with every call", async () => {
+    await using two = await start();
+    await using client = await two.connect();
+    expect((await client.callTool("create_link", spring)).isError).toBe(false);
+    for (let times = 0; times < 4; times += 1) {
+      const { structured } = await client.callTool("get_link", { id: "spring" });
+      expect(structured.link.url).toBe(spring.url);
+    }
+    const changes = await client.callTool("list_changes");
+    expect(changes.structured.changes).toHaveLength(1);
+  });
+
+  test("lead elsewhere at once where the other one has changed the link", async () => {
+    await using two = await start();
+    await using client = await connectTo(two.one);
+    const { structured } = await client.callTool("create_link", spring);
+    const { port } = new URL(two.other.places.url);
+    const address = new URL(structured.link.address);
+    address.port = port;
+    await untilSeen();
+    expect(await visit(address.href)).toMatchObject({ location: spring.url });
+    const elsewhere = "https://example.com/summer";
+    await client.callTool("update_link", { id: "spring", url: elsewhere });
+    // A fiftieth of a second, of the tenth that is allowed.
+    await untilSeen();
+    expect(await visit(address.href)).toMatchObject({ location: elsewhere });
+  });
+
+  test("count the visits of both", async () => {
+    await using two = await start();
+    await using client = await connectTo(two.one);
+    const { structured } = await client.callTool("create_link", spring);
+    for (const { places } of [two.one, two.other]) {
+      const address = new URL(structured.link.address);
+      address.port = new URL(places.url).port;
+      await waitUntil(async () => (await visit(address.href))?.status === 302);
+    }
+    await waitUntil(async () => {
+      const { structured: got } = await client.callTool("get_link", { id: "spring" });
+      return got.link.clicks === 2;
+    });
+  });
+
+  test("take an approval that was given on the other one's page, and once", async () => {
+    await using two = await start();
+    await using here = await connectTo(two.one);
+    await using there = await connectTo(two.other);
+    await here.callTool("create_link", spring);
+    const asked = await here.callTool("delete_link", { id: "spring" });
+    const page = new URL(asked.structured.error.approval.url);
+    page.port = new URL(two.other.places.url).port;
+    await decideOnPage(page.href, "approve");
+    const both = await Promise.all(
+      [here, there].map((client) => client.callTool("delete_link", { id: "spring" })),
+    );
+    expect(both.filter(({ isError }) => !isError)).toHaveLength(1);
+    expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
+  });
+
+  test("undo what was done on the other one", async () => {
+    await using two = await start();
+    await using here = await connectTo(two.one);
+    await using there = await connectTo(two.other);
+    await here.callTool("create_link", { ...spring, name: "before" });
+    await here.callTool("update_link", { id: "spring", name: "after" });
+    expect((await there.callTool("undo")).isError).toBe(false);
+    const { structured } = await here.callTool("get_link", { id: "spring" });
+    expect(structured.link.name).toBe("before");
+  });
+
+  test("go on with a job whose process was killed", async () => {
+    await using two = await start();
+    await using here = await connectTo(two.one);
+    await using there = await connectTo(two.other);
+    const rows = Array.from({ length: 60 }, (__, row) => ({
+      path: `row-${row}`,
+      url: `https://example.com/${row}`,
+    }));
+    const planned = await here.callTool("plan_links", { operation: "upsert", rows });
+    const { id: plan_id } = planned.structured.plan;
+    const applied = await here.callTool("apply_plan", { plan_id });
+    const { id: job_id } = applied.structured.job;
+    await two.one.stop("SIGKILL");
+    await waitUntil(async () => {
+      const { structured } = await there.callTool("apply_plan", { plan_id });
+      return structured.job?.state === "done";
+    });
+    const { structured } = await there.callTool("get_job", { job_id });
+    expect(structured.job.counts).toMatchObject({ done: 60, rejected: 0, unknown: 0, left: 0 });
+    const { structured: listed } = await there.callTool("list_links", { limit: 100 });
+    expect(listed.links).toHaveLength(60);
+  });
+});
+
+describe("a session of an earlier revision", () => {
+  test("is answered by whichever server it is asked of, forms and streams too", async () => {
+    await using two = await startOnSqlite();
+    await using balancer = await startBalancer(
+      takeTurns([two.one.places.url, two.other.places.url]),
+    );
+    const asked: string[] = [];
+    const elicit = (message: string) => {
+      asked.push(message);
+      return approve();
+    };
+    const url = `${balancer.url}/mcp`;
+    await using client = await connectV1({ transport: "http", url, token: two.one.key, elicit });
+    expect((await client.listNames()).length).toBeGreaterThan(20);
+    await client.callTool("create_link", spring);
+    expect((await client.callTool("delete_link", { id: "spring" })).isError).toBe(false);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("ends, is bound to its key, and is unknown when its server has died", async () => {
+    await using two = await startOnSqlite();
+    const { one, other, data } = two;
+    const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));
+    const id = String(opened.headers["mcp-session-id"]);
+    expect((await post(other.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
+    const stranger = await post(other.places.mcp, withSession("waypost_x", id, listTools));
+    expect(stranger.status).toBe(401);
+    // Nothing but the id of a process leads to its socket.
+    for (const wrong of [`../${id}`, id.replace(/^.{16}/, "0".repeat(16)), id.slice(0, -1)]) {
+      const answer = await post(other.places.mcp, withSession(one.key, wrong, listTools));
+      expect(answer.status).toBe(404);
+    }
+    const stream = await fetch(other.places.mcp, {
+      headers: { ...withSession(one.key, id).headers, accept: "text/event-stream" },
+    });
+    expect(stream.headers.get("content-type")).toBe("text/event-stream");
+    const ended = { ...withSession(one.key, id), method: "DELETE" };
+    expect((await post(other.places.mcp, ended)).status).toBe(200);
+    expect(await stream.text()).toBe("");
+    expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(404);
+
+    const again = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));
+    const lost = String(again.headers["mcp-session-id"]);
+    await one.stop("SIGKILL");
+    expect((await post(other.places.mcp, withSession(one.key, lost, listTools))).status).toBe(404);
+    // The next server that has a session takes away what the dead one has left.
+    await post(other.places.mcp, withSession(one.key, undefined, handshake[0]));
+    await waitUntil(async () => {
+      const sockets = (await readdir(data)).filter((name) => name.startsWith("session-"));
+      return sockets.length === 1;
+    });
+  });
+
+  test("stays with its machine behind a balancer that goes by its id", async () => {
+    await using one = await createFolder();
+    await using other = await createFolder();
+    await using first = await startServe(one.path);
+    // Another machine has another folder.
+    await using second = await startServe(other.path);
+    const targets = [first.places.url, second.places.url];
+    await using balancer = await startBalancer(stickToSessions(targets));
+    for (const token of [first.key, second.key]) {
+      const url = `${balancer.url}/mcp`;
+      const open = () => post(url, withSession(token, undefined, handshake[0]));
+      const opened = [await open(), await open()].find(({ status }) => status === 200);
+      const id = String(opened?.headers["mcp-session-id"]);
+      for (let times = 0; times < 3; times += 1) {
+        expect((await post(url, withSession(token, id, listTools))).status).toBe(200);
+      }
+    }
+  });
+
+  test("is answered by whichever process of one port it comes to", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, ["--processes", "2"]);
+    const { mcp: url } = serving.places;
+    const opened = await post(url, withSession(serving.key, undefined, handshake[0]));
+    const id = String(opened.headers["mcp-session-id"]);
+    for (let times = 0; times < 6; times += 1) {
+      expect((await post(url, withSession(serving.key, id, listTools))).status).toBe(200);
+    }
+  });
+});
