@@ -7,8 +7,15 @@ const counting = ["test/template/bombs.test.ts"];
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /** These are run on either engine, but for those to which it makes no difference. */
-const onBoth = ["test/service/**/*.test.ts"];
-const onEither = ["budgets", "every-form", "link-paths", "template-queue", "web-addresses"];
+const onBoth = ["test/service/**/*.test.ts", "test/state/*.test.ts"];
+const onEither = [
+  "budgets",
+  "every-form",
+  "link-paths",
+  "lost-transaction",
+  "template-queue",
+  "web-addresses",
+];
 
 export default defineConfig({
   test: {
@@ -36,7 +43,10 @@ export default defineConfig({
           name: "postgres",
           globalSetup: "test/support/postgres-setup.ts",
           include: [...onPostgres, ...onBoth],
-          exclude: [...configDefaults.exclude, ...onEither.map((name) => `test/service/${name}.*`)],
+          exclude: [
+            ...configDefaults.exclude,
+            ...onEither.map((name) => `test/**/${name}.test.ts`),
+          ],
           env: { WAYPOST_TEST_ENGINE: "postgres" },
           isolate: false,
         },

@@ -159,7 +159,7 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
       await noteDeviations(openClient(deployment, key), inspected, note);
     }
   }
-  await tryState(config, note);
+  await tryState(config, deployment, note);
 }
 
 /** What is found out at the terminal's request need not be asked again so soon. */
@@ -226,15 +226,15 @@ async function noteDeviations(
   if (isAlike) note({ about, said: "are as the API's specification has them" });
 }
 
-async function tryState(config: Config, note: Note): Promise<void> {
+async function tryState(config: Config, { own }: Deployment, note: Note): Promise<void> {
   const about = "approvals";
-  const state = createLazyState(config, true);
+  const state = createLazyState(config, { tables: own?.stateTables, isLook: true });
   try {
     if (state.exists()) await state.open();
     else checkDataFolder(config.data);
     note({ about, said: state.exists() ? "can be kept" : keptLater });
   } catch (error) {
-    if (error instanceof NotMigrated) note({ about, said: earlier });
+    if (error instanceof NotMigrated) note({ about, said: error.isEmpty ? keptLater : earlier });
     else note({ about, fault: error instanceof Error ? error.message : "" });
   } finally {
     await state.close();

@@ -22,7 +22,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
   --data DIR           WAYPOST_DATA         where everything is kept (~/.local/share/waypost)
-  --database-url URL   WAYPOST_DATABASE_URL  links, keys and clicks in PostgreSQL instead:
+  --database-url URL   WAYPOST_DATABASE_URL  everything in PostgreSQL instead:
                                             postgres://user:password@host:5432/database
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
                                             two-step (a second call does), full (nobody does)

@@ -117,7 +117,7 @@ type Serving = ServeHere & {
 async function serveDeployment(server: HttpServer, serving: Serving): Promise<void> {
   const { config, addresses, log, report, metrics, deployment } = serving;
   const { own } = deployment;
-  const state = createLazyState(config);
+  const state = createLazyState(config, { tables: own?.stateTables });
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
   const { url, links } = addresses;
   const listening = { url, links, isTemporary: false };

@@ -77,7 +77,7 @@ async function serve(serving: Serving): Promise<void> {
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,
-    state: createLazyState(config),
+    state: createLazyState(config, { tables: own?.stateTables }),
     openPage: async (id) => {
       const open = await listener.read();
       if (open !== undefined) return open.url + approvalPath + id;

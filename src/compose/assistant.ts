@@ -206,7 +206,10 @@ type InspectOptions = Pick<
 export async function inspectTools({ key, report = String, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
-  const state = createLazyState(config, options.isLook);
+  const state = createLazyState(config, {
+    tables: deployment.own?.stateTables,
+    isLook: options.isLook,
+  });
   const nowhere = { openPage: refuse, readListening: refuse };
   const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
   const known = await readKnownKey(config, deployment, key);

@@ -8,6 +8,7 @@ import { makeProject } from "../service/write-project.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
+import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Db } from "../store/tenant.ts";
@@ -25,6 +26,8 @@ import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 /** The embedded store, ready to use: made on the first start. */
 export type Embedded = {
   readonly store: Store;
+  /** The state's tables, where they are in the store's own database; else that has a file. */
+  readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;
 };
@@ -53,10 +56,13 @@ function drawBytes(count: number): Uint8Array {
 export async function openEmbedded(place: DataPlace, isLook = false): Promise<Embedded> {
   const { data } = place;
   if (!isLook) prepareDataFolder(data);
-  const store = await openStore(await openTables(place), setAlarm, isLook);
+  const sql = await openTables(place);
+  const store = await openStore(sql, setAlarm, isLook);
   try {
     return {
       store,
+      // The same connections serve for other tables as well.
+      stateTables: sql.engine === "postgres" ? (sql as unknown as Sql<StateTables>) : undefined,
       keyFile: findOwnerKeyFile(data),
       isFirstStart: !isLook && (await prepareFirstStart(store, data)),
     };

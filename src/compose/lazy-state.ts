@@ -1,14 +1,20 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../config.ts";
-import { openState, type State } from "../state/state.ts";
+import { openPostgres } from "../sql/postgres.ts";
+import type { Sql } from "../sql/sql.ts";
+import { openState, openStateFile, type State } from "../state/state.ts";
+import type { StateTables } from "../state/tables.ts";
 import { prepareDataFolder, stateFile } from "./data-folder.ts";
 import { clock, random } from "./embedded.ts";
 import { removeEndedFiles } from "./export-files.ts";
+import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 
-/** Opened when it is first needed: most sessions destroy nothing, and leave no file behind. */
+/**
+ * Opened when it is first needed: most sessions destroy nothing, and leave no file behind. It is
+ * where the store is: in the folder, or in a database.
+ */
 export type LazyState = {
-  /** Whether the file is there, made by this process or an earlier one. */
+  /** Whether there may be something in it: its file is there, made by whichever process. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
   /** Whether what is open has the tables of this version; what was never needed is not opened. */
@@ -21,8 +27,16 @@ export type LazyState = {
 /** What is kept for a while goes soon after its end, and at the latest with the next start. */
 const removeEvery_ms = 60_000;
 
-/** A mere look makes no file, and changes none of an earlier version. */
-export function createLazyState({ data }: Pick<Config, "data">, isLook = false): LazyState {
+type LazyOptions = {
+  /** Its tables, where they are in a database that is open already: whoever opened it closes it. */
+  readonly tables?: Sql<StateTables> | undefined;
+  /** A mere look makes no file, and changes none of an earlier version. */
+  readonly isLook?: boolean | undefined;
+};
+
+export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
+  const { isLook = false } = options;
+  const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
   let opened: State | undefined;
@@ -30,7 +44,7 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
 
   async function open(): Promise<State> {
     if (!isLook) prepareDataFolder(data);
-    const state = await openState(file, { clock, random }, isLook);
+    const state = await openTables();
     opened = state;
     if (isLook) return state;
     const remove = () => {
@@ -42,8 +56,17 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
     return state;
   }
 
+  async function openTables(): Promise<State> {
+    const given = { clock, random };
+    const url = readDatabaseUrl(place);
+    if (url === undefined) return openStateFile(file, given, isLook);
+    const { tables } = options;
+    const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
+    return openState(sql, given, isLook);
+  }
+
   return {
-    exists: () => existsSync(file),
+    exists: () => readDatabaseUrl(place) !== undefined || existsSync(file),
     open: () => {
       opening ??= open().catch((error: unknown) => {
         // The next call tries again.
@@ -59,6 +82,14 @@ export function createLazyState({ data }: Pick<Config, "data">, isLook = false):
       await (await opening?.catch(() => undefined))?.close();
     },
   };
+}
+
+const closeNothing = () => Promise.resolve();
+
+/** Whoever opened the database closes it, and tells of its connections. */
+function share(tables: Sql<StateTables>): Sql<StateTables> {
+  const { engine, db, readLong, write, countWrites, readVersion } = tables;
+  return { engine, db, readLong, write, countWrites, readVersion, close: closeNothing };
 }
 
 async function removeEnded({ approvals, exports, previews }: State, data: string): Promise<void> {

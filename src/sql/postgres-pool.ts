@@ -56,6 +56,7 @@ export function openPostgresPool(url: string): PostgresPool {
   });
   // An idle one broke, and the pool has let go of it.
   pool.on("error", () => undefined);
+  let closed: Promise<void> | undefined;
   const take = async () => holdClient(await pool.connect());
 
   async function runAlone(query: Query): Promise<Ran> {
@@ -82,7 +83,7 @@ export function openPostgresPool(url: string): PostgresPool {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, idle, waiting };
     },
-    close: () => pool.end(),
+    close: () => (closed ??= pool.end()),
   };
 }
 

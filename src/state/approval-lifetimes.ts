@@ -1,4 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
+import { mostSkew_ms } from "./clock-skew.ts";
 
 /**
  * How long approvals last, by both clocks: the time of day can be set back, and the monotonic one
@@ -30,7 +31,7 @@ export function createLifetimes({ now, monotonic }: Clock, lasts_ms: number): Li
     isCurrent: ({ id, created_at, expires_at }) => {
       const time = now();
       // What was made in the future was made before the clock was set back.
-      const isInTime = created_at <= time && time < expires_at;
+      const isInTime = created_at <= time + mostSkew_ms && time < expires_at;
       return isInTime && monotonic() < (ends.get(id) ?? Infinity);
     },
     listEnded: () => {

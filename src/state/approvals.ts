@@ -138,7 +138,11 @@ function clearBefore(
     const result = await write(async (db) => {
       expired = await db
         .deleteFrom("approvals")
-        .where((row) => row.or([row("id", "in", ended), row("expires_at", "<=", now())]))
+        .where((row) => {
+          const isOver = row("expires_at", "<=", now());
+          // PostgreSQL knows no empty list.
+          return ended.length === 0 ? isOver : row.or([isOver, row("id", "in", ended)]);
+        })
         .returning("status")
         .execute();
       return work(db);

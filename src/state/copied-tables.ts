@@ -1,9 +1,9 @@
 import type { CopiedTables } from "../sql/copied-tables.ts";
-import { migrations } from "./state.ts";
+import { stateMigrations } from "./state.ts";
 
 /** What a copy of the state takes along. */
 export const stateCopy: CopiedTables = {
-  migrations: { sqlite: migrations, postgres: [] },
+  migrations: stateMigrations,
   tables: [
     { name: "secrets", key: ["name"] },
     { name: "approvals", key: ["id"] },

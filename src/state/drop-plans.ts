@@ -9,6 +9,8 @@ import type { StateTables } from "./tables.ts";
 export const draft = "";
 /** Many enough that a row costs little, and few enough that other writers need not wait long. */
 export const batchRows = 500;
+/** SQLite knows an offset only behind a limit, and PostgreSQL no negative one. */
+export const noLimit = Number.MAX_SAFE_INTEGER;
 /** For so long a job can be continued, or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** Plans of one key that were not applied. */
@@ -35,7 +37,7 @@ export async function dropOld(
   const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
   // A key that plans again and again must not fill the disk.
   const kept = mostIdle - 1;
-  const surplus = own.orderBy("created_at", "desc").limit(-1).offset(kept);
+  const surplus = own.orderBy("created_at", "desc").limit(noLimit).offset(kept);
   for (const { id } of [...ended, ...(await surplus.execute())]) await dropPlan(write, id);
 }
 
@@ -53,8 +55,8 @@ async function dropRows<Table extends "plan_rows" | "job_rows">(
 ): Promise<void> {
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
-      raw`delete from ${raw.table(table)} where ${raw.ref(column)} = ${id} and position in
-        (select position from ${raw.table(table)} where ${raw.ref(column)} = ${id}
+      raw`delete from ${raw.table(table)} where ${raw.ref(column)} = ${id} and "position" in
+        (select "position" from ${raw.table(table)} where ${raw.ref(column)} = ${id}
           limit ${batchRows})`.execute(db),
     );
     count = Number(numAffectedRows);

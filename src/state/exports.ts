@@ -1,6 +1,7 @@
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
+import { noLimit } from "./drop-plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Exported files of links, kept for the time in which an assistant may read their pages. */
@@ -71,12 +72,10 @@ async function dropOld(
   const own = db.selectFrom("exports").select("id").distinct().where("key_print", "=", keyPrint);
   const newest = own.select("expires_at").orderBy("expires_at", "desc");
   const kept = mostOfKey - 1;
-  const surplus = await newest.limit(-1).offset(kept).execute();
+  const surplus = await newest.limit(noLimit).offset(kept).execute();
   const ids = surplus.map(({ id }) => id);
-  await write((inner) =>
-    inner
-      .deleteFrom("exports")
-      .where((row) => row.or([row("expires_at", "<=", now), row("id", "in", ids)]))
-      .execute(),
-  );
+  await write(async (inner) => {
+    await inner.deleteFrom("exports").where("expires_at", "<=", now).execute();
+    if (ids.length > 0) await inner.deleteFrom("exports").where("id", "in", ids).execute();
+  });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
+import { mostSkew_ms } from "./clock-skew.ts";
 import type { StateTables } from "./tables.ts";
 
 /** How many strangers' hosts a key may have asked, by all processes of this data folder. */
@@ -24,7 +25,9 @@ export function createHostBudget(
         await db
           .deleteFrom("spent")
           .where("budget", "=", budget)
-          .where((row) => row.or([row("at", "<=", at - window_ms), row("at", ">", at)]))
+          .where((row) =>
+            row.or([row("at", "<=", at - window_ms), row("at", ">", at + mostSkew_ms)]),
+          )
           .execute();
         const { count } = await db
           .selectFrom("spent")

@@ -1,6 +1,7 @@
 import { sql as raw } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
+import { mostSkew_ms } from "./clock-skew.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Which process runs a job: one at a time, for as long as it renews its lease. */
@@ -70,7 +71,7 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
       row.or([
         row("runner", "is", null),
         row("runs_until", "<=", now),
-        row("runs_until", ">", now + lease_ms),
+        row("runs_until", ">", now + lease_ms + mostSkew_ms),
       ]),
     )
     .executeTakeFirst();

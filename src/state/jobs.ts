@@ -93,7 +93,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
     findOfPlan: (planId) => find("plan_id", planId),
     list: async (keyPrint, from, limit) => {
       const own = selectJobs(db).where("key_print", "=", keyPrint);
-      // Of one moment, the one that was made last: SQLite numbers the rows as they come.
+      // Of one moment, the one that was made last: the engine numbers the rows as they come.
       const newest = own.orderBy("created_at", "desc").orderBy(raw`rowid`, "desc");
       return describe(await newest.offset(from).limit(limit).execute());
     },
@@ -148,6 +148,19 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   return { ...rest, state, operation, undoes, request, planned, counts, isHeld };
 }
 
+/** Each but its number, by which jobs are sorted alone. */
+const jobColumns = [
+  "id",
+  "plan_id",
+  "key_print",
+  "state",
+  "message",
+  "runner",
+  "runs_until",
+  "created_at",
+  "updated_at",
+] as const;
+
 function selectJobs(db: Db) {
-  return db.selectFrom("jobs").selectAll();
+  return db.selectFrom("jobs").select(jobColumns);
 }

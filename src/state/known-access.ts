@@ -64,7 +64,7 @@ async function deleteOld(db: Db, time: number): Promise<void> {
 
 /** What was found out for a month holds that long, though it is met again meanwhile. */
 const longest = sql<number>`case when known_access.state = excluded.state
-  then max(known_access.until, excluded.until) else excluded.until end`;
+  and known_access.until > excluded.until then known_access.until else excluded.until end`;
 
 /** Of two processes the one that learned it later is right, whichever of them writes later. */
 async function writeOne(db: Db, place: AccessPlace, known: KnownTool): Promise<void> {

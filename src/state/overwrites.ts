@@ -1,6 +1,7 @@
 import { unaskedOverwrites } from "../contract/approval-rules.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
+import { mostSkew_ms } from "./clock-skew.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /**
@@ -74,7 +75,9 @@ async function deleteOld(db: Db, now: number): Promise<void> {
   await db.deleteFrom("overwrites").where("at", "<=", old).execute();
   await db
     .deleteFrom("overwrite_grants")
-    .where((row) => row.or([row("granted_at", "<=", old), row("granted_at", ">", now)]))
+    .where((row) =>
+      row.or([row("granted_at", "<=", old), row("granted_at", ">", now + mostSkew_ms)]),
+    )
     .execute();
 }
 

@@ -19,6 +19,7 @@ import { history } from "./migrations/005-history.ts";
 import { knownAccess } from "./migrations/006-known-access.ts";
 import { previews } from "./migrations/007-previews.ts";
 import { planRequests } from "./migrations/009-plan-requests.ts";
+import { postgresTables } from "./migrations/009-postgres.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -39,7 +40,7 @@ export type State = {
   readonly history: History;
   readonly knownAccess: KnownAccess;
   readonly previews: Previews;
-  /** A secret of this data folder that every process of it shares, made when first asked for. */
+  /** A secret that every process of this folder or database shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
@@ -49,29 +50,37 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 export const applicationId = 0x57415953;
-export const migrations = [
-  init,
-  bulk,
-  pinTries,
-  overwrites,
-  history,
-  knownAccess,
-  previews,
-  planRequests,
-];
+/** PostgreSQL came after these: it begins with the tables as they were by then. */
+export const stateMigrations = {
+  sqlite: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests],
+  postgres: [postgresTables],
+};
+/** Where those are marked that were done: in one database, the store has marks of its own. */
+const marks = { sqlite: "migrations", postgres: "state_migrations" };
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
 
-/** Throws NotMigrated where it is a mere look at a state of an earlier version. */
-export async function openState(
+/** In a file of its own. */
+export async function openStateFile(
   path: string,
   given: ClockAndRandom,
   isLook = false,
 ): Promise<State> {
+  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
+  return openState(sql, given, isLook);
+}
+
+/** Throws NotMigrated where it is a mere look at a state of an earlier version. */
+export async function openState(
+  opened: Sql<StateTables>,
+  given: ClockAndRandom,
+  isLook = false,
+): Promise<State> {
   const { clock, random } = given;
-  const sql = watchSql(await openSqlite<StateTables>(path, { applicationId, cache_mb }));
-  await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
+  const sql = watchSql(opened);
+  const [migrations, table] = [stateMigrations[sql.engine], marks[sql.engine]];
+  await migrate(sql, migrations, isLook, table).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
@@ -89,7 +98,7 @@ export async function openState(
     knownAccess: createKnownAccess(sql, clock),
     previews: createPreviews(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
-    isCurrent: () => isCurrent(sql, migrations),
+    isCurrent: () => isCurrent(sql, migrations, table),
     measure: sql.measure,
     close: sql.close,
   };

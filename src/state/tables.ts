@@ -22,7 +22,7 @@ export type StateTables = {
     created_at: number;
     expires_at: number;
   };
-  /** One row for each wrong PIN; SQLite itself numbers the rows. */
+  /** One row for each wrong PIN; the engine numbers the rows. */
   pin_tries: { rowid: Generated<number>; key_print: string; at: number };
   /** When a key has overwritten something that nobody was asked about. */
   overwrites: { id: Generated<number>; key_print: string; at: number };

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import type { State } from "../../src/state/state.ts";
 import { createTraveller } from "../client/traveller.ts";
 import type { World } from "../support/world.ts";
 import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
@@ -38,7 +37,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
   const time = createVirtualTime(() => undefined);
   const reported: unknown[] = [];
   const random = { bytes: (count: number) => randomBytes(count) };
-  const state = await openState(join(dirname(world.file), "state.db"), { clock, random });
+  const state = await world.openState({ clock, random });
   const bulk = createBulk({
     openState: () => Promise.resolve(state),
     clock,

@@ -11,7 +11,7 @@ import { readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan } from "../../src/state/plans.ts";
-import { openState } from "../../src/state/state.ts";
+import { openStateFile } from "../../src/state/state.ts";
 
 /**
  * Bulk work on a data folder, as the commands open it in all but two things: a job's rows follow
@@ -49,7 +49,7 @@ export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
   const report = createReport(createLog(config));
   const deployment = await openDeployment({ config, readLinkOrigin, report });
   prepareDataFolder(data);
-  const state = await openState(join(data, stateFile), { clock, random });
+  const state = await openStateFile(join(data, stateFile), { clock, random });
   const open = () => Promise.resolve(state);
   const bulk = createBulk({ openState: open, clock, random, sleep, spacing_ms: 0, report });
   const key = readApiKey(config);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { shareBudgets } from "../../src/compose/shared-rate-limit.ts";
 import { budgets } from "../../src/contract/budgets.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import { openStateFile, type State } from "../../src/state/state.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 
 /** What a process may spend where others of its machine spend as well, and the clock jumps. */
@@ -25,7 +25,7 @@ beforeEach(async () => {
   folder = await createFolder();
   await mkdir(folder.path);
   const random = { bytes: (count: number) => randomBytes(count) };
-  state = await openState(join(folder.path, "state.db"), { clock, random });
+  state = await openStateFile(join(folder.path, "state.db"), { clock, random });
 });
 afterEach(async () => {
   await state.close();

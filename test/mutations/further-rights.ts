@@ -50,7 +50,7 @@ export const furtherRights: readonly Mutation[] = [
     id: "N6",
     file: "src/state/approval-lifetimes.ts",
     what: "what was made before the clock was set back lives on in another process",
-    find: "created_at <= time && time < expires_at",
+    find: "created_at <= time + mostSkew_ms && time < expires_at",
     replace: "time < expires_at",
     tests: ["test/state/approvals.test.ts"],
   },

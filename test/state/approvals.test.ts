@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { State } from "../../src/state/state.ts";
-import type { StateTables } from "../../src/state/tables.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 
 /** Approvals in the state's own file: each lets its act through once, whichever process asks. */
@@ -207,10 +205,8 @@ describe("five minutes", () => {
     advance(5 * minute);
     const { id } = await state.approvals.openForToken(act);
 
-    const options = { applicationId: 0x57415953 };
-    const file = await openSqlite<StateTables>(at.file(), options);
-    const rows = await file.db.selectFrom("approvals").select("id").execute();
-    await file.close();
+    const { db } = await at.openSql();
+    const rows = await db.selectFrom("approvals").select("id").execute();
     expect(rows).toEqual([{ id }]);
   });
 });

@@ -4,10 +4,13 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Change, Effect } from "../../src/state/history.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/state-folder.ts";
+import { isOnPostgres } from "../support/store-place.ts";
 
 /** Changes as they are noted: whose they are, what they undo, and for how long they are kept. */
 
 const day = 24 * 60 * 60_000;
+/** What is about a file, or writes so much that once is enough. */
+const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
 const own = { realm: "project", key_print: "key" };
 let state: State;
@@ -161,7 +164,7 @@ test("a change is kept for thirty days, and then goes with the next one", async 
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
 });
 
-test("of one key's changes the newest 64 MB are kept", async () => {
+onFile("of one key's changes the newest 64 MB are kept", async () => {
   const text = "x".repeat(1024 * 1024);
   const effects = [
     { kind: "page_template", id: "page_template", before: {}, after: { body: text } },
@@ -174,7 +177,7 @@ test("of one key's changes the newest 64 MB are kept", async () => {
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
 });
 
-test("a file from before there was a history opens, and keeps what is in it", async () => {
+onFile("a file from before there was a history opens, and keeps what is in it", async () => {
   const secret = await state.readSecret("a");
   const file = await openSqlite(at.file(), { applicationId: 0x57415953 });
   await file.write(async (db) => {

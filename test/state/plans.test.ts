@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
-import { openDatabase } from "../../src/sql/engine.ts";
+import type { Sql } from "../../src/sql/sql.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
+import type { StateTables } from "../../src/state/tables.ts";
 import { createGate } from "../support/gate.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -10,6 +11,7 @@ import { waitUntil } from "../support/wait-until.ts";
 
 const at = openStateForEach();
 let state: State;
+let tables: Sql<StateTables>;
 
 const hour_ms = 60 * 60_000;
 const wanted = { key_print: "key", origin: "here", operation: "upsert", undoes: null } as const;
@@ -17,6 +19,7 @@ const blank = { row: null, link_id: null, path: "p", fields: {}, before: null, m
 
 beforeEach(async () => {
   state = await at.open();
+  tables = await at.openSql();
 });
 
 const save = (rows: AsyncIterable<PlanRow>, key_print = "key") =>
@@ -29,26 +32,24 @@ async function* listRows(count: number, end = () => Promise.resolve()): AsyncGen
   await end();
 }
 
-/** What is on the disk, whoever may see it. */
-function readFile(): { readonly ids: readonly string[]; readonly rows: number } {
-  const database = openDatabase(at.file());
-  const plans = database.prepare("select id from plans").all() as readonly { id: string }[];
-  const rows = database.prepare("select position from plan_rows").all();
-  database.close();
+/** What is kept, whoever may see it. */
+async function readTables(): Promise<{ readonly ids: readonly string[]; readonly rows: number }> {
+  const plans = await tables.db.selectFrom("plans").select("id").execute();
+  const rows = await tables.db.selectFrom("plan_rows").select("position").execute();
   return { ids: plans.map(({ id }) => id), rows: rows.length };
 }
 
 test("a plan whose source breaks off leaves nothing behind", async () => {
   const rows = listRows(1200, () => Promise.reject(new Error("the file ended")));
   await expect(save(rows)).rejects.toThrow("the file ended");
-  expect(readFile()).toEqual({ ids: [], rows: 0 });
+  expect(await readTables()).toEqual({ ids: [], rows: 0 });
 });
 
 test("a plan is none until its last row is there, however long that takes", async () => {
   const gate = createGate();
   const saving = save(listRows(1200, () => gate.opened));
-  await waitUntil(() => readFile().rows === 1000);
-  const [id = ""] = readFile().ids;
+  await waitUntil(async () => (await readTables()).rows === 1000);
+  const [id = ""] = (await readTables()).ids;
   expect(await state.plans.find(id)).toBeUndefined();
   // Others tidy up meanwhile.
   at.now += 3 * hour_ms;
@@ -62,10 +63,10 @@ test("a plan is none until its last row is there, however long that takes", asyn
 
 test("what a killed process left of a plan goes some day", async () => {
   void save(listRows(600, () => new Promise(() => undefined)));
-  await waitUntil(() => readFile().rows === 500);
+  await waitUntil(async () => (await readTables()).rows === 500);
   at.now += 25 * hour_ms;
   const { id } = await save(listRows(1));
-  expect(readFile()).toEqual({ ids: [id], rows: 1 });
+  expect(await readTables()).toEqual({ ids: [id], rows: 1 });
 });
 
 test("of a key's idle plans the twenty newest stay, and another key's all the while", async () => {
@@ -75,7 +76,7 @@ test("of a key's idle plans the twenty newest stay, and another key's all the wh
     at.now += 1000;
     plans.push((await save(listRows(1))).id);
   }
-  expect(readFile()).toEqual({ ids: expect.arrayContaining([other.id]), rows: 21 });
-  expect(readFile().ids.toSorted()).toEqual([other.id, ...plans.slice(-20)].toSorted());
+  expect(await readTables()).toEqual({ ids: expect.arrayContaining([other.id]), rows: 21 });
+  expect((await readTables()).ids.toSorted()).toEqual([other.id, ...plans.slice(-20)].toSorted());
   expect((await state.plans.find(other.id))?.id).toBe(other.id);
 });

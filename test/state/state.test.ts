@@ -2,10 +2,15 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openState, type State } from "../../src/state/state.ts";
+import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+import { isOnPostgres } from "../support/store-place.ts";
 
-/** The file of what Waypost itself remembers: private, its own, shared by every process. */
+/** What Waypost itself remembers: private, its own, shared by every process. */
+
+const onFile = test.skipIf(isOnPostgres);
+const at = openStateForEach();
 
 let folder: string;
 let path: string;
@@ -20,13 +25,13 @@ afterEach(async () => {
 });
 
 function open(): Promise<State> {
-  return openState(path, {
+  return openStateFile(path, {
     clock: { now: () => Date.UTC(2026, 0, 15, 12), monotonic: () => 0 },
     random: { bytes: (count) => randomBytes(count) },
   });
 }
 
-test("is private to its owner, and says whose it is", async () => {
+onFile("is private to its owner, and says whose it is", async () => {
   const state = await open();
   await state.readSecret("a");
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -36,7 +41,7 @@ test("is private to its owner, and says whose it is", async () => {
   expect((await readFile(path)).subarray(68, 72).toString("latin1")).toBe("WAYS");
 });
 
-test("is no other database, and a strange file is left as it is", async () => {
+onFile("is no other database, and a strange file is left as it is", async () => {
   await writeFile(path, "not a database, but somebody's notes".repeat(10));
   const before = await readFile(path);
   await expect(open()).rejects.toThrow(/is not a Waypost database/);
@@ -44,7 +49,7 @@ test("is no other database, and a strange file is left as it is", async () => {
 });
 
 test("keeps each secret for good, and one for every process that asks at once", async () => {
-  const states = await Promise.all([open(), open(), open()]);
+  const states = await Promise.all([at.open(), at.open(), at.open()]);
   const secrets = await Promise.all(states.map(({ readSecret }) => readSecret("a")));
   const [first] = secrets;
   expect(first).toHaveLength(32);
@@ -52,13 +57,13 @@ test("keeps each secret for good, and one for every process that asks at once", 
   expect(await states[0]?.readSecret("b")).not.toEqual(first);
   await Promise.all(states.map(({ close }) => close()));
 
-  const later = await open();
+  const later = await at.open();
   expect(await later.readSecret("a")).toEqual(first);
   await later.close();
 });
 
 test("is made whole by two first starts at once", async () => {
-  const states = await Promise.all([open(), open()]);
+  const states = await Promise.all([at.open(), at.open()]);
   const opened = await Promise.all(
     states.map(({ approvals }) => approvals.openForToken({ digest: "x", preview: "{}" })),
   );

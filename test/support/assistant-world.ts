@@ -24,7 +24,7 @@ import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "../../src/service/service.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import type { State } from "../../src/state/state.ts";
 import { createPages } from "./create-pages.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
 import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
@@ -181,7 +181,7 @@ export async function createAssistantWorld(
   const refused: string[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
   const folder = dirname(world.file);
-  const state = await openState(join(folder, "state.db"), { clock, random });
+  const state = await world.openState({ clock, random });
   const openTheState = () => Promise.resolve(state);
   const { store, setAlarm } = world;
   const service = createService({ store, setAlarm, clock, random, readLinkOrigin, report });

@@ -59,6 +59,8 @@ async function empty(url: string): Promise<void> {
       for name in select relname from pg_class
         where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ 'migrations'
       loop execute format('delete from %I', name); end loop;
+      perform setval(oid, 1, false) from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'S';
     end $$`,
   );
 }

@@ -20,7 +20,7 @@ import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { KnownAccess } from "../../src/state/known-access.ts";
-import { openState, type State } from "../../src/state/state.ts";
+import { openStateFile, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { readResult, type ToolResult } from "./mcp-clients.ts";
@@ -124,7 +124,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
   const folder = join(memoryFolder, `waypost-stage-${randomUUID()}`);
   const openTheState = () => {
     opening ??= mkdir(folder).then(() =>
-      openState(join(folder, "state.db"), {
+      openStateFile(join(folder, "state.db"), {
         clock,
         random: { bytes: (count) => randomBytes(count) },
       }),

@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ClockAndRandom } from "../../src/contract/clock.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import type { StateTables } from "../../src/state/tables.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { takeDatabase } from "./postgres.ts";
@@ -15,6 +18,9 @@ export type StorePlace = {
   readonly file: string;
   /** Opens the tables once more, as another process would. */
   readonly open: () => Promise<Sql<Tables>>;
+  /** What Waypost itself remembers there: its tables, and all of it, as another process would. */
+  readonly openStateSql: () => Promise<Sql<StateTables>>;
+  readonly openState: (given: ClockAndRandom) => Promise<State>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -24,11 +30,16 @@ export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
 export async function createPlace(): Promise<StorePlace> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
+  const stateFile = join(folder, "state.db");
   const database = isOnPostgres ? await takeDatabase() : undefined;
+  const openStateSql = () =>
+    database?.open<StateTables>() ?? openSqlite(stateFile, { applicationId: 0x57415953 });
   return {
     folder,
     file,
     open: () => database?.open() ?? openSqlite(file, { applicationId: 0x57415950 }),
+    openStateSql,
+    openState: async (given) => openState(await openStateSql(), given),
     [Symbol.asyncDispose]: async () => {
       await database?.giveBack();
       await rm(folder, { recursive: true, force: true });

@@ -33,6 +33,7 @@ export type World = {
   readonly file: string;
   /** The store's tables once more, as another process would open them. */
   readonly openSql: StorePlace["open"];
+  readonly openState: StorePlace["openState"];
   readonly project: StoredProject;
   /** The token of the project's owner: full access. */
   readonly key: string;
@@ -135,6 +136,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     answer: service.answer,
     file: place.file,
     openSql: place.open,
+    openState: place.openState,
     project,
     key,
     master,

@@ -37,7 +37,8 @@ export function withBulk<Result>(
 ): Promise<Result> {
   const report = createReport(createLog(config));
   return withDeployment({ config, report }, async (deployment) => {
-    const { open: openState, close } = createLazyState(config);
+    const tables = deployment.own?.stateTables;
+    const { open: openState, close } = createLazyState(config, { tables });
     const stop = new AbortController();
     const { signal } = stop;
     const bulk = createBulk({ openState, clock, random, sleep, report });

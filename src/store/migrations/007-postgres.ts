@@ -1,18 +1,5 @@
-import { runStatements, type Migration } from "../../sql/migrate.ts";
-
-/**
- * The tables as SQLite has them after its seventh migration. Each text says that it is compared by
- * code points, as SQLite does, for a database has an order of its own. Every key begins with the
- * project, so that the tables can be spread over machines (storage.md §3).
- */
-export const postgresTables: Migration = {
-  name: "007-postgres",
-  up: (db) => runStatements(db, statements.map(nameOrder)),
-};
-
-function nameOrder(statement: string): string {
-  return statement.replace(/^( {4}\w+) text/gm, '$1 text collate "C"');
-}
+import type { Migration } from "../../sql/migrate.ts";
+import { makePostgresTables } from "../../sql/postgres-tables.ts";
 
 const times = `
     created_at bigint not null,
@@ -171,3 +158,12 @@ const statements = [
     unique (project_id, number)
   )`,
 ];
+
+/**
+ * The tables as SQLite has them after its seventh migration. Every key begins with the project, so
+ * that the tables can be spread over machines (storage.md §3).
+ */
+export const postgresTables: Migration = {
+  name: "007-postgres",
+  up: makePostgresTables(statements),
+};

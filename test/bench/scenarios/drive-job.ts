@@ -7,7 +7,7 @@ import { sendEmbedded } from "../../../src/client/carriers.ts";
 import { clock, openEmbedded, random, setAlarm } from "../../../src/compose/embedded.ts";
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
-import { openState } from "../../../src/state/state.ts";
+import { openStateFile } from "../../../src/state/state.ts";
 import { createRing } from "../ring.ts";
 import { takeBoth } from "../take-both.ts";
 
@@ -22,7 +22,7 @@ const [folder = "", keys = "", count = ""] = process.argv.slice(2);
 const rows = Number(count);
 
 const { store } = await openEmbedded({ data: folder });
-const state = await openState(join(folder, "state.db"), { clock, random });
+const state = await openStateFile(join(folder, "state.db"), { clock, random });
 const service = createService({
   store,
   clock,

@@ -1,10 +1,9 @@
-import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Send } from "../../../src/client/send-once.ts";
 import { contract } from "../../../src/contract/index.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
-import { openState, type State } from "../../../src/state/state.ts";
+import type { State } from "../../../src/state/state.ts";
 import { sendByFetch } from "../../support/by-fetch.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "../simulator/chance.ts";
@@ -41,7 +40,7 @@ afterEach(async () => {
 /** A process with a connection of its own to the file that all of them share. */
 async function start(name: string): Promise<Instance> {
   const { clock, key } = world;
-  const state = await openState(join(dirname(world.file), "state.db"), { clock, random });
+  const state = await world.openState({ clock, random });
   states.push(state);
   const send = sendByFetch(async (request) => {
     const response = await time.perform(() => world.fetch(request));

@@ -1,13 +1,12 @@
-import { dirname, join } from "node:path";
 import type { Clock } from "../../../src/contract/clock.ts";
-import { openState, type State } from "../../../src/state/state.ts";
+import type { State } from "../../../src/state/state.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "./chance.ts";
 
 /** What many seeds stand on, for making it costs more than a seed: each has its own project. */
 export type Ground = {
   readonly world: World;
-  /** What the processes of the machine share, in a file beside the service's. */
+  /** What the processes of the machine share, beside the service's tables. */
   readonly state: State;
   readonly clock: Clock;
   /** Sets the machine's time of day apart from the world's. */
@@ -20,8 +19,7 @@ export async function openGround(): Promise<Ground> {
   let ahead_ms = 0;
   const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };
   const random = createChance(0, "state");
-  const file = join(dirname(world.file), "state.db");
-  const state = await openState(file, { clock, random });
+  const state = await world.openState({ clock, random });
   return {
     world,
     state,
