@@ -67,7 +67,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/protocol": `
     text contract state mcp/results mcp/schemas mcp/skills mcp/approval mcp/access mcp/tools/tool
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
-  "mcp/transport": "contract network mcp/results mcp/access mcp/tools",
+  "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 
   start: "",
   config: "text contract contract/rules network mcp/approval mcp/access start",

@@ -1,5 +1,6 @@
 import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
+import { requestIdHeader } from "../text/request-id.ts";
 import { readContent, readStream } from "./read-reply.ts";
 import { NotSent, type Send } from "./send-once.ts";
 
@@ -25,9 +26,10 @@ export function openRemoteSender(): RemoteSender {
     connections: mostConnections,
     pipelining: 1,
   });
-  const send: Send = async ({ url, method, headers, body }, readSignal) => {
+  const send: Send = async ({ url, method, headers: own, body, requestId }, readSignal) => {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
+    const headers = requestId === undefined ? own : { ...own, [requestIdHeader]: requestId };
     const sent = { origin, path, method, headers, body: body ?? null, signal: readSignal() };
     const reply = await dispatcher.request(sent);
     const named = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
@@ -56,10 +58,10 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
 
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async ({ method, url, headers: sent, body: text }, readSignal) => {
+  return async ({ method, url, headers: sent, body: text, requestId }, readSignal) => {
     const onLeave = (leave: () => void) =>
       readSignal().addEventListener("abort", leave, { once: true });
-    const carried = { method, url, headers: sent, body: text, onLeave };
+    const carried = { method, url, headers: sent, body: text, requestId, onLeave };
     const { status, headers, body } = await answer(carried);
     // Nothing is on the way, so there is nothing to discard.
     return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };

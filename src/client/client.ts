@@ -43,6 +43,8 @@ type CallOptions = {
   readonly condition?: Condition | undefined;
   /** Nobody waits for this one call, so others may go first. */
   readonly isPatient?: boolean;
+  /** By what the call that this one is for is known in logs. */
+  readonly requestId?: string | undefined;
 };
 
 type AskedOnce = {

@@ -25,6 +25,7 @@ type RequestOptions = {
   readonly isPatient?: boolean;
   /** What is sent in place of the input's fields, as text/plain. */
   readonly text?: string | undefined;
+  readonly requestId?: string | undefined;
 };
 
 /** Refuses in the API's own words what no request can carry to it. */
@@ -32,7 +33,7 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, isPatient = false, text }: RequestOptions = {},
+  { condition, isPatient = false, text, requestId }: RequestOptions = {},
 ): ApiRequest {
   const query = endpoint.list === undefined ? "" : `?${String(buildQuery(endpoint, input))}`;
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
@@ -51,6 +52,7 @@ export function buildRequest(
       ...(isPatient && { priority: patientPriority }),
     },
     body,
+    requestId,
   };
 }
 

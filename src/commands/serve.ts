@@ -93,7 +93,7 @@ async function serveHere(options: ServeHere): Promise<number> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    const parts = { ...options, ...metrics, readLinkOrigin, report };
+    const parts = { ...options, ...metrics, readLinkOrigin, report, noteStore: log.warn };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );

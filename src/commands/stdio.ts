@@ -55,7 +55,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const serveCommand = `${options.command} serve --data ${quoteWord(resolve(config.data))}`;
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
-  await withDeployment({ config, readLinkOrigin, report }, (deployment) =>
+  await withDeployment({ config, readLinkOrigin, report, noteStore: log.warn }, (deployment) =>
     serve({ ...options, deployment, listener, serveCommand, output, toolbox, log, report }),
   );
 }

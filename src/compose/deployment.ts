@@ -5,6 +5,7 @@ import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
+import type { NoteSql } from "../sql/watch-sql.ts";
 import { clock, openEmbedded, random, setAlarm, type Embedded } from "./embedded.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
@@ -29,6 +30,7 @@ type DeploymentOptions = {
   readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
+  readonly noteStore?: NoteSql | undefined;
   /** Whether our own store is to stay just as it is. */
   readonly isLook?: boolean;
 };
@@ -43,7 +45,7 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { config, readLinkOrigin, report, watchRequest, isLook } = options;
-  const embedded = await openEmbedded(config, isLook);
+  const embedded = await openEmbedded(config, isLook, options.noteStore);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
   const service = createService({

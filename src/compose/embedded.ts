@@ -8,6 +8,7 @@ import { makeProject } from "../service/write-project.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
+import type { NoteSql } from "../sql/watch-sql.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
@@ -53,11 +54,15 @@ function drawBytes(count: number): Uint8Array {
 }
 
 /** A mere look needs a store that is there, and leaves it as it is. */
-export async function openEmbedded(place: DataPlace, isLook = false): Promise<Embedded> {
+export async function openEmbedded(
+  place: DataPlace,
+  isLook = false,
+  noteStore?: NoteSql,
+): Promise<Embedded> {
   const { data } = place;
   if (!isLook) prepareDataFolder(data);
   const sql = await openTables(place);
-  const store = await openStore(sql, setAlarm, isLook);
+  const store = await openStore(sql, setAlarm, isLook, noteStore);
   try {
     return {
       store,

@@ -8,6 +8,7 @@ import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
+import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
 import { respondJson } from "./respond-json.ts";
 
@@ -179,11 +180,25 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const path = query < 0 ? url : url.slice(0, query);
     if (answerProbe(request, response, readUnready)) return;
     if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
+    if (path === "/mcp") nameRequest(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : answerApi);
     if (answer !== undefined) void answer(request, response);
     else respondJson(response, 404, { error: "Not found: this server has no API here." });
   }
+}
+
+/** What calls tools reads it as if it came so, and the answer says it. */
+function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
+  const given = headers[requestIdHeader]?.toString();
+  const requestId = readRequestId(given);
+  response.setHeader(requestIdHeader, requestId);
+  if (given === requestId) return;
+  headers[requestIdHeader] = requestId;
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() === requestIdHeader) rawHeaders.splice(at, 2);
+  }
+  rawHeaders.push(requestIdHeader, requestId);
 }
 
 function readAddress(

@@ -26,10 +26,11 @@ export function createLog({ log }: Pick<Config, "log">, base: object | null = nu
 }
 
 /** Notes an unexpected error under a reference that the caller can be told. */
-export function createReport(log: Log): (error: unknown) => string {
-  return (error) => {
+export function createReport(log: Log): (error: unknown, requestId?: string) => string {
+  return (error, request) => {
     const reference = randomUUID().slice(0, 8);
-    log.error({ reference, error: describe(error) }, "unexpected error");
+    const known = request === undefined ? {} : { request };
+    log.error({ reference, ...known, error: describe(error) }, "unexpected error");
     return reference;
   };
 }

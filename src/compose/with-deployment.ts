@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { WatchRequest } from "../contract/watch.ts";
+import type { NoteSql } from "../sql/watch-sql.ts";
 import { describeLinkOrigin } from "./addresses.ts";
 import { openDeployment, type Deployment } from "./deployment.ts";
 
@@ -8,6 +9,8 @@ type Wanted = {
   readonly report: (error: unknown) => string;
   readonly readLinkOrigin?: () => string;
   readonly watchRequest?: WatchRequest | undefined;
+  /** Notes where the operator looks what the store has not done as it should. */
+  readonly noteStore?: NoteSql | undefined;
 };
 
 /** Opens the deployment that the configuration names, and closes it, whatever happens. */

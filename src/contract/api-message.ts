@@ -14,6 +14,8 @@ export type ApiRequest<Body = string> = {
   readonly body?: Body | undefined;
   /** Where it comes from, where it came over a network. */
   readonly address?: string | undefined;
+  /** By what it is known in logs. */
+  readonly requestId?: string | undefined;
 };
 
 /** Its body may still be arriving; it is read on demand, and never before the key was checked. */

@@ -16,6 +16,8 @@ export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 /** A caller that waits for an answer; once aborted, no more work may begin for it. */
 export type Waiter = {
   readonly aborted: boolean;
+  /** By what the request of whoever waits is known in logs. */
+  readonly requestId?: string | undefined;
   /** Has what is under way for the caller ended when it is aborted; for one thing at a time. */
   readonly onAbort: (end: () => void) => void;
 };

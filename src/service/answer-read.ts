@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
 import { readPlainHeaders, type PlainHeaders } from "../network/plain-headers.ts";
+import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { writeBody } from "./respond.ts";
 
 /**
@@ -25,11 +26,12 @@ export function createReadAnswers(answer: AnswerApi): AnswerRead {
         if (!response.writableFinished) leave();
       });
     };
-    const reply = answer({ method, url, headers, address, onLeave });
-    if (!(reply instanceof Promise)) sendReply(response, reply);
+    const requestId = readRequestId(headers[requestIdHeader]);
+    const reply = answer({ method, url, headers, address, requestId, onLeave });
+    if (!(reply instanceof Promise)) sendReply(response, reply, requestId);
     else {
       void reply.then(
-        (late) => sendReply(response, late),
+        (late) => sendReply(response, late, requestId),
         () => response.writeHead(500).end(),
       );
     }
@@ -54,11 +56,12 @@ function readHeaders(incoming: IncomingMessage): PlainHeaders | undefined {
   return readPlainHeaders(incoming);
 }
 
-function sendReply(response: ServerResponse, reply: ApiReply): void {
+function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
   // As a list of names and values: to copy the headers for one more costs as much as the rest.
   const sent = Object.entries(headers).flat();
+  sent.push(requestIdHeader, requestId);
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
   response.writeHead(status, sent).end(text);
 }

@@ -3,6 +3,7 @@ import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem } from "../contract/problem.ts";
 import { readAtMost, type Incoming, type WithBody } from "../network/read-at-most.ts";
+import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { createReadAnswers, type AnswerRead } from "./answer-read.ts";
 import { bodyTooLarge } from "./read-body.ts";
 import { writeBody } from "./respond.ts";
@@ -21,24 +22,27 @@ export function carryOverHttp(answer: AnswerApi): HttpCarrier {
   return {
     fetch: async (request, address, incoming) => {
       const { method, url, headers } = request;
+      const requestId = readRequestId(headers.get(requestIdHeader));
       const reply = await answer({
         method,
         url,
         headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
         body: () => readText(incoming ?? request),
         address,
+        requestId,
         // Its signal is made when it is asked for, which few requests are worth.
         onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
       });
-      return writeResponse(reply);
+      return writeResponse(reply, requestId);
     },
     answerRead: createReadAnswers(answer),
   };
 }
 
-function writeResponse(reply: ApiReply): Response {
+function writeResponse(reply: ApiReply, requestId: string): Response {
   const { status, headers } = reply;
-  return new Response(writeBody(reply), { status, headers });
+  const sent = { ...headers, [requestIdHeader]: requestId };
+  return new Response(writeBody(reply), { status, headers: sent });
 }
 
 /** As `Headers` would join them: of a key that came twice, both are seen. */

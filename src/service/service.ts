@@ -43,7 +43,7 @@ type Known = { readonly known: KnownKey; readonly linkOrigin: string };
 export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
-  readonly report: (error: unknown) => string;
+  readonly report: (error: unknown, requestId?: string) => string;
   readonly watchRequest?: WatchRequest | undefined;
 };
 
@@ -146,11 +146,12 @@ function describeKnown(
 /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
 function guard(
   { setAlarm, report }: ServiceOptions,
-  { onLeave }: CarriedRequest,
+  { onLeave, requestId }: CarriedRequest,
   work: (signal: Waiter) => Awaitable<ApiReply>,
 ): Awaitable<ApiReply> {
-  const { waiter, leave } = createWaiter(onLeave);
-  const explain = (error: unknown) => respondWithProblem(toProblem(error, report));
+  const { waiter, leave } = createWaiter(onLeave, requestId);
+  const explain = (error: unknown) =>
+    respondWithProblem(toProblem(error, (fault) => report(fault, requestId)));
   try {
     const reply = work(waiter);
     if (!(reply instanceof Promise)) return reply;
@@ -179,10 +180,11 @@ async function limitWait(
 }
 
 /** No AbortController, which costs more than everything else around a request. */
-function createWaiter(onLeave: CarriedRequest["onLeave"]) {
+function createWaiter(onLeave: CarriedRequest["onLeave"], requestId: string | undefined) {
   let end: (() => void) | undefined;
   const waiter = {
     aborted: false,
+    requestId,
     onAbort: (endWork: () => void) => {
       end = endWork;
       onLeave?.(leave);

@@ -1,7 +1,11 @@
 import type { Kysely } from "kysely";
 
 /** The signal of a caller that waits. Once it is aborted, the write does not begin any more. */
-export type WriteSignal = { readonly aborted: boolean };
+export type WriteSignal = {
+  readonly aborted: boolean;
+  /** By what its request is known in logs. */
+  readonly requestId?: string | undefined;
+};
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;

@@ -1,5 +1,5 @@
-import { StoreBusy } from "./faults.ts";
-import type { PoolMeasures, Sql } from "./sql.ts";
+import { OutcomeUnknown, StoreBusy } from "./faults.ts";
+import type { PoolMeasures, Sql, WriteSignal } from "./sql.ts";
 
 /** What became of writes and long reads, whichever engine runs them. */
 export type SqlMeasures = {
@@ -13,20 +13,46 @@ export type SqlMeasures = {
 
 export type WatchedSql<Tables> = Sql<Tables> & { readonly measure: () => SqlMeasures };
 
+/** Notes for the operator what took long, or did not end as it should, and for which request. */
+export type NoteSql = (facts: SqlFacts, message: string) => unknown;
+type SqlFacts = { readonly request: string | undefined; readonly ms: number };
+
+type Work = "write" | "read";
+type Options = { readonly signal?: WriteSignal | undefined } | undefined;
+
+const slow_ms = 1000;
+
 /** The same database, which can be asked what it does. */
-export function watchSql<Tables>(sql: Sql<Tables>): WatchedSql<Tables> {
+export function watchSql<Tables>(
+  sql: Sql<Tables>,
+  note: NoteSql = () => undefined,
+  monotonic = () => performance.now(),
+): WatchedSql<Tables> {
   let busy = 0;
-  const waiting = { writes: 0, reads: 0 };
+  const waiting = { write: 0, read: 0 };
 
   async function follow<Result>(
-    kind: keyof typeof waiting,
+    kind: Work,
     work: () => Promise<Result>,
+    options: Options,
   ): Promise<Result> {
+    const begun = monotonic();
+    const tell = (message: string) => {
+      const request = options?.signal?.requestId;
+      note({ request, ms: Math.round(monotonic() - begun) }, `${kind} of the store: ${message}`);
+    };
     waiting[kind] += 1;
     try {
-      return await work();
+      const result = await work();
+      if (monotonic() - begun >= slow_ms) tell("slow");
+      return result;
     } catch (error) {
-      if (error instanceof StoreBusy) busy += 1;
+      if (error instanceof StoreBusy) {
+        busy += 1;
+        // Whoever has left has nothing to be told of.
+        if (options?.signal?.aborted !== true) tell("given up, for it was busy");
+      }
+      if (error instanceof OutcomeUnknown) tell("nobody knows whether it was done");
       throw error;
     } finally {
       waiting[kind] -= 1;
@@ -35,13 +61,13 @@ export function watchSql<Tables>(sql: Sql<Tables>): WatchedSql<Tables> {
 
   return {
     ...sql,
-    write: (work, options) => follow("writes", () => sql.write(work, options)),
-    readLong: (work, options) => follow("reads", () => sql.readLong(work, options)),
+    write: (work, options) => follow("write", () => sql.write(work, options), options),
+    readLong: (work, options) => follow("read", () => sql.readLong(work, options), options),
     measure: () => ({
       commits: sql.countWrites(),
       busy,
-      waitingWrites: waiting.writes,
-      waitingReads: waiting.reads,
+      waitingWrites: waiting.write,
+      waitingReads: waiting.read,
       pool: sql.measurePool?.(),
     }),
   };

@@ -2,7 +2,7 @@ import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import { isCurrent, migrate, type Migration } from "../sql/migrate.ts";
 import type { Engine, Sql } from "../sql/sql.ts";
-import { watchSql, type WatchedSql } from "../sql/watch-sql.ts";
+import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
@@ -48,8 +48,9 @@ export async function openStore(
   given: Sql<Tables>,
   setAlarm: SetAlarm,
   isLook = false,
+  note?: NoteSql,
 ): Promise<Store> {
-  const sql = watchSql(given);
+  const sql = watchSql(given, note);
   const migrations = storeMigrations[sql.engine];
   await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
     await sql.close();

@@ -262,7 +262,14 @@ describe("both carriers are answered alike", () => {
 
 const statuses = new Set<number>();
 /** What HTTP itself says beside the reply. */
-const ofHttp = new Set(["connection", "date", "keep-alive", "content-length", "transfer-encoding"]);
+const ofHttp = new Set([
+  "connection",
+  "date",
+  "keep-alive",
+  "content-length",
+  "transfer-encoding",
+  "x-request-id",
+]);
 
 async function expectStatus(status: number, _what: string, ask: Ask): Promise<void> {
   expect((await compare(ask)).status).toBe(status);

@@ -33,7 +33,9 @@ async function say(port: number, lines: readonly string[]): Promise<string> {
   await once(socket, "close");
   const [head = "", ...body] = text.split("\r\n\r\n");
   const [status = "", ...headers] = head.split("\r\n");
-  const told = headers.map((header) => header.toLowerCase().replace(/^date: .*/, "date"));
+  const told = headers.map((header) =>
+    header.toLowerCase().replace(/^(date|x-request-id): .*/, "$1"),
+  );
   return [status, ...told.toSorted(), ...body].join("\n");
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { StoreBusy } from "../../src/sql/faults.ts";
+import { OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { watchSql, type WatchedSql } from "../../src/sql/watch-sql.ts";
 import { createFolder, type Folder } from "../support/command.ts";
@@ -40,4 +40,33 @@ test("a database tells what it committed, what waits, and what was given up", as
 test("another fault than a busy store is none, and nothing waits after it", async () => {
   await expect(sql.write(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(sql.measure()).toMatchObject({ busy: 0, waitingWrites: 0 });
+});
+
+test("what took long or was given up is noted, with the request that it was for", async () => {
+  const noted: unknown[] = [];
+  let now = 0;
+  const watched = watchSql(
+    sql,
+    (facts, message) => noted.push({ ...facts, message }),
+    () => now,
+  );
+  const signal = { aborted: false, requestId: "request-1", onAbort: () => undefined };
+  const take = (milliseconds: number) => () => {
+    now += milliseconds;
+    return Promise.resolve();
+  };
+  await watched.write(take(999), { signal });
+  expect(noted).toEqual([]);
+  await watched.write(take(1000), { signal });
+  await watched.readLong(take(2000), { signal, line: "one" });
+  for (const fault of [new StoreBusy("busy"), new OutcomeUnknown("the connection broke")]) {
+    await expect(watched.write(() => Promise.reject(fault), { signal })).rejects.toThrow(fault);
+  }
+  const request = "request-1";
+  expect(noted).toEqual([
+    { request, ms: 1000, message: "write of the store: slow" },
+    { request, ms: 2000, message: "read of the store: slow" },
+    { request, ms: 0, message: "write of the store: given up, for it was busy" },
+    { request, ms: 0, message: "write of the store: nobody knows whether it was done" },
+  ]);
 });

@@ -13,6 +13,7 @@ import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
+import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { findAbsent } from "../tools/toolbox.ts";
 import { openDialogue } from "./ask-person.ts";
 import type { Caller } from "./caller.ts";
@@ -26,6 +27,7 @@ export type Notify = (notification: Notification) => Promise<void>;
 type Calling = {
   readonly caller: Caller;
   readonly leaving: Leaving;
+  readonly requestId: string;
   readonly person: Omit<Person, "token">;
   readonly tellProgress: Tell;
 };
@@ -42,6 +44,7 @@ export async function answerCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { signal: leaving, notify, _meta: meta } = context.mcpReq;
   const tellProgress = prepareProgress(meta?.progressToken, notify);
+  const requestId = readRequestId(context.http?.req?.headers.get(requestIdHeader));
   const dialogue = openDialogue(caller, context, {
     ...options,
     tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
@@ -49,7 +52,12 @@ export async function answerCall(
   for (;;) {
     try {
       const person = dialogue.readPerson();
-      return await callOnce(tool, given, { caller, leaving, person, tellProgress }, options);
+      return await callOnce(
+        tool,
+        given,
+        { caller, leaving, requestId, person, tellProgress },
+        options,
+      );
     } catch (error) {
       if (!(error instanceof PersonAsked)) throw error;
       const question = await dialogue.ask(error);
@@ -62,7 +70,7 @@ export async function answerCall(
 export async function callOnce(
   tool: Tool,
   given: unknown,
-  { caller, leaving, person, tellProgress }: Calling,
+  { caller, leaving, requestId, person, tellProgress }: Calling,
   options: ServerOptions,
 ): Promise<CallToolResult> {
   const { toolbox, keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
@@ -78,6 +86,7 @@ export async function callOnce(
     watchCall,
     person,
     leaving,
+    requestId,
     isAbsent: findAbsent(toolbox, keyContext),
     showsViews: canShowViews(capabilities),
     answerWithTask: takesTasks ? (running: Task) => (task = running) : undefined,

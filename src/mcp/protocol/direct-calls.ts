@@ -14,6 +14,7 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { createLeaving, type Leaving } from "../../contract/leaving.ts";
 import { nobodyToAsk } from "../approval/person-asked.ts";
 import type { Tool } from "../tools/tool.ts";
+import { readRequestId } from "../../text/request-id.ts";
 import { callOnce, prepareProgress, readFresh, type Notify } from "./answer-call.ts";
 import { nameClient, readCaller, type Caller } from "./caller.ts";
 import { describeServer } from "./server-info.ts";
@@ -38,7 +39,7 @@ type DirectCall = {
   readonly name: string;
   /** Whether its client wants to be told how far it is. */
   readonly isFollowed: boolean;
-  readonly begin: (notify: Notify) => Begun;
+  readonly begin: (notify: Notify, requestId?: string) => Begun;
 };
 
 type Begun = {
@@ -60,6 +61,12 @@ type PlainCall = {
   readonly tool: Tool;
   readonly given: unknown;
   readonly progressToken: RequestId | undefined;
+};
+
+type Asking = {
+  readonly leaving: Leaving;
+  readonly notify: Notify;
+  readonly requestId: string | undefined;
 };
 
 /** So many kinds of clients of one key, by their headers; more of them go through the SDK. */
@@ -98,9 +105,9 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
         id: call.id,
         name: call.tool.name,
         isFollowed: call.progressToken !== undefined,
-        begin: (notify) => {
+        begin: (notify, requestId) => {
           const { leaving, leave } = createLeaving();
-          return { result: run(call, known, { leaving, notify }), leave };
+          return { result: run(call, known, { leaving, notify, requestId }), leave };
         },
       };
     },
@@ -109,7 +116,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
   async function run(
     { tool, given, progressToken }: PlainCall,
     { readCaller: readNow }: Admitted,
-    { leaving, notify }: { readonly leaving: Leaving; readonly notify: Notify },
+    { leaving, notify, requestId = readRequestId(undefined) }: Asking,
   ): Promise<CallToolResult | "cancelled"> {
     try {
       await readFresh(keyContext);
@@ -117,7 +124,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
       // Nobody is asked anything by what only reads; what asks all the same leaves this way.
       const person = { ...nobodyToAsk, client: nameClient(caller) };
       const tellProgress = prepareProgress(progressToken, notify);
-      const calling = { caller, leaving, person, tellProgress };
+      const calling = { caller, leaving, requestId, person, tellProgress };
       const answered = callOnce(tool, given, calling, options);
       // As beside every call.
       void keyContext.confirm();

@@ -18,6 +18,6 @@ export type ServerOptions = {
   readonly clients: ClientMemory;
   readonly clock: Clock;
   readonly version: string;
-  readonly report: (error: unknown) => string;
+  readonly report: (error: unknown, requestId?: string) => string;
   readonly watchCall?: WatchCall | undefined;
 };

@@ -37,7 +37,9 @@ export type CallContext = {
   readonly tellProgress?: (progress: Progress) => unknown;
   readonly isAbsent: IsAbsent;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
-  readonly report: (error: unknown) => string;
+  readonly report: (error: unknown, requestId?: string) => string;
+  /** By what the call is known in logs, here and where it leads. */
+  readonly requestId?: string;
   readonly watchCall?: WatchCall | undefined;
 };
 
@@ -91,7 +93,7 @@ export async function callTool(
     const failure =
       error instanceof ToolFailure
         ? error.failure
-        : explainInternal(tool, describeFault(context.report(error)));
+        : explainInternal(tool, describeFault(context.report(error, context.requestId)));
     watched?.end(failure.code);
     return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), timeZone));
   }
@@ -171,12 +173,12 @@ function describePlace({ known, origin }: KeyContext): string | undefined {
 async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
-  { context: { keyContext, leaving }, tool, warned }: Running,
+  { context: { keyContext, leaving, requestId }, tool, warned }: Running,
   condition: Condition | undefined,
 ): Promise<Answer<E>> {
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    const body = await keyContext.call(endpoint, input, leaving, { condition });
+    const body = await keyContext.call(endpoint, input, leaving, { condition, requestId });
     noteWarned(warned, body);
     return body;
   } catch (error) {

@@ -16,7 +16,7 @@ export type DirectCall = {
   readonly name: string;
   /** Whether its client wants to be told how far it is. */
   readonly isFollowed: boolean;
-  readonly begin: (notify: Notify) => DirectAnswer;
+  readonly begin: (notify: Notify, requestId?: string) => DirectAnswer;
 };
 
 type Notify = (notification: Notification) => Promise<void>;
@@ -54,8 +54,8 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
       const mark = tell?.() ?? id;
       // Of two with one id the SDK has the second.
       if (running.has(mark)) return undefined;
-      const begin = (notify: Notify) => {
-        const { result, leave } = call.begin(notify);
+      const begin: DirectCall["begin"] = (notify, requestId) => {
+        const { result, leave } = call.begin(notify, requestId);
         running.set(mark, leave);
         return { result: result.finally(() => running.delete(mark)), leave };
       };

@@ -65,7 +65,7 @@ export function createDirectHttp({ find, ...options }: Options): DirectHttp {
     const way = findWay(post, connected);
     const call = way && findCall(message, post, way);
     if (way === undefined || call === undefined) return false;
-    return answerCall(call, way, { response, ...options });
+    return answerCall(call, way, { post, response, ...options });
   }
 }
 
@@ -95,9 +95,9 @@ function findCall(
 async function answerCall(
   { id, begin }: DirectCall,
   { session, use }: DirectWay,
-  { response, ...options }: AnswerOptions & { readonly response: ServerResponse },
+  { post, response, ...options }: AnswerOptions & Pick<Exchange, "post" | "response">,
 ): Promise<boolean> {
-  const { result: answered, leave } = begin(tellNobody);
+  const { result: answered, leave } = begin(tellNobody, post.requestId);
   response.once("close", leave);
   use.begin();
   const stream = session === undefined ? undefined : prepareStream(response, session, options);

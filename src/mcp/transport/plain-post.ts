@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { readPlainHeaders } from "../../network/plain-headers.ts";
+import { requestIdHeader } from "../../text/request-id.ts";
 
 /** What of a request is looked at, where each header came once. */
 export type PlainPost = {
@@ -7,6 +8,8 @@ export type PlainPost = {
   readonly session: string | undefined;
   /** The name of the tool, for whoever routes requests by their headers. */
   readonly name: string | undefined;
+  /** By what it is known in logs. */
+  readonly requestId: string | undefined;
   /** All other headers that anything looks at. */
   readonly headers: string;
 };
@@ -20,6 +23,7 @@ export function readPlainPost(incoming: IncomingMessage): PlainPost | undefined 
     token,
     session: headers["mcp-session-id"],
     name: headers["mcp-name"],
+    requestId: headers[requestIdHeader],
     headers: writeHeaders((name) => headers[name]),
   };
 }

@@ -179,7 +179,15 @@ function send(given: Posting): Promise<Sent> {
 /** Without what differs from key to key, and from one answer of the SDK's to the next. */
 function clean({ status, headers, text }: Sent, { subdomain }: Tenant) {
   const { date: _, "mcp-session-id": session, ...rest } = headers;
-  const { "content-length": __, "transfer-encoding": ___, ...told } = rest;
+  const { "content-length": __, "transfer-encoding": ___, ...own } = rest;
+  // Each has one of its own.
+  const { "x-request-id": id, ...told } = own;
   const body = text.replaceAll(subdomain, "tenant").replaceAll(/preview\/[\w-]+/g, "preview");
-  return { status, headers: told, hasSession: session !== undefined, body };
+  return {
+    status,
+    headers: told,
+    hasSession: session !== undefined,
+    hasId: id !== undefined,
+    body,
+  };
 }
