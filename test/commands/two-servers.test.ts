@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { startBalancer, stickToSessions, takeTurns } from "../support/balancer.ts";
-import { createFolder, startServe, untilSeen, type Serving } from "../support/command.ts";
+import { createFolder, run, startServe, untilSeen, type Serving } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
@@ -120,6 +120,20 @@ describe.each(Object.entries(engines))("two servers on %s", (_, start) => {
     );
     expect(both.filter(({ isError }) => !isError)).toHaveLength(1);
     expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
+  });
+
+  test("tell who listens of another list of tools, wherever it was changed", async () => {
+    await using two = await start();
+    const { places, key } = two.one;
+    const listening = { transport: "http", url: places.mcp, token: key, watches: true } as const;
+    await using modern = await connectV2(listening);
+    await using earlier = await connectV1(listening);
+    expect(await modern.listNames()).toContain("save_template");
+    await earlier.listNames();
+    const words = ["projects", "update", "default", "--templates", "off", "--data", two.data];
+    expect(await run(words)).toMatchObject({ code: 0 });
+    await Promise.all([modern.untilChanged(), earlier.untilChanged()]);
+    expect(await modern.listNames()).not.toContain("save_template");
   });
 
   test("undo what was done on the other one", async () => {

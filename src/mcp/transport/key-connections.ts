@@ -27,6 +27,8 @@ export type KeyConnections = {
   /** Exchanges that are going to be answered, and those that only listen. */
   readonly calls: InFlight<object>;
   readonly listeners: InFlight<object>;
+  /** Takes over what the service knows of the key by now, and tells who listens. */
+  readonly renew: () => Promise<void>;
 };
 
 export type ConnectionOptions = {
@@ -56,10 +58,15 @@ export type Connections = {
 export type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
 const mostKeys = 1000;
+/** Who listens hears of what other processes have changed, though nobody calls here. */
+const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions): Connections {
   // The key that was used last stands last.
   const byKey = new Map<string, KeyConnections>();
+  const following = setInterval(() => {
+    for (const { listeners, renew } of byKey.values()) if (listeners.count() > 0) void renew();
+  }, followEvery_ms).unref();
 
   return {
     find: (caller) => {
@@ -84,6 +91,7 @@ export function createConnections(options: ConnectionOptions): Connections {
       await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(timeout_ms)));
     },
     close: async () => {
+      clearInterval(following);
       await Promise.all([...byKey.values()].map(close));
     },
   };
@@ -140,6 +148,7 @@ function openConnections(
     direct: { session: undefined, calls: tracked, use: { begin: () => {}, end: () => {} } },
     calls: trackInFlight(),
     listeners: trackInFlight(),
+    renew: () => keyContext.renew(),
   };
 }
 

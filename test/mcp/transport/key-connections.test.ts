@@ -35,7 +35,7 @@ function openWay() {
         onLearned: () => {},
       });
       // Nothing else of a key context is looked at where no tool is called.
-      return { access } as KeyContext;
+      return { access, renew: () => Promise.resolve() } as KeyContext;
     },
     createServer: () => {
       const capabilities = { tools: { listChanged: true } };
