@@ -20,6 +20,8 @@ export type Waiter = {
   readonly requestId?: string | undefined;
   /** Has what is under way for the caller ended when it is aborted; for one thing at a time. */
   readonly onAbort: (end: () => void) => void;
+  /** Tells that something is being written for it, whose end is not known before it is told. */
+  readonly noteWriting?: () => void;
 };
 
 export type Random = {

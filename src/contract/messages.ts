@@ -22,7 +22,7 @@ export const messages = {
   changed_since: "It changed after it was read. Read it again.",
   took_too_long: "Request took too long. Try again.",
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
-  outcome_unknown: "The database did not say whether this was written; look before you repeat it.",
+  outcome_unknown: "It is not known whether this was written; look before you repeat it.",
   store_full: "The disk of the store is full; nothing was written.",
   route_unknown: "Not found: there is no such endpoint.",
   method_unknown: (known: string) => `Method not allowed: this path takes ${known}.`,

@@ -82,6 +82,11 @@ export function overloaded(): Problem {
   return new Problem(503, messages.took_too_long, { headers: { "retry-after": "1" } });
 }
 
+/** Something was being written, and nobody knows yet whether it is kept. */
+export function outcomeUnknown(): Problem {
+  return new Problem(503, messages.outcome_unknown);
+}
+
 /** Refuses a request for everything that is wrong with it at once, in one sentence. */
 export function validationFailed(
   problems: readonly FieldProblem[],

@@ -1,6 +1,7 @@
 import type { ApiReply } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import {
+  outcomeUnknown,
   overloaded,
   Problem,
   takenFault,
@@ -51,7 +52,7 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
   if (error instanceof StoreBusy) return overloaded();
   if (error instanceof Duplicate) return describeDuplicate(error);
   if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
-  if (error instanceof OutcomeUnknown) return new Problem(503, messages.outcome_unknown);
+  if (error instanceof OutcomeUnknown) return outcomeUnknown();
   if (isFull(error)) return new Problem(500, messages.store_full);
   return new Problem(500, messages.internal(report(error)));
 }

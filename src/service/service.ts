@@ -6,7 +6,13 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { methodNotAllowed, notFound, overloaded, Problem } from "../contract/problem.ts";
+import {
+  methodNotAllowed,
+  notFound,
+  outcomeUnknown,
+  overloaded,
+  Problem,
+} from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
@@ -149,13 +155,18 @@ function guard(
   { onLeave, requestId }: CarriedRequest,
   work: (signal: Waiter) => Awaitable<ApiReply>,
 ): Awaitable<ApiReply> {
-  const { waiter, leave } = createWaiter(onLeave, requestId);
+  const { waiter, leave, isWritten } = createWaiter(onLeave, requestId);
   const explain = (error: unknown) =>
     respondWithProblem(toProblem(error, (fault) => report(fault, requestId)));
   try {
     const reply = work(waiter);
     if (!(reply instanceof Promise)) return reply;
-    return limitWait(reply, { setAlarm, leave }).catch(explain);
+    const expire = () => {
+      leave();
+      // Nothing begins any more; but what has begun may yet be kept.
+      return isWritten() ? outcomeUnknown() : overloaded();
+    };
+    return limitWait(reply, setAlarm, expire).catch(explain);
   } catch (error) {
     return explain(error);
   }
@@ -163,15 +174,13 @@ function guard(
 
 async function limitWait(
   reply: Promise<ApiReply>,
-  { setAlarm, leave }: Pick<ServiceOptions, "setAlarm"> & { readonly leave: () => void },
+  setAlarm: SetAlarm,
+  expire: () => Problem,
 ): Promise<ApiReply> {
   let endWait: (() => void) | undefined;
   try {
     return await new Promise<ApiReply>((resolve, reject) => {
-      endWait = setAlarm(deadline_ms, () => {
-        leave();
-        reject(overloaded());
-      });
+      endWait = setAlarm(deadline_ms, () => reject(expire()));
       reply.then(resolve, reject);
     });
   } finally {
@@ -182,6 +191,7 @@ async function limitWait(
 /** No AbortController, which costs more than everything else around a request. */
 function createWaiter(onLeave: CarriedRequest["onLeave"], requestId: string | undefined) {
   let end: (() => void) | undefined;
+  let isWriting = false;
   const waiter = {
     aborted: false,
     requestId,
@@ -189,12 +199,15 @@ function createWaiter(onLeave: CarriedRequest["onLeave"], requestId: string | un
       end = endWork;
       onLeave?.(leave);
     },
+    noteWriting: () => {
+      isWriting = true;
+    },
   };
   function leave(): void {
     waiter.aborted = true;
     end?.();
   }
-  return { waiter, leave };
+  return { waiter, leave, isWritten: () => isWriting };
 }
 
 /** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */

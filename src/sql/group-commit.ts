@@ -183,6 +183,7 @@ async function serve(steps: TransactionSteps, writer: Writer, served: Served[]):
     return;
   }
   try {
+    writer.signal?.noteWriting?.();
     steps.openSavepoint();
     const result = await writer.work();
     steps.keepSavepoint();

@@ -72,13 +72,18 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
     write: <Result>(
       work: () => Promise<Result>,
       { signal, isPatient = false }: WriteOptions = {},
-    ) =>
-      new Promise<Result>((resolve, reject) => {
+    ) => {
+      const begin = () => {
+        signal?.noteWriting?.();
+        return work();
+      };
+      return new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        const serve = () => repeat(() => attempt(work), signal).then(resolve, reject);
+        const serve = () => repeat(() => attempt(begin), signal).then(resolve, reject);
         line.add({ serve }, isPatient);
         running ??= serveLine();
-      }),
+      });
+    },
     run: (query) => {
       if (current === undefined) throw new Error("a write's statement came after its end");
       return current.run(query);

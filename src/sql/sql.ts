@@ -5,6 +5,8 @@ export type WriteSignal = {
   readonly aborted: boolean;
   /** By what its request is known in logs. */
   readonly requestId?: string | undefined;
+  /** Called when the write begins. */
+  readonly noteWriting?: () => void;
 };
 
 export type WriteOptions = {

@@ -28,7 +28,10 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const writer = await openConnection(path, options);
   await refuseDamage(writer, path);
   const reader = await openConnection(path, options);
-  const log = await openLogSync(readFile(writer));
+  const log = await openLogSync(readFile(writer)).catch((error: unknown) => {
+    for (const connection of [reader, writer]) ignoreFault(() => connection.close());
+    throw refuseFault(path, error);
+  });
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
   const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
     openKysely<Tables>("sqlite", run, prepare);
@@ -136,10 +139,14 @@ async function openConnection(path: string, options: OpenOptions): Promise<Datab
   } catch (error) {
     ignoreFault(() => database.close());
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
-    const fault = error instanceof Error ? error.message : "unknown fault";
-    const message = isDamage(error) ? damaged(path) : `${path} cannot be opened: ${fault}`;
-    throw new StoreUnusable(message, { cause: error });
+    throw refuseFault(path, error);
   }
+}
+
+function refuseFault(path: string, error: unknown): StoreUnusable {
+  const fault = error instanceof Error ? error.message : "unknown fault";
+  const message = isDamage(error) ? damaged(path) : `${path} cannot be opened: ${fault}`;
+  return new StoreUnusable(message, { cause: error });
 }
 
 const usualCache_mb = 64;
