@@ -194,7 +194,11 @@ const envelopeMembers = [
 function writeEnvelope(meta: JsonObject): string | undefined {
   if (!envelopeMembers.some((name) => name in meta)) return "";
   try {
-    return JSON.stringify(envelopeMembers.map((name) => meta[name]));
+    // What is left out is not what is null, which the SDK refuses.
+    const members = envelopeMembers.map((name) => {
+      return meta[name] === undefined ? [] : [meta[name]];
+    });
+    return JSON.stringify(members);
   } catch {
     return undefined;
   }

@@ -77,6 +77,7 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
   ["another revision", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
   ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
+  ["a log level that is null", alterMeta({ "io.modelcontextprotocol/logLevel": null })],
   ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
   ["a task that is none", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
   ["an argument that JavaScript has", giveArguments({ ["__proto__"]: { limit: 1 } })],

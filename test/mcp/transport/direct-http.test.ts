@@ -116,6 +116,7 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["an envelope of another client", alterMeta(envelope)],
   ["a revision of its own", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
   ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
+  ["a log level that is null", alterMeta({ "io.modelcontextprotocol/logLevel": null })],
 ];
 
 describe.concurrent.each(eras)("in %s", (_, open) => {
