@@ -42,6 +42,7 @@ export default defineConfig({
         test: {
           name: "postgres",
           globalSetup: "test/support/postgres-setup.ts",
+          setupFiles: "test/support/postgres-statements.ts",
           include: [...onPostgres, ...onBoth],
           exclude: [
             ...configDefaults.exclude,

@@ -18,11 +18,13 @@ import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { NotMigrated, StoreUnusable } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
+import { describeDatabaseOf } from "../store/engines/describe-database.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 
-export const doctorFlags = { probe: { type: "boolean" }, yes: { type: "boolean" } } as const;
+const isSaid = { type: "boolean" } as const;
+export const doctorFlags = { probe: isSaid, yes: isSaid, database: isSaid } as const;
 
 type DoctorOptions = {
   readonly config: Config;
@@ -50,7 +52,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   };
   note(describeConfiguration(config, version));
   if (!trySettings(config, note)) return false;
-  const deployment = await tryOpen(config, note);
+  const deployment = await tryOpen(options, note);
   if (deployment !== undefined) {
     try {
       await examine(options, deployment, note);
@@ -108,7 +110,10 @@ function noteUsageFault(about: string, error: unknown, note: Note): void {
   note({ about, fault: error.message });
 }
 
-async function tryOpen(config: Config, note: Note): Promise<Deployment | undefined> {
+async function tryOpen(
+  { config, flags }: DoctorOptions,
+  note: Note,
+): Promise<Deployment | undefined> {
   const report = createReport(createLog({ log: "silent" }));
   const about = config.base_url === undefined ? "store" : "deployment";
   try {
@@ -119,7 +124,10 @@ async function tryOpen(config: Config, note: Note): Promise<Deployment | undefin
     }
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
     const deployment = await openDeployment({ config, readLinkOrigin, report, isLook: true });
-    if (config.base_url === undefined) note({ about, said: "opens, and is well" });
+    if (deployment.own === undefined) return deployment;
+    const { slow, distribution } = await describeDatabaseOf(deployment.own.store.db);
+    note({ about, said: ["opens, and is well", ...slow].join("; ") });
+    if (flags.database === true) for (const statement of distribution) print(statement);
     return deployment;
   } catch (error) {
     if (!(error instanceof NotMigrated)) noteUsageFault(about, error, note);
@@ -284,11 +292,9 @@ async function askDeployment(
   }
 }
 
-/** A person waits for the answer, so that a second try follows at once. */
 function openClient({ origin, send }: Deployment, key: string | undefined): Client {
   return createClient({ target: { origin, key }, send, clock, random, sleep: skip });
 }
 
-function skip(): Promise<void> {
-  return Promise.resolve();
-}
+/** A person waits for the answer, so that a second try follows at once. */
+const skip = () => Promise.resolve();

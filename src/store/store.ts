@@ -14,6 +14,7 @@ import { destinations } from "./migrations/005-destinations.ts";
 import { shortPaths } from "./migrations/006-short-paths.ts";
 import { foundByAnything } from "./migrations/007-found-by-anything.ts";
 import { postgresTables } from "./migrations/007-postgres.ts";
+import { postgresSearch } from "./migrations/008-postgres-search.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
@@ -37,7 +38,7 @@ export type Store = Omit<WatchedSql<Tables>, "engine"> & {
 /** PostgreSQL came after these: it begins with the tables as they were by then. */
 export const storeMigrations: Readonly<Record<Engine, readonly Migration[]>> = {
   sqlite: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
-  postgres: [postgresTables],
+  postgres: [postgresTables, postgresSearch],
 };
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
