@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cp, chown, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -30,7 +30,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await copyProgram(program);
   // It refuses to run as root, and reads its files as whoever it is then.
   const who = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {};
-  if (who.uid !== undefined && who.gid !== undefined) await chown(folder, who.uid, who.gid);
+  if (who.uid !== undefined) spawnSync("chown", ["-R", `${who.uid}:${who.gid}`, folder]);
   const initdb = spawnSync(
     join(program, "bin/initdb"),
     ["-D", data, "-U", user, "--auth=trust", "--encoding=UTF8", "--no-sync", "--no-instructions"]
@@ -45,10 +45,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    // It ends with whoever started it, whatever ended that.
-    const script = 'exec 3<&0; "$@" </dev/null & read -r _ <&3; kill -INT $! 2>/dev/null; wait $!';
+    // It ends with whoever started it, whatever ended that, and its files go then.
+    const script =
+      'folder=$1; shift; exec 3<&0; "$@" </dev/null & ' +
+      "read -r word <&3; kill -INT $! 2>/dev/null; wait $!; " +
+      '[ "$word" = keep ] || rm -rf "$folder"/*';
     const words = [join(program, "bin/postgres"), "-D", data, "-p", String(port), ...settings];
-    const started = spawn("sh", ["-c", script, "sh", ...words, "-k", folder], {
+    const started = spawn("sh", ["-c", script, "sh", folder, ...words, "-k", folder], {
       ...who,
       cwd: folder,
       stdio: ["pipe", "ignore", "pipe"],
@@ -83,7 +86,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       process.kill(Number(pid), "SIGQUIT");
       if (server !== undefined && server.exitCode === null) {
         const ended = once(server, "exit");
-        server.stdin?.end();
+        server.stdin?.end("keep\n");
         await ended;
       }
     },
