@@ -61,7 +61,8 @@ export function sendEmbedded(answer: AnswerApi): Send {
   return async ({ method, url, headers: sent, body: text, requestId }, readSignal) => {
     const onLeave = (leave: () => void) =>
       readSignal().addEventListener("abort", leave, { once: true });
-    const carried = { method, url, headers: sent, body: text, requestId, onLeave };
+    const hasLeft = () => readSignal().aborted;
+    const carried = { method, url, headers: sent, body: text, requestId, onLeave, hasLeft };
     const { status, headers, body } = await answer(carried);
     // Nothing is on the way, so there is nothing to discard.
     return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };

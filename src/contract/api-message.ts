@@ -22,6 +22,8 @@ export type ApiRequest<Body = string> = {
 export type CarriedRequest = ApiRequest<string | (() => Promise<string>)> & {
   /** Has `leave` called if the caller does not wait for the reply any more. */
   readonly onLeave?: ((leave: () => void) => void) | undefined;
+  /** Whether it has left by now: to look costs less than to be told. */
+  readonly hasLeft?: (() => boolean) | undefined;
 };
 
 export type ApiReply = {

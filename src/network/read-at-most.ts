@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 /** What is used of Node's own message, where a `Request` was made of one. */
-export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator">;
+export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
 /** A message with a body; where there is Node's own, its `Request` is not to be read. */
 export type WithBody = Request | Incoming;

@@ -32,6 +32,7 @@ export function carryOverHttp(answer: AnswerApi): HttpCarrier {
         requestId,
         // Its signal is made when it is asked for, which few requests are worth.
         onLeave: (leave) => request.signal.addEventListener("abort", leave, { once: true }),
+        hasLeft: () => (incoming ? incoming.socket.destroyed : request.signal.aborted),
       });
       return writeResponse(reply, requestId);
     },

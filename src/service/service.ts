@@ -152,12 +152,12 @@ function describeKnown(
 /** No error leaves but as a Problem, and no caller waits longer than the deadline. */
 function guard(
   { setAlarm, report }: ServiceOptions,
-  { onLeave, requestId }: CarriedRequest,
+  request: CarriedRequest,
   work: (signal: Waiter) => Awaitable<ApiReply>,
 ): Awaitable<ApiReply> {
-  const { waiter, leave, isWritten } = createWaiter(onLeave, requestId);
+  const { waiter, leave, isWritten } = createWaiter(request);
   const explain = (error: unknown) =>
-    respondWithProblem(toProblem(error, (fault) => report(fault, requestId)));
+    respondWithProblem(toProblem(error, (fault) => report(fault, request.requestId)));
   try {
     const reply = work(waiter);
     if (!(reply instanceof Promise)) return reply;
@@ -189,11 +189,14 @@ async function limitWait(
 }
 
 /** No AbortController, which costs more than everything else around a request. */
-function createWaiter(onLeave: CarriedRequest["onLeave"], requestId: string | undefined) {
+function createWaiter({ onLeave, hasLeft, requestId }: CarriedRequest) {
   let end: (() => void) | undefined;
+  let isOver = false;
   let isWriting = false;
   const waiter = {
-    aborted: false,
+    get aborted() {
+      return isOver || hasLeft?.() === true;
+    },
     requestId,
     onAbort: (endWork: () => void) => {
       end = endWork;
@@ -204,7 +207,7 @@ function createWaiter(onLeave: CarriedRequest["onLeave"], requestId: string | un
     },
   };
   function leave(): void {
-    waiter.aborted = true;
+    isOver = true;
     end?.();
   }
   return { waiter, leave, isWritten: () => isWriting };

@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { sendEmbedded } from "../../src/client/carriers.ts";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { createService } from "../../src/service/service.ts";
+import { serveApi } from "../support/api-server.ts";
+import { createGate } from "../support/gate.ts";
+import { createWorld, readLinkOrigin } from "../support/world.ts";
+
+/** A caller that leaves before its turn to write: nothing is written for it. */
+
+const body = JSON.stringify({ path: "never" });
+
+test("who hangs up before the turn of its write has nothing written", async () => {
+  await using held = await holdWrites();
+  const { server, port } = await serveApi(carryOverHttp(held.answer));
+  const connected = once(server, "connection");
+  const path = `${apiPrefix}/links`;
+  const sent = request({ port, path, method: "POST", headers: held.headers }).end(body);
+  sent.on("error", () => undefined);
+  const [socket] = await connected;
+  await held.asked;
+  sent.destroy();
+  await once(socket, "close");
+  expect(await held.countAfter()).toBe(0);
+  server.close();
+});
+
+test("a call that is cancelled before the turn of its write writes nothing", async () => {
+  await using held = await holdWrites();
+  const cancelling = new AbortController();
+  const url = `http://localhost${apiPrefix}/links`;
+  const given = { method: "POST", url, headers: held.headers, body };
+  const sent = sendEmbedded(held.answer)(given, () => cancelling.signal);
+  await held.asked;
+  cancelling.abort();
+  expect(await held.countAfter()).toBe(0);
+  expect((await sent).status).toBe(503);
+});
+
+const report = () => expect.fail("nothing is unexpected");
+
+/** A service whose writes wait for an earlier one. */
+async function holdWrites() {
+  const world = await createWorld();
+  const { store, clock, setAlarm, key } = world;
+  const [asked, held] = [createGate(), createGate()];
+  const earlier = store.write(() => held.opened);
+  const write: typeof store.write = (work, options) => {
+    const written = store.write(work, options);
+    asked.open();
+    return written;
+  };
+  const random = { bytes: randomBytes };
+  const options = { clock, random, setAlarm, readLinkOrigin, report };
+  const { answer } = createService({ ...options, store: { ...store, write } });
+  return {
+    answer,
+    headers: { authorization: `Token ${key}`, "content-type": "application/json" },
+    asked: asked.opened,
+    countAfter: async (): Promise<number> => {
+      held.open();
+      await earlier;
+      // The next write waits for those before it.
+      await store.write(() => Promise.resolve());
+      return (await world.call("GET", "/links")).body.meta.count;
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}
