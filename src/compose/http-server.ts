@@ -2,6 +2,7 @@ import { getRequestListener } from "@hono/node-server";
 import { once as nextEvent } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
+import { apiPrefix } from "../contract/index.ts";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
@@ -92,6 +93,8 @@ export async function listenAt(
   return (server.address() as AddressInfo).port;
 }
 
+const apiStart = `${apiPrefix}/`;
+
 type Closing = {
   /** Ends what never ends by itself. */
   readonly besides?: Promise<unknown> | undefined;
@@ -141,6 +144,7 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const { api, mcp, links, hostnames, readUnready, answerScrape } = handlers;
+  const readHostname = createHostnameReader();
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -176,6 +180,11 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
     const { url = "" } = request;
+    // Most of what is asked here, and nothing else of ours begins so.
+    if (answerApi !== undefined && url.startsWith(apiStart)) {
+      void answerApi(request, response);
+      return;
+    }
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     if (answerProbe(request, response, readUnready)) return;
@@ -214,7 +223,13 @@ function readAddress(
   return findClientAddress(arrival, trusts);
 }
 
-function readHostname({ headers }: IncomingMessage): string {
-  // A name may end with the dot of the root, and is the same without it.
-  return (headers.host ?? "").replace(/\.?(:\d+)?$/, "").toLowerCase();
+/** Most requests name the host that the one before has named. */
+function createHostnameReader(): (request: IncomingMessage) => string {
+  let last = { host: "", name: "" };
+  return ({ headers: { host = "" } }) => {
+    if (host === last.host) return last.name;
+    // A name may end with the dot of the root, and is the same without it.
+    last = { host, name: host.replace(/\.?(:\d+)?$/, "").toLowerCase() };
+    return last.name;
+  };
 }

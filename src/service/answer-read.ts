@@ -60,8 +60,8 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
   const { status, headers } = reply;
   const text = writeBody(reply);
   // As a list of names and values: to copy the headers for one more costs as much as the rest.
-  const sent = Object.entries(headers).flat();
-  sent.push(requestIdHeader, requestId);
+  const sent = [requestIdHeader, requestId];
+  for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
   response.writeHead(status, sent).end(text);
 }

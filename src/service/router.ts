@@ -16,28 +16,33 @@ export type Router<Target> = {
 
 type Entry = Pick<Endpoint, "method" | "path">;
 
+/** Of one method. */
+type Routes<Target> = {
+  readonly exact: Map<string, Target>;
+  /** By what stands before the parameter, then by what stands after it. */
+  readonly withId: Map<string, Map<string, Target>>;
+};
+
 export function createRouter<Target>(
   entries: readonly (readonly [Entry, Target])[],
 ): Router<Target> {
-  const known = new Map<string, Target>();
+  const known = new Map<string, Routes<Target>>();
   const allowed = new Map<string, readonly string[]>();
   for (const [entry, target] of entries) {
     const path = apiPrefix + entry.path;
     const methods = listMethods(entry);
-    for (const method of methods) known.set(`${method} ${path}`, target);
+    for (const method of methods) {
+      const routes = known.get(method) ?? { exact: new Map(), withId: new Map() };
+      known.set(method, routes);
+      addRoute(routes, path, target);
+    }
     allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
   }
 
   return {
     find: (method, url) => {
-      const path = readPath(url);
-      const exact = known.get(`${method} ${path}`);
-      if (exact !== undefined) return { target: exact, params: {} };
-      for (const { pattern, id } of listPatterns(path)) {
-        const target = known.get(`${method} ${pattern}`);
-        if (target !== undefined) return { target, params: { id } };
-      }
-      return undefined;
+      const routes = known.get(method);
+      return routes && findRoute(routes, readPath(url));
     },
     listAllowed: (url) => {
       const path = readPath(url);
@@ -46,6 +51,43 @@ export function createRouter<Target>(
       return methods.size === 0 ? [] : [...methods, "OPTIONS"];
     },
   };
+}
+
+function addRoute<Target>({ exact, withId }: Routes<Target>, path: string, target: Target): void {
+  const [before = "", after] = path.split(idParameter);
+  if (after === undefined) {
+    exact.set(path, target);
+    return;
+  }
+  const routes = withId.get(before) ?? new Map<string, Target>();
+  withId.set(before, routes.set(after, target));
+}
+
+/** Most requests come by here: nothing is made but the parts of the path. */
+function findRoute<Target>(
+  { exact, withId }: Routes<Target>,
+  path: string,
+): Route<Target> | undefined {
+  const target = exact.get(path);
+  if (target !== undefined) return { target, params: {} };
+  const last = path.lastIndexOf("/");
+  return (
+    findWithId(withId, path, last, path.length) ??
+    findWithId(withId, path, path.lastIndexOf("/", last - 1), last)
+  );
+}
+
+function findWithId<Target>(
+  withId: Routes<Target>["withId"],
+  path: string,
+  slash: number,
+  end: number,
+): Route<Target> | undefined {
+  const target = withId.get(path.slice(0, slash + 1))?.get(path.slice(end));
+  const id = path.slice(slash + 1, end);
+  return target === undefined || id === "" || id === idParameter
+    ? undefined
+    : { target, params: { id } };
 }
 
 type Pattern = { readonly pattern: string; readonly id: string };

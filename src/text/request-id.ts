@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 /**
  * By what one request is known in all log lines that it leads to. Who asks may give it, where it
@@ -7,16 +7,12 @@ import { randomFillSync } from "node:crypto";
 export const requestIdHeader = "x-request-id";
 
 const plainId = /^[\w.:-]{8,64}$/;
-const idBytes = 12;
-/** Drawn for many ids at once. */
-const drawn = Buffer.alloc(idBytes * 256);
-let next = drawn.length;
+/** Of this process; behind it the requests are counted, for to draw each id costs far more. */
+const own = randomBytes(9).toString("base64url");
+let count = 0;
 
 export function readRequestId(given: string | null | undefined): string {
   if (given !== undefined && given !== null && plainId.test(given)) return given;
-  if (next >= drawn.length) {
-    randomFillSync(drawn);
-    next = 0;
-  }
-  return drawn.toString("base64url", next, (next += idBytes));
+  count += 1;
+  return `${own}-${count.toString(36)}`;
 }
