@@ -7,6 +7,7 @@ import { help } from "./commands/help.ts";
 import { importFlags, runImport } from "./commands/import.ts";
 import { jobFlags, runJobs } from "./commands/jobs.ts";
 import { keyFlags, runKeys } from "./commands/keys.ts";
+import { migrateFlags, runMigrate } from "./commands/migrate.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { restoreFlags, runRestore } from "./commands/restore.ts";
 import { serve } from "./commands/serve.ts";
@@ -109,6 +110,10 @@ const commands: Readonly<Record<string, Command>> = {
   restore: (words) => {
     const { config, values, positionals } = read(words, restoreFlags);
     return runRestore({ config, stopped: waitForStop() }, positionals, values);
+  },
+  migrate: (words) => {
+    const { config, values } = readAlone("migrate", words, migrateFlags);
+    return runMigrate({ config, stopped: waitForStop() }, values);
   },
 };
 

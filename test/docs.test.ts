@@ -146,7 +146,16 @@ describe("the README", () => {
     const [table = ""] = main.match(/^const commands[^]*?^};/m) ?? [];
     const names = [...table.matchAll(/^ {2}([a-z]+): \(words\)/gm)].map(([, name]) => name ?? "");
     const known = ["stdio", "serve", "tools", "doctor", "keys", "projects"];
-    expect(names).toEqual([...known, "import", "export", "jobs", "bin", "backup", "restore"]);
+    expect(names).toEqual([
+      ...known,
+      "import",
+      "export",
+      "jobs",
+      "bin",
+      "backup",
+      "restore",
+      "migrate",
+    ]);
     for (const name of names.filter((other) => other !== "stdio")) {
       expect(help).toContain(`waypost ${name}`);
       expect(readme).toMatch(new RegExp(`^\\| \`waypost ${name}[ \`]`, "m"));

@@ -80,7 +80,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
-  "commands/copies": "copies compose commands/terminal",
+  "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network client state store service host bulk/files

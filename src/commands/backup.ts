@@ -1,20 +1,27 @@
 import { createHash, type Hash } from "node:crypto";
 import { lstat, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { listDatabases, requireOwnFolder, withDatabases } from "../compose/copied-databases.ts";
-import { checkDataFolder, keptFiles, readCode } from "../compose/data-folder.ts";
+import { listDatabases, withDatabases } from "../compose/copied-databases.ts";
+import { checkDataFolder, readCode } from "../compose/data-folder.ts";
 import { clock, requireData } from "../compose/embedded.ts";
-import { readIfThere } from "../compose/secrets.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { CopyFault } from "../copies/copied-database.ts";
 import { countRows, withSnapshots, type Snapshot } from "../copies/snapshots.ts";
 import { writeBackup, type CopiedSum } from "../copies/write-backup.ts";
 import { quote } from "../text/show-hidden.ts";
-import { addRows, followRows, presentSums, printSums } from "./copies/report-copy.ts";
+import { readSecrets } from "./copies/fill-place.ts";
+import {
+  addRows,
+  followRows,
+  listenForStop,
+  presentSums,
+  printSums,
+  toReadSignal,
+} from "./copies/report-copy.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
@@ -45,13 +52,11 @@ export async function runBackup(
     throw new UsageFault("use backup FILE (waypost --help)");
   }
   const { data } = options.config;
-  requireOwnFolder(options.config);
-  const names = listDatabases(data);
-  if (names.length === 0) requireData({ data });
+  if (listDatabases(options.config).length === 0) requireData(options.config);
   checkDataFolder(data);
   await checkPlace(file);
   const made_at = new Date(clock.now()).toISOString();
-  const files = listFiles(data);
+  const files = readSecrets(data);
   const { sums, bytes, sha256 } = await write(options, file, { made_at, files });
   const named = files.map((kept) => kept.file);
   if (json === true) {
@@ -65,31 +70,15 @@ export async function runBackup(
   say("It holds keys and secrets: who reads it can do what you can.");
 }
 
-function listFiles(data: string) {
-  return keptFiles.flatMap((file) => {
-    const text = readIfThere(join(data, file));
-    return text === undefined ? [] : [{ file, text }];
-  });
-}
-
 async function write(
-  { config: { data }, version, stopped }: BackupOptions,
+  { config, version, stopped }: BackupOptions,
   file: string,
-  head: { readonly made_at: string; readonly files: ReturnType<typeof listFiles> },
+  head: Pick<Contents, "made_at" | "files">,
 ): Promise<Written> {
-  const stop = new AbortController();
-  const { signal } = stop;
-  void stopped.then(() => stop.abort());
-  const onAbort = (end: () => void) => signal.addEventListener("abort", end, { once: true });
-  const waiting = {
-    get aborted() {
-      return signal.aborted;
-    },
-    onAbort,
-  };
+  const signal = listenForStop(stopped);
   try {
-    return await withDatabases(data, listDatabases(data), (databases) =>
-      withSnapshots(databases, waiting, (snapshots) =>
+    return await withDatabases(config, listDatabases(config), (databases) =>
+      withSnapshots(databases, toReadSignal(signal), (snapshots) =>
         writeSnapshots(file, { ...head, version, snapshots }, signal),
       ),
     );

@@ -17,7 +17,8 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
                            undo ID
   waypost bin list         deleted links and apps, kept for 30 days; bin restore ID, bin empty
   waypost backup FILE      everything in one new file, while others go on
-  waypost restore FILE     a backup into an empty data folder
+  waypost restore FILE     a backup into an empty data folder, or database
+  waypost migrate --to URL everything into another folder or database, while nothing else runs
 
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
@@ -120,8 +121,15 @@ backup FILE, restore FILE
   FILE                 holds projects, keys, links, clicks, apps, templates, the bin; plans, jobs,
                        approvals, history, secrets; owner.key and http.token: keep it private.
                        Not in it: files that settings name elsewhere (a PIN), exported files
-  --data DIR           restore: a folder that holds nothing. Killed, run it once more
+  --data DIR           restore: a folder that holds nothing (with --database-url: as well as an
+                       empty database). Killed, run it once more
   --json               {backup} or {restore}: its tables with their rows and digests
+
+migrate
+  --to URL             sqlite:FOLDER, a data folder that holds nothing (the store and what Waypost
+                       remembers are two files in it); or postgres://user:password@host:5432/name,
+                       an empty database. Killed, run it once more
+  --json               {migrate}: its tables with their rows and digests
 
   --help               this text  --version
 

@@ -84,21 +84,6 @@ export function listData(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
 }
 
-/** Puts back what a copy has of them, in place of what an unfinished one has left there. */
-export function keepSecrets(
-  folder: string,
-  secrets: readonly { readonly file: string; readonly text: string }[],
-): void {
-  removeSecrets(folder);
-  for (const { file, text } of secrets) {
-    writeFileSync(join(folder, file), `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
-  }
-}
-
-export function removeSecrets(folder: string): void {
-  for (const file of keptFiles) rmSync(join(folder, file), { force: true });
-}
-
 export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }

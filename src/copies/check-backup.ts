@@ -69,7 +69,9 @@ async function planAll(head: Head, databases: Known["databases"]): Promise<Plans
   if (present.length === 0) throw new CopyFault(unfit);
   for (const { name: database, level } of present) {
     const copied = databases[database];
-    const known = copied.migrations.sqlite.map(({ name }) => name);
+    // What one engine alone has needed counts as well.
+    const all = Object.values(copied.migrations).flatMap(({ list }) => list);
+    const known = all.map(({ name }) => name);
     if (level > readLevel(known)) throw new CopyFault(describeNewer(head));
     for (const plan of await planTables(copied, level)) {
       plans.set(nameTable({ database, table: plan.table.name }), plan);

@@ -1,7 +1,9 @@
 import { sql, type Kysely } from "kysely";
+import { listTables } from "../sql/describe-tables.ts";
+import { readEngine } from "../sql/open-kysely.ts";
 import { readCopyMark, writeCopyMark, type CopyMark } from "../sql/copy-mark.ts";
-import { listUpTo } from "../sql/copied-tables.ts";
-import { makeMarks, runMigrations } from "../sql/migrate.ts";
+import { takeUpTo } from "../sql/copied-tables.ts";
+import { readDone, runMigrations } from "../sql/migrate.ts";
 import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
 import type { Row } from "./row-digest.ts";
 
@@ -34,12 +36,15 @@ const lease_ms = 15_000;
 /** Every engine takes so many values with one statement. */
 const mostValues = 8000;
 
+const taken = "there is a store already; choose an empty folder or database";
+
 const tooOld =
-  "it is of a version that PostgreSQL's tables never had: restore it into a folder, then migrate";
+  "it is of a version before PostgreSQL's tables; bring it up to date in a folder, by restore " +
+  "and one start of serve, and migrate that";
 
 /** Whether a copy into it was begun and did not end; nothing else may be in it. */
-export async function isHalfFilled({ sql: { db } }: CopiedDatabase): Promise<boolean> {
-  return (await readMark(db)) !== undefined;
+export async function isHalfFilled({ sql: { db, engine }, copied }: CopiedDatabase) {
+  return (await readMark(db, copied.migrations[engine].table)) !== undefined;
 }
 
 /** Makes the database the claimer's own, where nothing is in it but a copy that did not end. */
@@ -49,18 +54,20 @@ export async function claimDatabase(
   isOurs: boolean,
 ): Promise<Filling> {
   const migrations = copied.migrations[store.engine];
+  const marks = sql.table(migrations.table);
+  const own = [migrations.table, ...copied.tables.map(({ name }) => name)];
   let mark: CopyMark = { id, until: now() + lease_ms };
   await store.write(async (db) => {
-    if (!isOurs) await requireFree(db, now());
-    await dropTables(db);
-    await makeMarks(db);
-    await sql`insert into migrations (name) values (${writeCopyMark(mark)})`.execute(db);
+    if (!isOurs) await requireFree(db, own, migrations.table, now());
+    await dropTables(db, own);
+    await sql`create table ${marks} (name text primary key)`.execute(db);
+    await sql`insert into ${marks} (name) values (${writeCopyMark(mark)})`.execute(db);
   });
 
   /** In a transaction of its own or another one's: whoever has lost the database writes nothing. */
   async function renew(db: Kysely<unknown>, next: CopyMark): Promise<void> {
     const { numAffectedRows } = await sql`
-      update migrations set name = ${writeCopyMark(next)} where name = ${writeCopyMark(mark)}
+      update ${marks} set name = ${writeCopyMark(next)} where name = ${writeCopyMark(mark)}
     `.execute(db);
     if (numAffectedRows !== 1n) throw new CopyFault("another process copies into it now");
   }
@@ -76,39 +83,42 @@ export async function claimDatabase(
 
   return {
     makeTables: async (level) => {
-      const listed = listUpTo(migrations, level);
-      if (level > 0 && listed.length === 0) throw new CopyFault(tooOld);
-      await runMigrations(store, listed, []);
+      const known = takeUpTo(migrations, level);
+      if (level > 0 && known.list.length === 0) throw new CopyFault(tooOld);
+      await runMigrations(store, known);
     },
     insert: (table, columns, rows) => write((db) => insertRows(db, table, columns, rows)),
     hold: async () => {
       if (mark.until - now() < lease_ms / 2) await write(async () => {});
     },
     finish: async () => {
-      await runMigrations(store, migrations, []);
-      await write(async (db) => {
-        await copied.derive?.(db);
-      });
+      await runMigrations(store, migrations);
       await store.write(async (db) => {
         await renew(db, mark);
-        await sql`delete from migrations where name = ${writeCopyMark(mark)}`.execute(db);
+        await copied.derive?.(db);
+        await sql`delete from ${marks} where name = ${writeCopyMark(mark)}`.execute(db);
       });
     },
     abandon: (undo) =>
       store.write(async (db) => {
         await renew(db, mark);
         undo();
-        await dropTables(db);
+        await dropTables(db, own);
       }),
   };
 }
 
 /** Throws where the database is somebody's, or another copy into it is under way. */
-async function requireFree(db: Kysely<unknown>, now: number): Promise<void> {
+async function requireFree(
+  db: Kysely<unknown>,
+  own: readonly string[],
+  marks: string,
+  now: number,
+): Promise<void> {
   const tables = await listTables(db);
-  if (tables.length === 0) return;
-  const mark = await readMark(db);
-  if (mark === undefined) throw new CopyFault("it is not empty");
+  if (!tables.some((name) => own.includes(name))) return;
+  const mark = await readMark(db, marks);
+  if (mark === undefined) throw new CopyFault(taken);
   if (mark.until <= now) return;
   const seconds = Math.ceil((mark.until - now) / 1000);
   throw new CopyFault(
@@ -116,19 +126,16 @@ async function requireFree(db: Kysely<unknown>, now: number): Promise<void> {
   );
 }
 
-async function readMark(db: Kysely<unknown>): Promise<CopyMark | undefined> {
-  if (!(await listTables(db)).includes("migrations")) return undefined;
-  const { rows } = await sql<{ name: string }>`select name from migrations`.execute(db);
-  return rows.flatMap(({ name }) => readCopyMark(name) ?? [])[0];
+async function readMark(db: Kysely<unknown>, marks: string): Promise<CopyMark | undefined> {
+  const names = await readDone({ db, engine: readEngine(db) }, marks);
+  return names.flatMap((name) => readCopyMark(name) ?? [])[0];
 }
 
-async function listTables(db: Kysely<unknown>): Promise<readonly string[]> {
-  const tables = await db.introspection.getTables();
-  return tables.filter(({ isView }) => !isView).map(({ name }) => name);
-}
-
-async function dropTables(db: Kysely<unknown>): Promise<void> {
-  for (const table of await listTables(db)) await sql`drop table ${sql.table(table)}`.execute(db);
+async function dropTables(db: Kysely<unknown>, own: readonly string[]): Promise<void> {
+  const tables = await listTables(db);
+  for (const table of tables.filter((name) => own.includes(name))) {
+    await sql`drop table ${sql.table(table)}`.execute(db);
+  }
 }
 
 async function insertRows(

@@ -12,8 +12,8 @@ type Restoring = {
   /** The file once more, from its beginning. */
   readonly chunks: AsyncIterable<Buffer>;
   readonly claim: Claim;
-  readonly writeFiles: () => void;
-  readonly removeFiles: () => void;
+  readonly complete: () => void;
+  readonly undo: () => void;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
@@ -40,8 +40,8 @@ export function restoreBackup(restoring: Restoring): Promise<readonly CopiedSum[
       }
       return checked.sums;
     },
-    complete: restoring.writeFiles,
-    undo: restoring.removeFiles,
+    complete: restoring.complete,
+    undo: restoring.undo,
   });
 }
 

@@ -20,28 +20,31 @@ export type Snapshot = {
  * done was in the store before, so a copy of the store has it; a write between the two is one that
  * the state has begun, and a resumed job looks for it.
  */
-export async function withSnapshots<Result>(
+export function withSnapshots<Result>(
   databases: readonly CopiedDatabase[],
   signal: ReadSignal,
   work: (snapshots: readonly Snapshot[]) => Promise<Result>,
+  before?: Snapshot,
 ): Promise<Result> {
   const [database, ...others] = databases;
   if (database === undefined) return work([]);
-  return database.sql.readLong(
-    async (db) => {
-      // The first statement is the moment.
-      const snapshot = await describe(database, db);
-      return withSnapshots(others, signal, (rest) => work([snapshot, ...rest]));
-    },
-    { signal, line: "copy" },
-  );
+  const go = async (db: Kysely<unknown>) => {
+    // The first statement is the moment.
+    const snapshot = await describe(database, db);
+    return withSnapshots(others, signal, (rest) => work([snapshot, ...rest]), snapshot);
+  };
+  // An engine that holds both sees both as of the same moment.
+  if (before?.database.sql === database.sql) return go(before.db);
+  return database.sql.readLong(go, { signal, line: "copy" });
 }
 
 async function describe(database: CopiedDatabase, db: Kysely<unknown>): Promise<Snapshot> {
   const { copied, name } = database;
-  const done = await readDone({ ...database.sql, db });
+  const { engine } = database.sql;
+  const migrations = copied.migrations[engine];
+  const done = await readDone({ db, engine }, migrations.table);
   if (done.some(isCopyMark)) throw new CopyFault(copyUnderWay);
-  if (!areKnown(done, copied.migrations[database.sql.engine])) {
+  if (!areKnown(done, migrations)) {
     throw new CopyFault(`the ${name} was made by a newer Waypost; use that version or newer`);
   }
   const level = readLevel(done);

@@ -1,4 +1,4 @@
-import { listUpTo, type CopiedTable, type CopiedTables } from "../sql/copied-tables.ts";
+import { takeUpTo, type CopiedTable, type CopiedTables } from "../sql/copied-tables.ts";
 import { describeTables, type Column } from "../sql/describe-tables.ts";
 
 /** A table as a copy of a database of this version has it. */
@@ -9,7 +9,7 @@ export async function planTables(
   { migrations, tables }: CopiedTables,
   level: number,
 ): Promise<readonly TablePlan[]> {
-  const described = await describeTables(listUpTo(migrations.sqlite, level));
+  const described = await describeTables(takeUpTo(migrations.sqlite, level).list);
   return tables.flatMap((table) => {
     const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
     return columns === undefined ? [] : [{ table, columns }];

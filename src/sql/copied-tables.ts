@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
-import type { Migration } from "./migrate.ts";
+import type { Migrations } from "./migrate.ts";
 import type { Engine } from "./sql.ts";
 
 /** What a copy of a database takes along; each room that has tables says it of its own. */
 export type CopiedTables = {
-  readonly migrations: Readonly<Record<Engine, readonly Migration[]>>;
+  readonly migrations: Readonly<Record<Engine, Migrations>>;
   readonly tables: readonly CopiedTable[];
   /** Makes anew what follows from the rows. */
   readonly derive?: (db: Kysely<unknown>) => Promise<void>;
@@ -26,6 +26,6 @@ export function readLevel(names: readonly string[]): number {
   return Math.max(0, ...names.map((name) => Number.parseInt(name, 10) || 0));
 }
 
-export function listUpTo(migrations: readonly Migration[], level: number): readonly Migration[] {
-  return migrations.filter(({ name }) => readLevel([name]) <= level);
+export function takeUpTo({ table, list }: Migrations, level: number): Migrations {
+  return { table, list: list.filter(({ name }) => readLevel([name]) <= level) };
 }

@@ -1,8 +1,8 @@
-import { sql } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { openDatabase } from "./engine.ts";
 import type { Migration } from "./migrate.ts";
 import { createStatementRunner } from "./run-statements.ts";
-import { openKysely } from "./open-kysely.ts";
+import { openKysely, readEngine } from "./open-kysely.ts";
 
 /** The columns that migrations make, in the order of the tables' own. */
 
@@ -47,4 +47,18 @@ function groupColumns(rows: readonly Described[]): ReadonlyMap<string, readonly 
     columns.push({ name, type: type === "text" ? "text" : "number", isRequired: notnull === 1 });
   }
   return tables;
+}
+
+const selectNames = {
+  sqlite: sql<{ name: string }>`select name from sqlite_schema where type = 'table'`,
+  postgres: sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+  `,
+};
+
+/** Those that are there, whatever made them. */
+export async function listTables(db: Kysely<unknown>): Promise<readonly string[]> {
+  const { rows } = await selectNames[readEngine(db)].execute(db);
+  return rows.map(({ name }) => name);
 }

@@ -8,8 +8,8 @@ export type Migration = {
   readonly up: (db: Kysely<unknown>, engine: Engine) => Promise<void>;
 };
 
-/** Where those are marked that were done, unless another table is named. */
-const ownMarks = "migrations";
+/** All that there ever were, in order, and the table in which those are marked that were done. */
+export type Migrations = { readonly table: string; readonly list: readonly Migration[] };
 
 /** What most migrations do. */
 export async function runStatements(
@@ -25,43 +25,39 @@ export async function runStatements(
  */
 export async function migrate<Tables>(
   store: Sql<Tables>,
-  migrations: readonly Migration[],
+  migrations: Migrations,
   isLook = false,
-  marks = ownMarks,
 ): Promise<void> {
-  const done = await readDone(store, marks);
+  const done = await readDone(store, migrations.table);
   if (done.some(isCopyMark)) throw new StoreUnusable(copyUnderWay);
   if (!areKnown(done, migrations)) {
     throw new StoreUnusable(
       "The store was made by a newer Waypost. Install that version or newer.",
     );
   }
-  if (isLook && done.length < migrations.length) throw new NotMigrated(done.length === 0);
-  await runMigrations(store, migrations, done, marks);
+  if (done.length === migrations.list.length) return;
+  if (isLook) throw new NotMigrated(done.length === 0);
+  await runMigrations(store, migrations);
 }
 
-export function areKnown(names: readonly string[], migrations: readonly Migration[]): boolean {
-  return names.every((name) => migrations.some((migration) => migration.name === name));
+export function areKnown(names: readonly string[], { list }: Migrations): boolean {
+  return names.every((name) => list.some((migration) => migration.name === name));
 }
 
 /** Runs each that is not yet done, whatever else is marked. */
 export async function runMigrations<Tables>(
   store: Sql<Tables>,
-  migrations: readonly Migration[],
-  done: readonly string[],
-  marks = ownMarks,
+  { table, list }: Migrations,
 ): Promise<void> {
-  const missing = migrations.filter(({ name }) => !done.includes(name));
-  if (missing.length === 0) return;
-  await store
-    .write((db) => makeMarks(db as unknown as Kysely<unknown>, marks))
-    .catch(ignoreDuplicate);
-  for (const migration of missing) {
+  const done = await readDone(store, table);
+  await makeTable(store, table);
+  for (const migration of list) {
+    if (done.includes(migration.name)) continue;
     await store.write(async (typed) => {
       // The tables that Kysely knows are only there once the migrations have run.
       const db = typed as unknown as Kysely<unknown>;
       const marked = await sql`
-        insert into ${sql.table(marks)} (name) values (${migration.name}) on conflict do nothing
+        insert into ${sql.table(table)} (name) values (${migration.name}) on conflict do nothing
       `.execute(db);
       if (marked.numAffectedRows === 1n) await migration.up(db, store.engine);
     });
@@ -71,35 +67,33 @@ export async function runMigrations<Tables>(
 /** Whether every migration was done, and none that this version does not know. */
 export async function isCurrent<Tables>(
   store: Sql<Tables>,
-  migrations: readonly Migration[],
-  marks = ownMarks,
+  { table, list }: Migrations,
 ): Promise<boolean> {
-  const done = await readDone(store, marks);
-  return done.length === migrations.length && migrations.every(({ name }) => done.includes(name));
+  const done = await readDone(store, table);
+  return done.length === list.length && list.every(({ name }) => done.includes(name));
 }
 
-export async function makeMarks(db: Kysely<unknown>, marks = ownMarks): Promise<void> {
-  await sql`create table if not exists ${sql.table(marks)} (name text primary key)`.execute(db);
-}
-
-/** Of two that make a table at once on PostgreSQL, one meets the other's. */
-function ignoreDuplicate(error: unknown): void {
-  if (!(error instanceof Duplicate)) throw error;
+async function makeTable<Tables>({ write }: Sql<Tables>, table: string): Promise<void> {
+  const make = sql`create table if not exists ${sql.table(table)} (name text primary key)`;
+  await write((db) => make.execute(db)).catch((error: unknown) => {
+    // Of two that make it at once on PostgreSQL, one meets the other's.
+    if (!(error instanceof Duplicate)) throw error;
+  });
 }
 
 /** A row where the table of migrations is there. */
 const findTable = {
-  sqlite: (name: string) => sql`select 1 from sqlite_schema where name = ${name}`,
-  postgres: (name: string) => sql`select 1 where to_regclass(${name}) is not null`,
+  sqlite: (table: string) => sql`select 1 from sqlite_schema where name = ${table}`,
+  postgres: (table: string) => sql`select 1 where to_regclass(${table}) is not null`,
 };
 
 /** The marks in a database: of the migrations that were done, and of a copy into it. */
 export async function readDone<Tables>(
-  { db, engine }: Sql<Tables>,
-  marks = ownMarks,
+  { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
+  table: string,
 ): Promise<readonly string[]> {
-  const found = await findTable[engine](marks).execute(db);
+  const found = await findTable[engine](table).execute(db);
   if (found.rows.length === 0) return [];
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(marks)}`.execute(db);
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db);
   return rows.map((row) => row.name);
 }

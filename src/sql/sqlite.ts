@@ -123,6 +123,22 @@ function waitElsewhere(steps: OwnSteps, log: LogSync, checkpoints: Checkpoints):
   };
 }
 
+/** Whether another process has the file open: then nobody has it for itself. */
+export function isHeld(path: string): boolean {
+  const database = openDatabase(path);
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("BEGIN IMMEDIATE");
+    database.exec("ROLLBACK");
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    ignoreFault(() => database.close());
+  }
+}
+
 /**
  * Made by us, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
  * Never once a connection is open: closing any descriptor of a file drops all the locks that the

@@ -13,7 +13,8 @@ export const stateCopy: CopiedTables = {
     { name: "known_access", key: ["key_print", "origin", "tool"] },
     { name: "plans", key: ["id"] },
     { name: "plan_rows", key: ["plan_id", "position"] },
-    { name: "jobs", key: ["id"] },
+    // Those of one moment stay in the order in which they were begun.
+    { name: "jobs", key: ["rowid"], leaves: ["rowid"] },
     { name: "job_rows", key: ["job_id", "position"] },
     { name: "turns", key: ["key_print", "kind"] },
     { name: "spent", key: ["id"], leaves: ["id"] },

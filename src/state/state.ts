@@ -1,6 +1,6 @@
 import type { ClockAndRandom, Random } from "../contract/clock.ts";
-import { isCurrent, migrate } from "../sql/migrate.ts";
-import type { Sql } from "../sql/sql.ts";
+import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
+import type { Engine, Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
@@ -51,12 +51,14 @@ export type State = {
 /** "WAYS" in the file's header. */
 export const applicationId = 0x57415953;
 /** PostgreSQL came after these: it begins with the tables as they were by then. */
-export const stateMigrations = {
-  sqlite: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests],
-  postgres: [postgresTables],
+export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
+  sqlite: {
+    table: "migrations",
+    list: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests],
+  },
+  // In one database, the store has marks of its own.
+  postgres: { table: "state_migrations", list: [postgresTables] },
 };
-/** Where those are marked that were done: in one database, the store has marks of its own. */
-const marks = { sqlite: "migrations", postgres: "state_migrations" };
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
@@ -79,8 +81,7 @@ export async function openState(
 ): Promise<State> {
   const { clock, random } = given;
   const sql = watchSql(opened);
-  const [migrations, table] = [stateMigrations[sql.engine], marks[sql.engine]];
-  await migrate(sql, migrations, isLook, table).catch(async (error: unknown) => {
+  await migrate(sql, stateMigrations[sql.engine], isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
@@ -98,7 +99,7 @@ export async function openState(
     knownAccess: createKnownAccess(sql, clock),
     previews: createPreviews(sql, given),
     readSecret: (name) => readSecret(sql, name, random),
-    isCurrent: () => isCurrent(sql, migrations, table),
+    isCurrent: () => isCurrent(sql, stateMigrations[sql.engine]),
     measure: sql.measure,
     close: sql.close,
   };

@@ -1,6 +1,6 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
-import { isCurrent, migrate, type Migration } from "../sql/migrate.ts";
+import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Engine, Sql } from "../sql/sql.ts";
 import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
@@ -35,10 +35,15 @@ export type Store = Omit<WatchedSql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
+/** Where those are marked that were done. */
+const table = "migrations";
 /** PostgreSQL came after these: it begins with the tables as they were by then. */
-export const storeMigrations: Readonly<Record<Engine, readonly Migration[]>> = {
-  sqlite: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
-  postgres: [postgresTables, postgresSearch],
+export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
+  sqlite: {
+    table,
+    list: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
+  },
+  postgres: { table, list: [postgresTables, postgresSearch] },
 };
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */

@@ -9,12 +9,12 @@ describe.each(databaseNames)("the tables of the %s", (name) => {
   const { migrations, tables } = copiedTables[name];
 
   test("are all copied", async () => {
-    const described = await describeTables(migrations.sqlite);
+    const described = await describeTables(migrations.sqlite.list);
     expect(tables.map((table) => table.name).toSorted()).toEqual([...described.keys()].toSorted());
   });
 
   test("leave nothing out but what an engine numbers, or what may be empty", async () => {
-    const described = await describeTables(migrations.sqlite);
+    const described = await describeTables(migrations.sqlite.list);
     for (const { name: table, leaves = [] } of tables) {
       const columns = described.get(table) ?? [];
       const left = columns.filter((column) => leaves.includes(column.name));

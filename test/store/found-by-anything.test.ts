@@ -27,7 +27,7 @@ const earlier = [init, pageTemplates, clicks, bin, destinations, shortPaths];
 test("links of an earlier version are found by their destinations, with an index too", async () => {
   const folder = await mkdtemp(join(tmpdir(), "waypost-earlier-"));
   const sqlite = await openSqlite<Tables>(join(folder, "waypost.db"), { applicationId: 1 });
-  await migrate(sqlite, earlier);
+  await migrate(sqlite, { table: "migrations", list: earlier });
   const urls = ["https://Old.example/ONE", "https://old.example/ÉTÉ", null];
   await sqlite.write(async (db) => {
     await sql`

@@ -1,5 +1,6 @@
 import { clock } from "../../compose/embedded.ts";
 import type { CopiedSum } from "../../copies/write-backup.ts";
+import type { ReadSignal } from "../../sql/sql.ts";
 import { formatTable, openScreen, print } from "../terminal/output.ts";
 import { createProgress } from "../terminal/progress-bar.ts";
 
@@ -35,4 +36,21 @@ export function presentSums(sums: readonly CopiedSum[]) {
 
 export function addRows(sums: readonly CopiedSum[]): number {
   return sums.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Aborted when the person stops the command. */
+export function listenForStop(stopped: Promise<void>): AbortSignal {
+  const stop = new AbortController();
+  void stopped.then(() => stop.abort());
+  return stop.signal;
+}
+
+/** As the databases want to know it. */
+export function toReadSignal(signal: AbortSignal): ReadSignal {
+  return {
+    get aborted() {
+      return signal.aborted;
+    },
+    onAbort: (end) => signal.addEventListener("abort", end, { once: true }),
+  };
 }

@@ -1,0 +1,125 @@
+import { basename, dirname, resolve } from "node:path";
+import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied-databases.ts";
+import { requireData } from "../compose/embedded.ts";
+import type { DataPlace } from "../compose/secrets.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { CopyFault, type CopiedDatabase } from "../copies/copied-database.ts";
+import { copyRows } from "../copies/copy-rows.ts";
+import { countRows, withSnapshots } from "../copies/snapshots.ts";
+import type { CopiedSum } from "../copies/write-backup.ts";
+import { isDatabaseUrl } from "../network/database-url.ts";
+import { describeDatabase } from "../sql/postgres.ts";
+import { quote } from "../text/show-hidden.ts";
+import { fillPlace, readSecrets } from "./copies/fill-place.ts";
+import {
+  addRows,
+  followRows,
+  listenForStop,
+  presentSums,
+  printSums,
+  toReadSignal,
+} from "./copies/report-copy.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { printJson, say } from "./terminal/output.ts";
+
+export const migrateFlags = { to: { type: "string" }, json: { type: "boolean" } } as const;
+
+type MigrateOptions = {
+  readonly config: Config;
+  /** Resolves when the person stops the command. */
+  readonly stopped: Promise<void>;
+};
+
+/** `waypost migrate --to URL`: everything into another folder or database. */
+export async function runMigrate(
+  { config, stopped }: MigrateOptions,
+  { to, json }: FlagValues<typeof migrateFlags>,
+): Promise<void> {
+  const place = readTarget(to, config);
+  const { base_url } = config;
+  if (base_url !== undefined) {
+    throw new UsageFault("migrate moves a store of our own; leave --base-url unset");
+  }
+  requireData(config);
+  if (isHeldElsewhere(config)) throw refuseBusy();
+  const signal = listenForStop(stopped);
+  const sums = await withDatabases(config, listDatabases(config), (databases) =>
+    copy({ config, databases, place, signal }),
+  );
+  const target = describeTarget(place);
+  if (json === true) return printJson({ migrate: { to: target, tables: presentSums(sums) } });
+  printSums(sums);
+  say(`${addRows(sums)} rows are in ${target}. ${nextStep(place)}`);
+  say("The old store is as it was. Let nothing write to it any more.");
+}
+
+type Copy = {
+  readonly config: Config;
+  readonly databases: readonly CopiedDatabase[];
+  readonly place: DataPlace;
+  readonly signal: AbortSignal;
+};
+
+async function copy({ config, databases, place, signal }: Copy): Promise<readonly CopiedSum[]> {
+  const before = await readVersions(databases);
+  const requireUnchanged = async () => {
+    if ((await readVersions(databases)) !== before) throw new CopyFault(written);
+  };
+  return withSnapshots(databases, toReadSignal(signal), async (snapshots) => {
+    const progress = followRows(await countRows(snapshots));
+    const names = databases.map(({ name }) => name);
+    const secrets = readSecrets(config.data);
+    try {
+      return await fillPlace({ place, names, secrets, signal }, (target) =>
+        copyRows({ ...target, snapshots, requireUnchanged, follow: progress.follow, signal }),
+      );
+    } finally {
+      progress.end();
+    }
+  });
+}
+
+async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
+  const versions: number[] = [];
+  for (const { sql } of databases) versions.push(await sql.readVersion());
+  return versions.join(" ");
+}
+
+const written =
+  "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
+  "the same command again";
+
+function refuseBusy(): UsageFault {
+  return new UsageFault(
+    "another process uses the store; stop every waypost that does (serve, and clients that start " +
+      "it), and run the same command again",
+  );
+}
+
+/** A folder, for the store and what Waypost remembers are two files; or a database. */
+function readTarget(to: string | undefined, { data }: Config): DataPlace {
+  if (to !== undefined && isDatabaseUrl(to)) {
+    return { data, secrets: { database_url: to, database_url_file: undefined } };
+  }
+  const [, path = ""] = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(to ?? "") ?? [];
+  if (path === "") {
+    throw new UsageFault(
+      "use migrate --to sqlite:FOLDER, or --to postgres://user:password@host:5432/database",
+    );
+  }
+  if (basename(path) === "waypost.db") return { data: dirname(path) };
+  if (!/\.(db|sqlite3?)$/i.test(path)) return { data: path };
+  const fault = "must name a data folder, or the waypost.db in it: there are two files";
+  throw new UsageFault(`--to ${quote(path, 200)} ${fault}`);
+}
+
+function describeTarget({ data, secrets }: DataPlace): string {
+  const url = secrets?.database_url;
+  return url === undefined ? `sqlite:${resolve(data)}` : describeDatabase(url);
+}
+
+function nextStep({ data, secrets }: DataPlace): string {
+  return secrets?.database_url === undefined
+    ? `Start with --data ${quote(data, 200)} from now on.`
+    : "Start with WAYPOST_DATABASE_URL from now on.";
+}

@@ -1,0 +1,78 @@
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
+import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+
+/** Copies between engines: a folder, a database, and a file of either. */
+
+let folder: Folder;
+
+openForAll(createFolder, async (created) => {
+  folder = created;
+  const links = hostile.map((name, index) => ({ path: `Ä/p-${index}`, name }));
+  const input = JSON.stringify([...links, { path: "spring" }, { path: "summer" }]);
+  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  expect(made).toMatchObject({ code: 0 });
+});
+
+const hostile = ['say "hi"', "日本語 🎉 é", "'; drop table links--", "\u001b[31m\u202e"];
+const beside = (name: string) => join(dirname(folder.path), name);
+/** Others have had it before, and left their tables. */
+async function takeEmpty(): Promise<TestDatabase> {
+  const database = await takeDatabase();
+  await query(database.url, "drop schema public cascade; create schema public");
+  return database;
+}
+
+let backups = 0;
+async function backUp(data: string, env = {}) {
+  const file = beside(`${(backups += 1)}.waypost`);
+  const made = await run(["backup", file, "--data", data, "--json"], { env });
+  expect(made).toMatchObject({ code: 0 });
+  return { file, tables: JSON.parse(made.stdout).backup.tables };
+}
+
+test("a store goes to PostgreSQL and back, row for row", async () => {
+  const database = await takeEmpty();
+  await using back = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  const before = await backUp(folder.path);
+  const to = ["migrate", "--to", database.url, "--data", folder.path];
+  const moved = await run([...to, "--json"]);
+  expect(moved).toMatchObject({ code: 0 });
+  expect(JSON.parse(moved.stdout).migrate.tables).toEqual(before.tables);
+  {
+    await using serving = await startServe(folder.path, [], { env });
+    const listed = await serving.call("GET", "/links?limit=100");
+    expect(listed.body.meta.count).toBe(6);
+    expect((await serving.call("GET", "/links?q[path_start]=ä/p")).body.meta.count).toBe(4);
+    await serving.stop();
+  }
+  const twice = await run(to);
+  expect(twice).toMatchObject({ code: 2, stdout: "" });
+  expect(twice.stderr).toContain("there is a store already");
+  const file = await backUp(folder.path, env);
+  expect(file.tables).toEqual(before.tables);
+  const home = ["migrate", "--to", `sqlite:${back.path}`, "--data", folder.path];
+  expect(await run(home, { env })).toMatchObject({ code: 0 });
+  expect((await backUp(back.path)).tables).toEqual(before.tables);
+  await using restored = await createFolder();
+  expect(await run(["restore", file.file, "--data", restored.path])).toMatchObject({ code: 0 });
+  expect((await backUp(restored.path)).tables).toEqual(before.tables);
+  await database.giveBack();
+});
+
+test("a backup of a folder is restored into a database, which tells no password", async () => {
+  const database = await takeEmpty();
+  await using other = await createFolder();
+  const before = await backUp(folder.path);
+  const named = new URL(database.url);
+  named.password = "so-secret";
+  const env = { WAYPOST_DATABASE_URL: named.href };
+  const restored = await run(["restore", before.file, "--data", other.path], { env });
+  expect(restored).toMatchObject({ code: 0 });
+  expect(restored.stdout + restored.stderr).not.toContain("so-secret");
+  expect((await backUp(other.path, env)).tables).toEqual(before.tables);
+  await database.giveBack();
+});
