@@ -11,6 +11,7 @@ import { createService } from "../../src/service/service.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import { requestIdHeader } from "../../src/text/request-id.ts";
 import { createAlarms } from "./alarms.ts";
 import { createPlace, type StorePlace } from "./store-place.ts";
 
@@ -178,5 +179,8 @@ async function readReply(response: Response): Promise<Reply> {
   const text = await response.text();
   const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
   const body = text === "" ? null : isPage ? text : JSON.parse(text);
-  return { status: response.status, headers: response.headers, text, body };
+  const headers = new Headers(response.headers);
+  // Each request has one of its own; answers that are the same are so but for it.
+  headers.delete(requestIdHeader);
+  return { status: response.status, headers, text, body };
 }
