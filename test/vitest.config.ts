@@ -7,7 +7,15 @@ const counting = ["test/template/bombs.test.ts"];
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /** These are run on either engine, but for those to which it makes no difference. */
-const onBoth = ["test/service/**/*.test.ts", "test/state/*.test.ts"];
+const onBoth = [
+  "test/service/**/*.test.ts",
+  "test/state/*.test.ts",
+  "test/bulk/apply/two-jobs.test.ts",
+  "test/mcp/tools/bulk/jobs.test.ts",
+  "test/mcp/tools/history/approved-undo.test.ts",
+  "test/mcp/approval/pin.test.ts",
+  "test/commands/two-servers.test.ts",
+];
 const onEither = [
   "budgets",
   "every-form",

@@ -2,26 +2,23 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault } from "../config.ts";
 import type { Clock, Random } from "../contract/clock.ts";
-import { createToken } from "../service/ids.ts";
-import { issueKey } from "../service/issue-key.ts";
-import { makeProject } from "../service/write-project.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { NoteSql } from "../sql/watch-sql.ts";
+import { openState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import type { Db } from "../store/tenant.ts";
 import { createAlarms } from "./alarms.ts";
 import {
   checkDataFolder,
   databaseFile,
   findOwnerKeyFile,
-  keepToken,
   prepareDataFolder,
   hasDatabase,
 } from "./data-folder.ts";
+import { findKeyElsewhere, prepareFirstStart } from "./first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 
 /** The embedded store, ready to use: made on the first start. */
@@ -31,6 +28,8 @@ export type Embedded = {
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;
+  /** Where another process wrote the owner's key, if this folder has none. */
+  readonly keyElsewhere: string | undefined;
 };
 
 /** "WAYP" in the file's header. */
@@ -63,14 +62,17 @@ export async function openEmbedded(
   if (!isLook) prepareDataFolder(data);
   const sql = await openTables(place);
   const store = await openStore(sql, setAlarm, isLook, noteStore);
+  // The same connections serve for other tables as well.
+  const own = sql as unknown as Sql<StateTables>;
+  const stateTables = sql.engine === "postgres" ? own : undefined;
+  const keyFile = findOwnerKeyFile(data);
   try {
-    return {
-      store,
-      // The same connections serve for other tables as well.
-      stateTables: sql.engine === "postgres" ? (sql as unknown as Sql<StateTables>) : undefined,
-      keyFile: findOwnerKeyFile(data),
-      isFirstStart: !isLook && (await prepareFirstStart(store, data)),
-    };
+    // Its tables are there when the place of the owner's key is noted in them, or read.
+    if (stateTables !== undefined && !isLook) await openState(stateTables, { clock, random });
+    const starting = { store, stateTables, keyFile, given: { clock, random } };
+    const isFirstStart = !isLook && (await prepareFirstStart(starting));
+    const keyElsewhere = isLook ? undefined : await findKeyElsewhere(stateTables, keyFile);
+    return { store, stateTables, keyFile, isFirstStart, keyElsewhere };
   } catch (error) {
     await store.close();
     throw error;
@@ -110,24 +112,4 @@ export async function withEmbedded<Result>(
   } finally {
     await store.close();
   }
-}
-
-/** On the first start: the project `default` and its owner's key. */
-async function prepareFirstStart(store: Store, folder: string): Promise<boolean> {
-  if (!(await isUntouched(store.db))) return false;
-  const token = keepToken(findOwnerKeyFile(folder), createToken(random));
-  return store.write(async (db) => {
-    // Another process may have been first meanwhile.
-    if (!(await isUntouched(db))) return false;
-    const maker = { clock, random };
-    const project = await makeProject(db, maker, { name: "Default", subdomain: "default" });
-    await issueKey(db, maker, { project_id: project.id, scopes: [], role: "owner", token });
-    return true;
-  });
-}
-
-async function isUntouched(db: Db): Promise<boolean> {
-  const project = await db.selectFrom("projects").select("id").limit(1).executeTakeFirst();
-  const key = await db.selectFrom("api_keys").select("id").limit(1).executeTakeFirst();
-  return project === undefined && key === undefined;
 }

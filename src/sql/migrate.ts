@@ -1,6 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { copyUnderWay, isCopyMark } from "./copy-mark.ts";
-import { Duplicate, NotMigrated, StoreUnusable } from "./faults.ts";
+import { NotMigrated, StoreUnusable } from "./faults.ts";
 import type { Engine, Sql } from "./sql.ts";
 
 export type Migration = {
@@ -73,12 +73,14 @@ export async function isCurrent<Tables>(
   return done.length === list.length && list.every(({ name }) => done.includes(name));
 }
 
-async function makeTable<Tables>({ write }: Sql<Tables>, table: string): Promise<void> {
+async function makeTable<Tables>(store: Sql<Tables>, table: string): Promise<void> {
   const make = sql`create table if not exists ${sql.table(table)} (name text primary key)`;
-  await write((db) => make.execute(db)).catch((error: unknown) => {
-    // Of two that make it at once on PostgreSQL, one meets the other's.
-    if (!(error instanceof Duplicate)) throw error;
-  });
+  await store
+    .write((db) => make.execute(db))
+    .catch(async (error: unknown) => {
+      // Of two that make it at once on PostgreSQL, one fails, and finds the other's.
+      if (!(await isThere(store, table))) throw error;
+    });
 }
 
 /** A row where the table of migrations is there. */
@@ -87,13 +89,20 @@ const findTable = {
   postgres: (table: string) => sql`select 1 where to_regclass(${table}) is not null`,
 };
 
-/** The marks in a database: of the migrations that were done, and of a copy into it. */
-export async function readDone<Tables>(
+async function isThere<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   table: string,
+): Promise<boolean> {
+  return (await findTable[engine](table).execute(db)).rows.length > 0;
+}
+
+/** The marks in a database: of the migrations that were done, and of a copy into it. */
+export async function readDone<Tables>(
+  store: Pick<Sql<Tables>, "db" | "engine">,
+  table: string,
 ): Promise<readonly string[]> {
-  const found = await findTable[engine](table).execute(db);
-  if (found.rows.length === 0) return [];
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db);
+  if (!(await isThere(store, table))) return [];
+  const select = sql<{ name: string }>`select name from ${sql.table(table)}`;
+  const { rows } = await select.execute(store.db);
   return rows.map((row) => row.name);
 }

@@ -124,5 +124,6 @@ export type StateTables = {
   };
   previews: { token_hash: string; key_print: string; html: string; expires_at: number };
   successors: { realm: string; id: string; successor_id: string; at: number };
+  /** And, in a database of many machines, where the owner's key was written. */
   secrets: { name: string; value: string };
 };

@@ -105,7 +105,7 @@ export async function startServe(
   if (typeof line !== "string") throw new Error(`serve ended: ${JSON.stringify(line)}`);
   const places = JSON.parse(line);
   // In front of a deployment elsewhere, callers show the gateway's token.
-  const keyFile = places.key_file ?? places.token_file;
+  const keyFile = places.key_file ?? places.token_file ?? null;
   const key = keyFile === null ? "" : (await readFile(keyFile, "utf8")).trim();
 
   const stop: Serving["stop"] = (signal = "SIGTERM") => {

@@ -48,14 +48,18 @@ type Described = { readonly json: object; readonly lines: readonly string[] };
 function describeOwn(
   config: Config,
   { api, mcp, links }: Addresses,
-  { keyFile, isFirstStart }: NonNullable<Deployment["own"]>,
+  { keyFile, isFirstStart, keyElsewhere }: NonNullable<Deployment["own"]>,
   command: string,
 ): Described {
   const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
   const makeKey = `${command} keys create --project default${data}`;
-  const json = { key_file: keyFile };
+  const json = { key_file: keyElsewhere === undefined ? keyFile : null };
   if (!isFirstStart) {
-    const key = existsSync(keyFile) ? `key: ${keyFile}` : `make a key with ${makeKey}`;
+    const other =
+      keyElsewhere === undefined
+        ? `make a key with ${makeKey}`
+        : `key: ${keyElsewhere}, or make one with ${makeKey}`;
+    const key = existsSync(keyFile) ? `key: ${keyFile}` : other;
     const line = `Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}).`;
     return { json, lines: [`${line} Ctrl-C stops it.`] };
   }

@@ -1,0 +1,61 @@
+import { existsSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { ClockAndRandom } from "../contract/clock.ts";
+import { createToken, hashToken } from "../service/ids.ts";
+import { issueKey } from "../service/issue-key.ts";
+import { makeProject } from "../service/write-project.ts";
+import { noteKeyPlace, readKeyPlace } from "../state/key-place.ts";
+import type { StateTables } from "../state/tables.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { Store } from "../store/store.ts";
+import type { Db } from "../store/tenant.ts";
+import { keepToken } from "./data-folder.ts";
+
+/** What the first start of all makes: the project `default` and its owner's key. */
+
+type Starting = {
+  readonly store: Store;
+  /** Where many first starts, on many machines, share one database. */
+  readonly stateTables: Sql<StateTables> | undefined;
+  readonly keyFile: string;
+  readonly given: ClockAndRandom;
+};
+
+export async function prepareFirstStart(starting: Starting): Promise<boolean> {
+  const { store, stateTables, keyFile, given } = starting;
+  if (!(await isUntouched(store.db))) return false;
+  const made = createToken(given.random);
+  const token = keepToken(keyFile, made);
+  const isFirst = await store.write(async (db) => {
+    // Another process may have been first meanwhile.
+    if (!(await isUntouched(db))) return false;
+    const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
+    await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
+    if (stateTables !== undefined) await noteKeyPlace(db, `${hostname()}:${resolve(keyFile)}`);
+    return true;
+  });
+  // A file that no other process of this folder has used meanwhile holds no key of this store.
+  if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
+  return isFirst;
+}
+
+/** Where the owner's key was written by another process than those of this folder. */
+export async function findKeyElsewhere(
+  stateTables: Sql<StateTables> | undefined,
+  keyFile: string,
+): Promise<string | undefined> {
+  if (stateTables === undefined || existsSync(keyFile)) return undefined;
+  return readKeyPlace(stateTables.db);
+}
+
+async function isUntouched(db: Db): Promise<boolean> {
+  const project = await db.selectFrom("projects").select("id").limit(1).executeTakeFirst();
+  const key = await db.selectFrom("api_keys").select("id").limit(1).executeTakeFirst();
+  return project === undefined && key === undefined;
+}
+
+async function isKnown(db: Db, token: string): Promise<boolean> {
+  const keys = db.selectFrom("api_keys").select("id").where("token_hash", "=", hashToken(token));
+  return (await keys.executeTakeFirst()) !== undefined;
+}
