@@ -152,6 +152,8 @@ async function apply(
     await running.get(job.id);
     await jobs.revive(job.id);
   }
+  // That it was interrupted is read a moment before its run has ended here.
+  if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   // A job that is being undone must not be gone on with as well.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
