@@ -7,7 +7,7 @@ import { sendEmbedded } from "../../../src/client/carriers.ts";
 import { clock, openEmbedded, random, setAlarm } from "../../../src/compose/embedded.ts";
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
-import { openStateFile } from "../../../src/state/state.ts";
+import * as states from "../../../src/state/state.ts";
 import { createRing } from "../ring.ts";
 import { takeBoth } from "../take-both.ts";
 
@@ -22,6 +22,9 @@ const [folder = "", keys = "", count = ""] = process.argv.slice(2);
 const rows = Number(count);
 
 const { store } = await openEmbedded({ data: folder });
+// An earlier commit has no other name for it; what it takes and gives is the same.
+const openStateFile: typeof states.openStateFile =
+  Reflect.get(states, "openStateFile") ?? Reflect.get(states, "openState");
 const state = await openStateFile(join(folder, "state.db"), { clock, random });
 const service = createService({
   store,
