@@ -9,9 +9,9 @@ import { checkDataFolder, readCode } from "../compose/data-folder.ts";
 import { clock, requireData } from "../compose/embedded.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { CopyFault } from "../copies/copied-database.ts";
+import { CopyFault, type CopiedSum } from "../copies/copied-database.ts";
 import { countRows, withSnapshots, type Snapshot } from "../copies/snapshots.ts";
-import { writeBackup, type CopiedSum } from "../copies/write-backup.ts";
+import { writeBackup } from "../copies/write-backup.ts";
 import { quote } from "../text/show-hidden.ts";
 import { readSecrets } from "./copies/fill-place.ts";
 import {

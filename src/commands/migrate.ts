@@ -3,10 +3,9 @@ import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied
 import { requireData } from "../compose/embedded.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { CopyFault, type CopiedDatabase } from "../copies/copied-database.ts";
+import { CopyFault, type CopiedDatabase, type CopiedSum } from "../copies/copied-database.ts";
 import { copyRows } from "../copies/copy-rows.ts";
 import { countRows, withSnapshots } from "../copies/snapshots.ts";
-import type { CopiedSum } from "../copies/write-backup.ts";
 import { isDatabaseUrl } from "../network/database-url.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";

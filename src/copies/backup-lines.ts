@@ -1,4 +1,10 @@
-import { databaseNames, type DatabaseName, type TableSum } from "./copied-database.ts";
+import {
+  databaseNames,
+  type DatabaseName,
+  type Levels,
+  type TablePlace,
+  type TableSum,
+} from "./copied-database.ts";
 
 /**
  * What the lines of a backup hold. Each is one JSON text: first the head, then the small files,
@@ -14,18 +20,11 @@ export type Head = {
   /** Of the Waypost that wrote it. */
   readonly version: string;
   readonly made_at: string;
-  /** How far the migrations of each have come. */
-  readonly databases: Readonly<Partial<Record<DatabaseName, number>>>;
+  readonly databases: Levels;
 };
 
 /** A small file of the data folder. */
 export type FileLine = { readonly file: string; readonly text: string };
-
-export type TableHead = {
-  readonly database: DatabaseName;
-  readonly table: string;
-  readonly columns: readonly string[];
-};
 
 /** The digest is of every line before. */
 export type End = { readonly end: { readonly rows: number; readonly sha256: string } };
@@ -50,7 +49,7 @@ export function readFileLine(value: unknown): FileLine | undefined {
   return typeof file === "string" && typeof text === "string" ? { file, text } : undefined;
 }
 
-export function readTableHead(value: unknown): TableHead | undefined {
+export function readTableHead(value: unknown): TablePlace | undefined {
   if (!isObject(value)) return undefined;
   const { database, table, columns } = value;
   const isHead = isDatabaseName(database) && typeof table === "string" && isTexts(columns);

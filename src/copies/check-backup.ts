@@ -1,11 +1,16 @@
 import { readLevel, type CopiedTables } from "../sql/copied-tables.ts";
 import type { Column } from "../sql/describe-tables.ts";
 import type { FileLine, Head } from "./backup-lines.ts";
-import { CopyFault, databaseNames, type DatabaseName } from "./copied-database.ts";
-import { describeNewer, readBackup, type Place } from "./read-backup.ts";
+import {
+  CopyFault,
+  databaseNames,
+  type CopiedSum,
+  type DatabaseName,
+  type TablePlace,
+} from "./copied-database.ts";
+import { describeNewer, readBackup } from "./read-backup.ts";
 import type { Row } from "./row-digest.ts";
 import { planTables, type TablePlan } from "./table-plan.ts";
-import type { CopiedSum } from "./write-backup.ts";
 
 /** What a backup is found to hold, when it was read to its end. */
 export type Checked = {
@@ -80,7 +85,7 @@ async function planAll(head: Head, databases: Known["databases"]): Promise<Plans
   return plans;
 }
 
-function requireColumns(place: Place, plans: Plans): void {
+function requireColumns(place: TablePlace, plans: Plans): void {
   const known = plans.get(nameTable(place))?.columns;
   if (known === undefined) throw new CopyFault(unfit);
   const { columns } = place;
@@ -92,7 +97,7 @@ function requireColumns(place: Place, plans: Plans): void {
   if (!isFit) throw new CopyFault(unfit);
 }
 
-function pickColumns(place: Place, plans: Plans): readonly (Column | undefined)[] {
+function pickColumns(place: TablePlace, plans: Plans): readonly (Column | undefined)[] {
   const known = plans.get(nameTable(place))?.columns;
   return place.columns.map((name) => known?.find((column) => column.name === name));
 }
@@ -109,6 +114,6 @@ function isCell(cell: unknown, column: Column | undefined): boolean {
   return typeof cell === "string" && !cell.includes("\0") && !/\p{Surrogate}/u.test(cell);
 }
 
-function nameTable({ database, table }: { database: DatabaseName; table: string }): string {
+function nameTable({ database, table }: Omit<TablePlace, "columns">): string {
   return `${database} ${table}`;
 }

@@ -5,6 +5,9 @@ import type { Sql } from "../sql/sql.ts";
 export const databaseNames = ["state", "store"] as const;
 export type DatabaseName = (typeof databaseNames)[number];
 
+/** How far the migrations of each have come; a copy need not have all. */
+export type Levels = Readonly<Partial<Record<DatabaseName, number>>>;
+
 /** One of them, as it is open now. */
 export type CopiedDatabase = {
   readonly name: DatabaseName;
@@ -12,8 +15,18 @@ export type CopiedDatabase = {
   readonly sql: Sql<unknown>;
 };
 
+/** Which table rows are of, and which of its columns they have. */
+export type TablePlace = {
+  readonly database: DatabaseName;
+  readonly table: string;
+  readonly columns: readonly string[];
+};
+
 /** What a table holds as it is copied: whatever the order of its rows, the same digest. */
 export type TableSum = { readonly rows: number; readonly digest: string };
+
+/** What a copy has of a table. */
+export type CopiedSum = TablePlace & TableSum;
 
 /** The copy cannot be made or read; the message is for whoever asked for it. */
 export class CopyFault extends Error {

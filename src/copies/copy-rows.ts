@@ -1,11 +1,8 @@
-import { CopyFault } from "./copied-database.ts";
+import { CopyFault, type CopiedDatabase, type CopiedSum } from "./copied-database.ts";
 import type { Claim } from "./fill-database.ts";
-import { fillDatabases } from "./fill-databases.ts";
-import type { CopiedDatabase } from "./copied-database.ts";
-import { readRows } from "./read-rows.ts";
-import { createTableSum, writeRow } from "./row-digest.ts";
-import type { Snapshot } from "./snapshots.ts";
-import type { CopiedSum } from "./write-backup.ts";
+import { fillDatabases, type Take } from "./fill-databases.ts";
+import { readSnapshots } from "./read-snapshots.ts";
+import { readLevels, type Snapshot } from "./snapshots.ts";
 
 type Copying = {
   readonly snapshots: readonly Snapshot[];
@@ -23,40 +20,29 @@ type Copying = {
 /** Copies all rows from databases to others, of whichever engine. */
 export function copyRows(copying: Copying): Promise<readonly CopiedSum[]> {
   const { snapshots, databases, claim, complete, undo } = copying;
-  const levels = Object.fromEntries(
-    snapshots.map(({ database: { name }, level }) => [name, level]),
-  );
   return fillDatabases(databases, {
     claim,
-    levels,
+    levels: readLevels(snapshots),
     complete,
     undo,
     pour: (take) => pour(copying, take),
   });
 }
 
-type Take = Parameters<Parameters<typeof fillDatabases>[1]["pour"]>[0];
-
-async function pour(copying: Copying, take: Take): Promise<readonly CopiedSum[]> {
-  const { snapshots, follow, signal, requireUnchanged } = copying;
+async function pour(
+  { snapshots, follow, signal, requireUnchanged }: Copying,
+  take: Take,
+): Promise<readonly CopiedSum[]> {
   const sums: CopiedSum[] = [];
   let all = 0;
-  for (const { database, db, tables } of snapshots) {
-    for (const { table, columns } of tables) {
-      const place = {
-        database: database.name,
-        table: table.name,
-        columns: columns.map(({ name }) => name),
-      };
-      const sum = createTableSum();
-      for await (const rows of readRows(db, table, place.columns)) {
-        if (signal.aborted) throw new CopyFault("stopped");
-        for (const row of rows) sum.add(writeRow(row));
-        await take({ ...place, rows });
-        all += rows.length;
-        follow(all);
-      }
-      sums.push({ ...place, ...sum.read() });
+  for await (const piece of readSnapshots(snapshots)) {
+    if (piece.kind === "rows") {
+      if (signal.aborted) throw new CopyFault("stopped");
+      await take({ ...piece.place, rows: piece.rows });
+      all += piece.rows.length;
+      follow(all);
+    } else if (piece.kind === "sum") {
+      sums.push(piece.sum);
       await requireUnchanged();
     }
   }

@@ -1,23 +1,26 @@
-import { CopyFault, type CopiedDatabase, type DatabaseName } from "./copied-database.ts";
+import {
+  CopyFault,
+  type CopiedDatabase,
+  type CopiedSum,
+  type DatabaseName,
+  type Levels,
+  type TablePlace,
+} from "./copied-database.ts";
 import { claimDatabase, isHalfFilled, type Claim, type Filling } from "./fill-database.ts";
 import { readRows } from "./read-rows.ts";
 import { createTableSum, writeRow, type Row } from "./row-digest.ts";
-import type { CopiedSum } from "./write-backup.ts";
 
 /** Rows on their way into a table. */
-type Pouring = {
-  readonly database: DatabaseName;
-  readonly table: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly Row[];
-};
+type Pouring = TablePlace & { readonly rows: readonly Row[] };
+
+export type Take = (rows: Pouring) => Promise<void>;
 
 type Copy = {
   readonly claim: Claim;
-  /** How far the migrations had come where the rows are from. */
-  readonly levels: Readonly<Partial<Record<DatabaseName, number>>>;
+  /** Of where the rows are from. */
+  readonly levels: Levels;
   /** Hands on all rows, and answers what they come to. */
-  readonly pour: (take: (rows: Pouring) => Promise<void>) => Promise<readonly CopiedSum[]>;
+  readonly pour: (take: Take) => Promise<readonly CopiedSum[]>;
   /** What has to be there before any process may open the databases. */
   readonly complete: () => void;
   /** Takes that away again. */

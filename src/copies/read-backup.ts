@@ -10,24 +10,25 @@ import {
   type FileLine,
   type Head,
 } from "./backup-lines.ts";
-import { CopyFault, type DatabaseName } from "./copied-database.ts";
+import { CopyFault, type CopiedSum, type TablePlace } from "./copied-database.ts";
 import { readLines } from "./read-lines.ts";
 import { createTableSum, type Row } from "./row-digest.ts";
-import type { CopiedSum } from "./write-backup.ts";
 
 /** What a backup holds, piece by piece. Whether its rows fit our tables is another question. */
 export type Piece =
   | { readonly kind: "head"; readonly head: Head }
   | { readonly kind: "file"; readonly file: FileLine }
-  | { readonly kind: "table"; readonly place: Place }
-  | { readonly kind: "rows"; readonly place: Place; readonly rows: readonly Row[] }
+  | TablePiece;
+
+export type TablePiece =
+  | { readonly kind: "table"; readonly place: TablePlace }
+  | RowsPiece
   | { readonly kind: "sum"; readonly sum: CopiedSum };
 
-/** Which table rows belong to. */
-export type Place = {
-  readonly database: DatabaseName;
-  readonly table: string;
-  readonly columns: readonly string[];
+export type RowsPiece = {
+  readonly kind: "rows";
+  readonly place: TablePlace;
+  readonly rows: readonly Row[];
 };
 
 /** So many rows, or characters, are handed on at once. */
@@ -69,7 +70,7 @@ export function describeNewer({ version }: Head): string {
 }
 
 /** Answers how many rows there were. */
-async function* readTable(lines: Lines, place: Place): AsyncGenerator<Piece, number> {
+async function* readTable(lines: Lines, place: TablePlace): AsyncGenerator<Piece, number> {
   const sum = createTableSum();
   let rows: Row[] = [];
   let size = 0;

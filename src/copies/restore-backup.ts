@@ -1,9 +1,8 @@
 import type { Checked } from "./check-backup.ts";
-import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
+import { CopyFault, type CopiedDatabase, type CopiedSum } from "./copied-database.ts";
 import type { Claim } from "./fill-database.ts";
 import { fillDatabases } from "./fill-databases.ts";
 import { readBackup } from "./read-backup.ts";
-import type { CopiedSum } from "./write-backup.ts";
 
 type Restoring = {
   /** Of the databases that the backup has. */

@@ -3,7 +3,7 @@ import { copyUnderWay, isCopyMark } from "../sql/copy-mark.ts";
 import { readLevel } from "../sql/copied-tables.ts";
 import { areKnown, readDone } from "../sql/migrate.ts";
 import type { ReadSignal } from "../sql/sql.ts";
-import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
+import { CopyFault, type CopiedDatabase, type Levels } from "./copied-database.ts";
 import { planTables, type TablePlan } from "./table-plan.ts";
 
 /** A database as it was at one moment, whoever writes to it meanwhile. */
@@ -49,6 +49,11 @@ async function describe(database: CopiedDatabase, db: Kysely<unknown>): Promise<
   }
   const level = readLevel(done);
   return { database, db, level, tables: await planTables(copied, level) };
+}
+
+/** How far each had come. */
+export function readLevels(snapshots: readonly Snapshot[]): Levels {
+  return Object.fromEntries(snapshots.map(({ database: { name }, level }) => [name, level]));
 }
 
 export async function countRows(snapshots: readonly Snapshot[]): Promise<number> {

@@ -1,22 +1,8 @@
 import { createHash } from "node:crypto";
-import {
-  backupFormat,
-  type End,
-  type FileLine,
-  type Head,
-  type TableHead,
-} from "./backup-lines.ts";
-import type { DatabaseName, TableSum } from "./copied-database.ts";
-import { readRows } from "./read-rows.ts";
-import { createTableSum, writeRow } from "./row-digest.ts";
-import type { Snapshot } from "./snapshots.ts";
-
-/** What a copy has of a table. */
-export type CopiedSum = TableSum & {
-  readonly database: DatabaseName;
-  readonly table: string;
-  readonly columns: readonly string[];
-};
+import { backupFormat, type End, type FileLine, type Head } from "./backup-lines.ts";
+import type { CopiedSum, TableSum } from "./copied-database.ts";
+import { readSnapshots } from "./read-snapshots.ts";
+import { readLevels, type Snapshot } from "./snapshots.ts";
 
 type Contents = {
   readonly version: string;
@@ -38,28 +24,23 @@ export async function* writeBackup(
     whole.update(text);
     return text;
   };
-  const databases = Object.fromEntries(
-    snapshots.map(({ database: { name }, level }) => [name, level]),
-  );
+  const databases = readLevels(snapshots);
   const head: Head = { waypost_backup: backupFormat, version, made_at, databases };
   yield write([head, ...files].map((value) => JSON.stringify(value)));
   const sums: CopiedSum[] = [];
   let rows = 0;
-  for (const { database, db, tables } of snapshots) {
-    for (const { table, columns } of tables) {
-      const names = columns.map(({ name }) => name);
-      const tableHead: TableHead = { database: database.name, table: table.name, columns: names };
-      yield write([JSON.stringify(tableHead)]);
-      const sum = createTableSum();
-      for await (const page of readRows(db, table, names)) {
-        const lines = page.map(writeRow);
-        for (const line of lines) sum.add(line);
-        yield write(lines);
-        rows += page.length;
-        follow(rows);
-      }
-      yield write([JSON.stringify(sum.read())]);
-      sums.push({ ...tableHead, ...sum.read() });
+  for await (const piece of readSnapshots(snapshots)) {
+    if (piece.kind === "table") {
+      yield write([JSON.stringify(piece.place)]);
+    } else if (piece.kind === "rows") {
+      yield write(piece.lines);
+      rows += piece.rows.length;
+      follow(rows);
+    } else {
+      const { rows: count, digest } = piece.sum;
+      const told: TableSum = { rows: count, digest };
+      yield write([JSON.stringify(told)]);
+      sums.push(piece.sum);
     }
   }
   const end: End = { end: { rows, sha256: whole.digest("hex") } };

@@ -1,5 +1,5 @@
 import { clock } from "../../compose/embedded.ts";
-import type { CopiedSum } from "../../copies/write-backup.ts";
+import type { CopiedSum } from "../../copies/copied-database.ts";
 import type { ReadSignal } from "../../sql/sql.ts";
 import { formatTable, openScreen, print } from "../terminal/output.ts";
 import { createProgress } from "../terminal/progress-bar.ts";
