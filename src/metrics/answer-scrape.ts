@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBearer } from "../text/bearer-token.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 
 /** Shows the metrics to who has their token: they tell how much is done here, and when. */
@@ -19,8 +20,8 @@ export function createScrapeAnswers({ token, contentType, write, report }: Optio
       response.writeHead(405, { ...asText, allow: "GET, HEAD" }).end("Method not allowed\n");
       return;
     }
-    const [, given = ""] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
-    if (!isSameSecret(given, token)) {
+    const given = readBearer(request.headers.authorization);
+    if (given === undefined || !isSameSecret(given, token)) {
       response
         .writeHead(401, { ...asText, "www-authenticate": "Bearer" })
         .end("Send the token of WAYPOST_METRICS_TOKEN in Authorization: Bearer <token>.\n");

@@ -7,6 +7,7 @@ import {
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { findAddressGroup } from "../../network/ip-address.ts";
 import type { Incoming } from "../../network/read-at-most.ts";
+import { readBearer } from "../../text/bearer-token.ts";
 import { describeFault } from "../results/tool-failure.ts";
 import { createDirectHttp, type AnswerOptions, type DirectHttp } from "./direct-http.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -17,7 +18,6 @@ import {
   type IdentifiedCaller,
   type KeyConnections,
 } from "./key-connections.ts";
-import { readBearer } from "./plain-post.ts";
 import { readMessage } from "./read-message.ts";
 import { REFUSED, refuseForNow, refuseFull, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { readPlainHeaders } from "../../network/plain-headers.ts";
+import { readBearer } from "../../text/bearer-token.ts";
 import { requestIdHeader } from "../../text/request-id.ts";
 
 /** What of a request is looked at, where each header came once. */
@@ -26,11 +27,6 @@ export function readPlainPost(incoming: IncomingMessage): PlainPost | undefined 
     requestId: headers[requestIdHeader],
     headers: writeHeaders((name) => headers[name]),
   };
-}
-
-export function readBearer(authorization: string | null | undefined): string | undefined {
-  const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
-  return token;
 }
 
 const compared = [
