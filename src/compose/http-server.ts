@@ -6,7 +6,7 @@ import { apiPrefix } from "../contract/index.ts";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
-import { findClientAddress } from "../network/client-address.ts";
+import { findClientAddress, readArrival } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
@@ -214,13 +214,7 @@ function readAddress(
   { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
   trusts: Trusts,
 ): string | undefined {
-  const arrival = {
-    peer: socket.remoteAddress,
-    forwarded: headers.forwarded,
-    // Node joins the lines of a header; its type does not say so.
-    forwardedFor: headers["x-forwarded-for"]?.toString(),
-  };
-  return findClientAddress(arrival, trusts);
+  return findClientAddress(readArrival(socket.remoteAddress, headers), trusts);
 }
 
 /** Most requests name the host that the one before has named. */

@@ -4,7 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { request as openRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { findClientAddress } from "../network/client-address.ts";
+import { findClientAddress, readArrival } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import { readCode } from "./data-folder.ts";
 import { closeHttpServer, createHttpServer, type McpCarrier } from "./http-server.ts";
@@ -51,9 +51,11 @@ export function createSharedSessions(options: Options): SharedSessions {
     },
     share: (mcp) => {
       const trusts = createTrust(trustedProxies);
-      const answerAny = getRequestListener((request, { incoming }) =>
-        mcp.fetch(request, findClientAddress(readArrival(incoming), trusts), incoming),
-      );
+      const answerAny = getRequestListener((request, { incoming }) => {
+        const { headers } = incoming;
+        const arrival = readArrival(headers[peerHeader]?.toString(), headers);
+        return mcp.fetch(request, findClientAddress(arrival, trusts), incoming);
+      });
       server.removeAllListeners("request").on("request", (request, response) => {
         server.unused.delete(request.socket);
         void mcp.answer(request, response, () => void answerAny(request, response));
@@ -128,14 +130,6 @@ function handOn(socket: Socket, request: IncomingMessage, response: ServerRespon
 
 function keepOfContent(raw: readonly string[]): string[] {
   return raw.filter((_, at) => !ofConnection.has((raw[at - (at % 2)] ?? "").toLowerCase()));
-}
-
-function readArrival({ headers }: Pick<IncomingMessage, "headers">) {
-  return {
-    peer: headers[peerHeader]?.toString(),
-    forwarded: headers.forwarded,
-    forwardedFor: headers["x-forwarded-for"]?.toString(),
-  };
 }
 
 /** A process that was killed has left its socket. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { normalizeAddress } from "./ip-address.ts";
 import type { Trusts } from "./trusted-proxies.ts";
 
@@ -11,6 +12,12 @@ export type Arrival = {
   /** The header `X-Forwarded-For`. */
   readonly forwardedFor: string | undefined;
 };
+
+export function readArrival(peer: string | undefined, headers: IncomingHttpHeaders): Arrival {
+  // Node joins the lines of a header; its type does not say so.
+  const forwardedFor = headers["x-forwarded-for"]?.toString();
+  return { peer, forwarded: headers.forwarded, forwardedFor };
+}
 
 /**
  * Each proxy adds at the right end whom it was called by, so the list is read from there, and only
