@@ -15,7 +15,7 @@ import { writeBackup } from "../copies/write-backup.ts";
 import { quote } from "../text/show-hidden.ts";
 import { readSecrets } from "./copies/fill-place.ts";
 import {
-  addRows,
+  describeContents,
   followRows,
   listenForStop,
   presentSums,
@@ -65,8 +65,8 @@ export async function runBackup(
     });
   }
   printSums(sums);
-  const also = named.length === 0 ? "" : ` and ${named.join(", ")}`;
-  say(`${addRows(sums)} rows${also} in ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
+  const contents = describeContents(sums, named);
+  say(`${contents} in ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
   say("It holds keys and secrets: who reads it can do what you can.");
 }
 

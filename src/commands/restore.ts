@@ -11,6 +11,7 @@ import { quote } from "../text/show-hidden.ts";
 import { fillPlace } from "./copies/fill-place.ts";
 import {
   addRows,
+  describeContents,
   followRows,
   listenForStop,
   presentSums,
@@ -51,8 +52,7 @@ export async function runRestore(
     });
   }
   printSums(sums);
-  const also = named.length === 0 ? "" : ` and ${named.join(", ")}`;
-  say(`${addRows(sums)} rows${also} of ${made_at} are in ${quote(data, 200)}.`);
+  say(`${describeContents(sums, named)} of ${made_at} are in ${quote(data, 200)}.`);
 }
 
 /** One file from the first look at it to the last: another may get its name meanwhile. */

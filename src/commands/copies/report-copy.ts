@@ -38,6 +38,12 @@ export function addRows(sums: readonly CopiedSum[]): number {
   return sums.reduce((sum, { rows }) => sum + rows, 0);
 }
 
+/** How much is in a backup. */
+export function describeContents(sums: readonly CopiedSum[], files: readonly string[]): string {
+  const also = files.length === 0 ? "" : ` and ${files.join(", ")}`;
+  return `${addRows(sums)} rows${also}`;
+}
+
 /** Aborted when the person stops the command. */
 export function listenForStop(stopped: Promise<void>): AbortSignal {
   const stop = new AbortController();
