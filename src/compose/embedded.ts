@@ -6,7 +6,7 @@ import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { NoteSql } from "../sql/watch-sql.ts";
-import { openState } from "../state/state.ts";
+import { migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
@@ -68,7 +68,7 @@ export async function openEmbedded(
   const keyFile = findOwnerKeyFile(data);
   try {
     // Its tables are there when the place of the owner's key is noted in them, or read.
-    if (stateTables !== undefined && !isLook) await openState(stateTables, { clock, random });
+    if (stateTables !== undefined && !isLook) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !isLook && (await prepareFirstStart(starting));
     const keyElsewhere = isLook ? undefined : await findKeyElsewhere(stateTables, keyFile);

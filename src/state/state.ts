@@ -73,6 +73,11 @@ export async function openStateFile(
   return openState(sql, given, isLook);
 }
 
+/** Brings the tables up to date, and opens nothing else. */
+export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<void> {
+  return migrate(sql, stateMigrations[sql.engine], isLook);
+}
+
 /** Throws NotMigrated where it is a mere look at a state of an earlier version. */
 export async function openState(
   opened: Sql<StateTables>,
@@ -81,7 +86,7 @@ export async function openState(
 ): Promise<State> {
   const { clock, random } = given;
   const sql = watchSql(opened);
-  await migrate(sql, stateMigrations[sql.engine], isLook).catch(async (error: unknown) => {
+  await migrateState(sql, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
