@@ -4,6 +4,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
+import { isJsonObject } from "../../contract/json.ts";
 import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
 import { refuseFull, refuseUnknownSession } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
@@ -165,10 +166,7 @@ function trackUse({ monotonic }: Pick<Clock, "monotonic">): Use {
 
 /** A batch of one is one as well. */
 function isHandshake(body: unknown): boolean {
-  return [body].flat().some((message) => {
-    if (typeof message !== "object" || message === null) return false;
-    return "method" in message && message.method === "initialize";
-  });
+  return [body].flat().some((one) => isJsonObject(one) && one["method"] === "initialize");
 }
 
 /**

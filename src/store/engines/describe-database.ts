@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { readEngine } from "../../sql/open-kysely.ts";
 import type { Db } from "../tenant.ts";
+import { indexedColumns } from "./link-search.ts";
 
 /** What an operator of a PostgreSQL database is told of it (`waypost doctor --database`). */
 export type DatabaseFacts = {
@@ -20,12 +21,12 @@ export async function describeDatabaseOf(db: Db): Promise<DatabaseFacts> {
   return { slow: hasIndex ? [] : [noTrigrams], distribution };
 }
 
+const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
+
 const noTrigrams =
   "lists that look for a text inside names, paths and addresses go through all links of a " +
   "project: pg_trgm could not be made. As its owner: create extension pg_trgm; create extension " +
-  "btree_gin; create index links_texts on links using gin (project_id, name_lc gin_trgm_ops, " +
-  "path_lc gin_trgm_ops, shortened_path_lc gin_trgm_ops, url_lc gin_trgm_ops, " +
-  "social_title_lc gin_trgm_ops)";
+  `btree_gin; create index links_texts on links using gin (project_id, ${trigrams})`;
 
 /** Whose every row is of one project, which stands first in their keys and in every query. */
 export const tenantTables = [
