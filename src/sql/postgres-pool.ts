@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import { Pool, type PoolClient, type QueryResult } from "pg";
 import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
 import type { PoolMeasures } from "./sql.ts";
@@ -40,6 +40,7 @@ const patience_ms = 2_000;
 const numberTypes = [20, 1700];
 
 export function openPostgresPool(url: string): PostgresPool {
+  const sockets = new Set<Socket>();
   const pool = new Pool({
     connectionString: url,
     max: mostConnections,
@@ -48,6 +49,11 @@ export function openPostgresPool(url: string): PostgresPool {
     allowExitOnIdle: true,
     keepAlive: true,
     fallback_application_name: "waypost",
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once("close", () => sockets.delete(socket));
+    },
   });
   pool.on("connect", (client) => {
     for (const type of numberTypes) client.setTypeParser(type, Number);
@@ -83,7 +89,11 @@ export function openPostgresPool(url: string): PostgresPool {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, idle, waiting };
     },
-    close: () => (closed ??= pool.end()),
+    close: () =>
+      (closed ??= pool.end().finally(() => {
+        // The driver forgets one over which no password was given, and it held the process up.
+        for (const socket of sockets) socket.destroy();
+      })),
   };
 }
 

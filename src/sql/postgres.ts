@@ -115,8 +115,7 @@ const selectWriters = {
 async function checkDatabase(pool: PostgresPool, url: string): Promise<void> {
   const place = describeDatabase(url);
   const { rows } = await pool.run(selectFacts).catch((error: unknown) => {
-    const fault = error instanceof Error ? error.message : "unknown fault";
-    throw new StoreUnusable(`${place} cannot be opened: ${fault}`, { cause: error });
+    throw new StoreUnusable(`${place} cannot be opened: ${explainFault(error)}`, { cause: error });
   });
   const [{ version, encoding, tables, own } = {}] = rows;
   if (Number(version) < oldestVersion) {
@@ -131,6 +130,16 @@ async function checkDatabase(pool: PostgresPool, url: string): Promise<void> {
     );
   }
 }
+
+function explainFault(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown fault";
+  const asksPassword = error.message.includes("client password must be");
+  return asksPassword ? noPassword : error.message;
+}
+
+const noPassword =
+  "it asks for a password, and its address has none; write it into the address, best in the file " +
+  "that WAYPOST_DATABASE_URL_FILE names, or into PGPASSWORD";
 
 const selectFacts = {
   sql: `

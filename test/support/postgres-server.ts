@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -12,6 +12,8 @@ import { memoryFolder } from "./memory-folder.ts";
  */
 
 const user = "waypost";
+/** Whom the server lets in by a password alone; a test makes them. */
+export const askedForPassword = "by_password";
 
 export type PostgresServer = {
   /** Of the database that is always there. */
@@ -41,6 +43,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   if (initdb.status !== 0) {
     throw new Error(`initdb: ${initdb.stderr}`, { cause: initdb.error });
   }
+  const rules = join(data, "pg_hba.conf");
+  const rest = await readFile(rules, "utf8");
+  await writeFile(rules, `host all ${askedForPassword} 127.0.0.1/32 scram-sha-256\n${rest}`);
   const port = await findPort();
   let server: ChildProcess | undefined;
 

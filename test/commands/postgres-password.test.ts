@@ -1,0 +1,66 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createFolder, run, startServe } from "../support/command.ts";
+import { query, takeDatabase } from "../support/postgres.ts";
+import { askedForPassword } from "../support/postgres-server.ts";
+
+/** A server that asks for a password, which nothing that is said tells. */
+
+const password = "Grün & p@ss/42";
+
+async function takeGuarded() {
+  const database = await takeDatabase();
+  await query(
+    database.url,
+    `do $$ begin
+      if not exists (select from pg_roles where rolname = '${askedForPassword}') then
+        create role ${askedForPassword} login superuser password '${password}';
+      end if;
+    end $$`,
+  );
+  const url = new URL(database.url);
+  url.username = askedForPassword;
+  const withPassword = new URL(url);
+  withPassword.password = encodeURIComponent(password);
+  const wrong = new URL(url);
+  wrong.password = "wrong-one";
+  return { ...database, url: url.href, withPassword: withPassword.href, wrong: wrong.href };
+}
+
+test("comes from a file with the address, or from PGPASSWORD beside one without it", async () => {
+  const database = await takeGuarded();
+  await using folder = await createFolder();
+  const file = join(folder.path, "..", "database.url");
+  await writeFile(file, `${database.withPassword}\n`);
+  const fromFile = { WAYPOST_DATABASE_URL_FILE: file };
+  const beside = { WAYPOST_DATABASE_URL: database.url, PGPASSWORD: password };
+  const said: string[] = [];
+  for (const env of [fromFile, beside]) {
+    await using serving = await startServe(folder.path, [], { env });
+    const key = serving.key;
+    expect(await serving.call("GET", "/links", { key })).toMatchObject({ status: 200 });
+    const { stdout, stderr } = await serving.stop();
+    said.push(stdout, stderr);
+  }
+  expect(said.join("")).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
+  await database.giveBack();
+});
+
+test("that is wrong or missing is told in one line, without it", async () => {
+  const database = await takeGuarded();
+  await using folder = await createFolder();
+  const refusals: readonly (readonly [string, string])[] = [
+    [database.wrong, "password authentication failed"],
+    [database.url, "it asks for a password, and its address has none"],
+  ];
+  for (const [url, message] of refusals) {
+    const env = { WAYPOST_DATABASE_URL: url, PGPASSWORD: "" };
+    const refused = await run(["keys", "list", "--data", folder.path], { env });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
+    expect(refused.stderr).not.toContain("wrong-one");
+    expect(refused.stderr).toContain(message);
+  }
+  await database.giveBack();
+});
