@@ -242,9 +242,13 @@ const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
 /** Joiners inside emoji and the like are seen by what they do. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
-/** Plans, jobs and what undoes them ask for every link that they are about. */
+/**
+ * Plans, jobs and what undoes them ask for every link that they are about. The most that one link
+ * asks is an update by its path that puts other apps in the place of two: the link and its change,
+ * each app by its name, before it and after it, and both kinds once more for what lies in the way.
+ */
 function countMost(tool: string): number {
-  return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 10;
+  return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 11;
 }
 
 async function check(scene: Scene, client: AssistantClient, call: Call): Promise<string> {
