@@ -52,6 +52,7 @@ export class Duplicate extends Error {
 }
 
 const sqliteBusy = 5;
+const sqliteIo = 10;
 const sqliteFull = 13;
 const sqliteDamage = new Set([11, 26]);
 const sqliteUnique = new Set([1555, 2067]);
@@ -65,6 +66,11 @@ export function isBusy(error: unknown): boolean {
 export function isFull(error: unknown): boolean {
   if (error instanceof Error && "code" in error && error.code === postgresFull) return true;
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
+}
+
+/** The disk or the way to it fails. */
+export function isIoFault(error: unknown): boolean {
+  return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
 /** The bytes are not, or no longer, a database. */
@@ -94,6 +100,7 @@ export function translateFault(error: unknown): unknown {
 /** `@photostructure/sqlite` leaves the code out when rows are read; SQLite's words are the same. */
 const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
+  ["disk I/O error", sqliteIo],
   ["database or disk is full", sqliteFull],
   ["UNIQUE constraint failed", 2067],
   ["database disk image is malformed", 11],

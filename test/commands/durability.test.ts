@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
+import { setClockAhead } from "../support/clock-ahead.ts";
 import { createFolder, run, startServe, startServes, type Serving } from "../support/command.ts";
 
 /** What was answered is on the disk: after a kill, beside other processes, and by fsync. */
@@ -87,6 +88,28 @@ test("a disk that fails to sync is told of, and what it may have lost is read by
   const { stderr } = await serving.stop();
   expect(stderr).toContain("the disk failed to sync: start the process anew");
   rmSync(`${folder.path}.trace`);
+});
+
+test("a restore onto a disk that fails says so, and the next one goes through", async ({
+  skip,
+}) => {
+  skip(!canTrace(), "strace is not here, or may not trace: no disk failed");
+
+  await using folder = await createOnDisk();
+  await (await startServe(folder.path)).stop();
+  const backup = `${folder.path}.waypost`;
+  expect(await run(["backup", backup, "--data", folder.path])).toMatchObject({ code: 0 });
+  const target = `${folder.path}-2`;
+  const words = ["restore", backup, "--data", target];
+  const failing = ["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=2+"];
+  const under = ["strace", "-D", "-f", "-qq", ...failing, "-o", "/dev/null"];
+  const failed = await run(words, { under });
+  expect(failed).toMatchObject({ code: 2, stdout: "" });
+  expect(failed.stderr).toMatch(
+    /^waypost: nothing was copied: the disk under "[^"]+" fails; [^\n]+\n$/,
+  );
+  const again = await run(words, { env: setClockAhead(15_000) });
+  expect(again).toMatchObject({ code: 0 });
 });
 
 function canTrace(): boolean {

@@ -14,7 +14,7 @@ import {
   type DatabaseName,
 } from "../../copies/copied-database.ts";
 import { isHalfFilled, type Claim } from "../../copies/fill-database.ts";
-import { Duplicate, isFull } from "../../sql/faults.ts";
+import { Duplicate, isFull, isIoFault } from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
@@ -133,6 +133,7 @@ function explainFault(error: unknown, data: string): unknown {
   if (error instanceof Duplicate) {
     return fail("it has two rows where there can be one, so Waypost did not write it");
   }
+  if (isIoFault(error)) return fail(`the disk under ${place} fails; choose another one`);
   if (!isFull(error) && !isDiskFault(error)) return error;
   const code = isFull(error) ? "the disk is full" : readCode(error);
   return fail(`${place} cannot be written (${code}); make room, and run the same command again`);
