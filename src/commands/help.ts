@@ -127,8 +127,9 @@ backup FILE, restore FILE
 
 migrate
   --to URL             sqlite:FOLDER, a data folder that holds nothing (the store and what Waypost
-                       remembers are two files in it); or postgres://user:password@host:5432/name,
-                       an empty database. Killed, run it once more
+                       remembers are two files in it); or postgres://user@host:5432/name,
+                       an empty database; its password better in PGPASSWORD, where others do not
+                       read it. Killed, run it once more
   --json               {migrate}: its tables with their rows and digests
 
   --help               this text  --version

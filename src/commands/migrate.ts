@@ -103,7 +103,8 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   const [, path = ""] = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(to ?? "") ?? [];
   if (path === "") {
     throw new UsageFault(
-      "use migrate --to sqlite:FOLDER, or --to postgres://user:password@host:5432/database",
+      "use migrate --to sqlite:FOLDER, or --to postgres://user@host:5432/database with the " +
+        "password in PGPASSWORD",
     );
   }
   if (basename(path) === "waypost.db") return { data: dirname(path) };

@@ -1,8 +1,11 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { setClockAhead } from "../support/clock-ahead.ts";
+import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Copies between engines: a folder, a database, and a file of either. */
 
@@ -74,5 +77,35 @@ test("a backup of a folder is restored into a database, which tells no password"
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.stdout + restored.stderr).not.toContain("so-secret");
   expect((await backUp(other.path, env)).tables).toEqual(before.tables);
+  await database.giveBack();
+});
+
+test("a migration to PostgreSQL that was killed is done by the same command", async () => {
+  const database = await takeEmpty();
+  await using large = await createFolder();
+  const input = "path,url\nfirst,https://x.example/\n";
+  const made = ["import", "-", "--yes", "--data", large.path];
+  expect(await run(made, { input })).toMatchObject({ code: 0 });
+  const planted = openDatabase(join(large.path, "waypost.db"));
+  planted.exec(`
+    insert into short_paths
+    with recursive each(n) as (select 1 union all select n + 1 from each where n < 20000)
+    select project_id, 'path-' || n, id, 'q=' || n from links, each
+  `);
+  planted.close();
+  const before = await backUp(large.path);
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  const words = ["migrate", "--to", database.url, "--data", large.path];
+  const going = begin(words);
+  const isBegun = "select 1 from short_paths limit 1";
+  await waitUntil(async () => (await query(database.url, isBegun).catch(() => [])).length > 0);
+  going.send("SIGKILL");
+  await going.finished;
+  const refused = await run(["keys", "list", "--data", large.path], { env });
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain("half a copy");
+  const again = await run(words, { env: setClockAhead(15_000) });
+  expect(again).toMatchObject({ code: 0 });
+  expect((await backUp(large.path, env)).tables).toEqual(before.tables);
   await database.giveBack();
 });
