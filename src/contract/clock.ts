@@ -13,12 +13,13 @@ export type Clock = {
  */
 export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
-/** A caller that waits for an answer; once aborted, no more work may begin for it. */
+/** A caller that waits for an answer; once it has left, no more work may begin for it. */
 export type Waiter = {
-  readonly aborted: boolean;
+  /** Asked, and no getter: objects with a getter each have a shape each, which V8 keeps long. */
+  readonly hasLeft: () => boolean;
   /** By what the request of whoever waits is known in logs. */
   readonly requestId?: string | undefined;
-  /** Has what is under way for the caller ended when it is aborted; for one thing at a time. */
+  /** Has what is under way for the caller ended when it leaves; for one thing at a time. */
   readonly onAbort: (end: () => void) => void;
   /** Tells that something is being written for it, whose end is not known before it is told. */
   readonly noteWriting?: () => void;

@@ -66,7 +66,7 @@ export type WriteCall = {
   readonly caller: Caller;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
-  readonly signal: Pick<Waiter, "aborted">;
+  readonly signal: Pick<Waiter, "hasLeft">;
 };
 
 export function readTenant({ services, caller }: Pick<WriteCall, "services" | "caller">): Tenant {

@@ -194,9 +194,7 @@ function createWaiter({ onLeave, hasLeft, requestId }: CarriedRequest) {
   let isOver = false;
   let isWriting = false;
   const waiter = {
-    get aborted() {
-      return isOver || hasLeft?.() === true;
-    },
+    hasLeft: () => isOver || hasLeft?.() === true,
     requestId,
     onAbort: (endWork: () => void) => {
       end = endWork;

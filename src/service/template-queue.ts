@@ -5,7 +5,7 @@ import type { RunInTurn } from "../template/check-queue.ts";
 /** A call that needs a template checked, and whether its client still waits for it. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
-  readonly signal: Pick<Waiter, "aborted">;
+  readonly signal: Pick<Waiter, "hasLeft">;
 };
 
 /** Does the work of a call, a template's check say, when the calls before it are done. */
@@ -27,7 +27,7 @@ const mostQueuedCalls = 120;
  * Checking templates is the heaviest work of the service, so it is done in pieces, in turn. Each
  * project has a queue of calls, and only the first call of each takes part: so projects alternate,
  * however many calls one of them makes, and a project's calls are answered one by one rather than
- * all of them too late. The work of a call that was aborted is not done.
+ * all of them too late. The work of a call whose client has left is not done.
  */
 export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   const queues = new Map<string, Queue>();
@@ -55,7 +55,7 @@ export function createTemplateQueue(runInTurn: RunInTurn): WaitInQueue {
   };
 }
 
-/** The client of an aborted call has had this answer already. */
+/** A client that was answered that it took too long has had this answer already. */
 function requireActive(signal: QueuedCall["signal"]): void {
-  if (signal.aborted) throw overloaded();
+  if (signal.hasLeft()) throw overloaded();
 }

@@ -46,5 +46,5 @@ export async function retryWhileBusy<Result>(
 }
 
 export function requireWaiting(signal: WriteSignal | undefined): void {
-  if (signal?.aborted === true) throw new StoreBusy("the caller stopped waiting");
+  if (signal?.hasLeft() === true) throw new StoreBusy("the caller stopped waiting");
 }

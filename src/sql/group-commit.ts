@@ -144,11 +144,7 @@ async function tellAll(served: readonly Served[], synced: Promise<void>): Promis
 async function beginGroup({ begin }: TransactionSteps, line: Writer[]): Promise<boolean> {
   const waiting = [...line];
   try {
-    await begin({
-      get aborted() {
-        return waiting.every(({ signal }) => signal?.aborted === true);
-      },
-    });
+    await begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
     return true;
   } catch (error) {
     // Each of them has waited for the lock for as long as one waits.

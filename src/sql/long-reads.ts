@@ -32,7 +32,7 @@ const mostWaiting = 100;
 const idle_ms = 30_000;
 /** The line of what is done aside; no project has such an id. */
 const asideLine = "aside";
-const nobody: WriteSignal = { aborted: false };
+const nobody: WriteSignal = { hasLeft: () => false };
 
 /**
  * A condition that always holds, but ends the statement where nobody waits for it any more. It is
@@ -63,7 +63,7 @@ export function createLongReads<OneReader extends Reader>(
     idleTimer = setTimeout(() => void held.close(), idle_ms).unref();
   }
 
-  const isOver = ({ signal }: Reading) => isClosed || signal.aborted;
+  const isOver = ({ signal }: Reading) => isClosed || signal.hasLeft();
 
   /** False where it is refused. */
   function join(reading: Reading, line: string): boolean {

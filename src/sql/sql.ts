@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
 
-/** The signal of a caller that waits. Once it is aborted, the write does not begin any more. */
+/** A caller that waits. Once it has left, the write does not begin any more. */
 export type WriteSignal = {
-  readonly aborted: boolean;
+  readonly hasLeft: () => boolean;
   /** By what its request is known in logs. */
   readonly requestId?: string | undefined;
   /** Called when the write begins. */
@@ -47,9 +47,9 @@ export type Sql<Tables> = {
   ) => Promise<Result>;
   /**
    * Runs `work` so that all of it is durable when the promise resolves, or none of it happened.
-   * While it waits for its turn, an aborted signal takes it back. It may share its transaction
-   * with others, and sees what they have written in it; where one of them filled the disk, it is
-   * done again, so it changes nothing but the tables.
+   * While it waits for its turn, it is taken back if its caller leaves. It may share its
+   * transaction with others, and sees what they have written in it; where one of them filled the
+   * disk, it is done again, so it changes nothing but the tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,

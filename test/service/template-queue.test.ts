@@ -2,21 +2,21 @@ import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createTemplateQueue } from "../../src/service/template-queue.ts";
 import { createCheckQueue } from "../../src/template/check-queue.ts";
+import { createCaller, staying } from "../support/rows.ts";
 
 /** Who is looked after next, when many want a template looked over. */
 
 const waitInQueue = createTemplateQueue(createCheckQueue({ monotonic: () => 0 }));
 
-const here = { aborted: false };
 const refusal = { status: 503, message: messages.took_too_long };
 
-const callOf = (id: string, signal: { readonly aborted: boolean }) => ({
+const callOf = (id: string, signal: { readonly hasLeft: () => boolean }) => ({
   caller: { project: { id } },
   signal,
 });
 
 /** A call that takes so many turns, and notes each of them. */
-function ask(projectId: string, name: string, notes: string[], turns = 3, signal = here) {
+function ask(projectId: string, name: string, notes: string[], turns = 3, signal = staying) {
   return waitInQueue(callOf(projectId, signal), async (take) => {
     for (let turn = 0; turn < turns; turn += 1) await take(() => notes.push(name));
     return name;
@@ -50,7 +50,7 @@ test("whoever comes while others wait stands behind all of them", async () => {
 });
 
 test("a call that fails leaves the line to the next", async () => {
-  const failing = waitInQueue(callOf("a", here), (take) =>
+  const failing = waitInQueue(callOf("a", staying), (take) =>
     take(() => {
       throw new Error("no");
     }),
@@ -62,10 +62,10 @@ test("a call that fails leaves the line to the next", async () => {
 
 test("what nobody waits for any more is not done, nor finished", async () => {
   const notes: string[] = [];
-  const signal = { aborted: false };
+  const { signal, leave } = createCaller();
   const first = waitInQueue(callOf("a", signal), async (take) => {
     await take(() => notes.push("begun"));
-    signal.aborted = true;
+    leave();
     await take(() => notes.push("finished"));
   });
   const second = ask("a", "second", notes, 3, signal);

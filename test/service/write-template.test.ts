@@ -6,6 +6,7 @@ import { changeDraft } from "../../src/service/write-template.ts";
 import { findKeyHolder } from "../../src/store/keys.ts";
 import { findTemplate, saveDraft } from "../../src/store/page-templates.ts";
 import { createWorld, readLinkOrigin } from "../support/world.ts";
+import { staying } from "../support/rows.ts";
 
 /** A draft that changes while it is looked over is looked over again before it is written. */
 
@@ -49,7 +50,7 @@ test.each([
     caller: { ...holder, project },
     precondition: { tags: undefined, mustBeAbsent: false },
     isPatient: false,
-    signal: { aborted: false },
+    signal: staying,
   };
   await expect(changeDraft(call, given, "save", saveDraft)).rejects.toMatchObject({ status: 422 });
   const draft = await findTemplate({ db: world.store.db, projectId: project.id });

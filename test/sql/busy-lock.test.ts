@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
+import { createCaller } from "../support/rows.ts";
 
 describe("a lock that is taken", () => {
   const locked = new Error("locked");
@@ -32,10 +33,10 @@ describe("a lock that is taken", () => {
 
   test("is not waited for by a caller who has gone", async () => {
     const { attempt } = lockFor(Number.POSITIVE_INFINITY);
-    const abort = new AbortController();
-    const waiting = retryWhileBusy(attempt, isBusy, { signal: abort.signal });
+    const { signal, leave } = createCaller();
+    const waiting = retryWhileBusy(attempt, isBusy, { signal });
     await setImmediate();
-    abort.abort();
+    leave();
     await expect(waiting).rejects.toBeInstanceOf(StoreBusy);
   });
 

@@ -7,6 +7,7 @@ import { StoreBusy } from "../../src/sql/faults.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
 import { createSteps } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
+import { createCaller } from "../support/rows.ts";
 
 /** Which writers share a transaction, in which order they come, and what each of them is told. */
 
@@ -189,11 +190,10 @@ describe("turns", () => {
 
   test("that nobody waits for any more are passed over; one that has begun ends well", async () => {
     const { groups, insert, listCommitted } = openGroups();
-    const abort = new AbortController();
-    const { signal } = abort;
+    const { signal, leave } = createCaller();
     const first = groups.write(
       async () => {
-        abort.abort();
+        leave();
         await setImmediate();
         insert("first");
       },
@@ -289,14 +289,13 @@ describe("turns", () => {
 
   test("are not waited for by a group that everybody has left", async () => {
     const { groups, faults } = openGroups();
-    const abort = new AbortController();
-    const { signal } = abort;
+    const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");
     const seen: boolean[] = [];
     faults.onBegin = (waiting) => {
-      seen.push(waiting.aborted);
-      abort.abort();
-      seen.push(waiting.aborted);
+      seen.push(waiting.hasLeft());
+      leave();
+      seen.push(waiting.hasLeft());
     };
     await Promise.allSettled([groups.write(async () => undefined, { signal })]);
     expect(seen).toEqual([false, true]);
@@ -321,7 +320,7 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
     begin?: Error | undefined;
     commit?: Error | undefined;
     sync?: Error;
-    onBegin?: (signal: { readonly aborted: boolean }) => void;
+    onBegin?: (signal: { readonly hasLeft: () => boolean }) => void;
   } = {};
   const time = { now: 0 };
   const real = createSteps(writer);

@@ -38,7 +38,7 @@ test("each writer is told the truth, whatever fails where", async () => {
       const leaver = new AbortController();
       if (given.kind === "has left") leaver.abort();
       const work = () => file.write(name, given, leaver);
-      return groups.write(work, { isPatient, signal: leaver.signal });
+      return groups.write(work, { isPatient, signal: { hasLeft: () => leaver.signal.aborted } });
     });
     const told = await Promise.allSettled(writing);
     const kept = told.flatMap(({ status }, name) => (status === "fulfilled" ? [name] : []));

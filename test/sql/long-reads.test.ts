@@ -8,7 +8,7 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { countForEver } from "../support/count-for-ever.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
-import { staying } from "../support/rows.ts";
+import { createCaller, staying } from "../support/rows.ts";
 
 /** Reads in a thread of their own: whom they wait for, what ends them, and what they see. */
 
@@ -33,16 +33,6 @@ const write = (to: Sql<Tables>, text: string) =>
   to.write((db) => db.insertInto("notes").values({ text }).execute());
 const listNotes = async (db: Kysely<Tables>) =>
   (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
-
-function createCaller() {
-  const ends: (() => void)[] = [];
-  const signal = { aborted: false, onAbort: (end: () => void) => void ends.push(end) };
-  const leave = () => {
-    signal.aborted = true;
-    for (const end of ends) end();
-  };
-  return { signal, leave };
-}
 
 /** A read that would never end, once it is under way. */
 async function beginForEver(line = "one") {

@@ -6,7 +6,7 @@ import type { Sql } from "../../src/sql/sql.ts";
 import { createGate } from "../support/gate.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
-import { staying } from "../support/rows.ts";
+import { createCaller, staying } from "../support/rows.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** What the engine for PostgreSQL promises, on a real server and a way to it that breaks. */
@@ -231,8 +231,7 @@ describe("a long read", () => {
   });
 
   test("ends on the server when its caller leaves", async () => {
-    let leave: (() => void) | undefined;
-    const signal = { aborted: false, onAbort: (end: () => void) => (leave = end) };
+    const { signal, leave } = createCaller();
     const begun = createGate();
     const long = store.readLong(
       async (db) => {
@@ -247,8 +246,7 @@ describe("a long read", () => {
       "select 1 from pg_stat_activity where state = 'active' and query = 'select pg_sleep(50)'";
     const hasSleeper = async () => (await query(database.url, look)).length > 0;
     await waitUntil(hasSleeper);
-    signal.aborted = true;
-    leave?.();
+    leave();
     await isOver;
     await waitUntil(async () => !(await hasSleeper()));
   });

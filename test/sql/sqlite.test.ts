@@ -21,7 +21,7 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";
-import { addLink, addProject } from "../support/rows.ts";
+import { addLink, addProject, createCaller } from "../support/rows.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -190,11 +190,10 @@ describe("while another process holds the file", () => {
     const projectId = await addProject(store);
     const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
-    const abort = new AbortController();
-    const { signal } = abort;
+    const { signal, leave } = createCaller();
     const writing = store.write((db) => addLink({ db, projectId }, "never"), { signal });
     await setImmediate();
-    abort.abort();
+    leave();
     await expect(writing).rejects.toBeInstanceOf(StoreBusy);
     other.exec("COMMIT");
     other.close();

@@ -30,7 +30,7 @@ test("a database tells what it committed, what waits, and what was given up", as
   await Promise.all(writing);
   // They shared one.
   expect(sql.measure()).toMatchObject({ commits: before + 1, waitingWrites: 0, busy: 0 });
-  const gone = { aborted: true, onAbort: () => undefined };
+  const gone = { hasLeft: () => true, onAbort: () => undefined };
   await expect(sql.write(insert, { signal: gone })).rejects.toThrow(StoreBusy);
   const read = () => sql.db.selectFrom("things").selectAll().execute();
   await expect(sql.readLong(read, { signal: gone, line: "one" })).rejects.toThrow(StoreBusy);
@@ -50,7 +50,7 @@ test("what took long or was given up is noted, with the request that it was for"
     (facts, message) => noted.push({ ...facts, message }),
     () => now,
   );
-  const signal = { aborted: false, requestId: "request-1", onAbort: () => undefined };
+  const signal = { hasLeft: () => false, requestId: "request-1", onAbort: () => undefined };
   const take = (milliseconds: number) => () => {
     now += milliseconds;
     return Promise.resolve();

@@ -26,7 +26,7 @@ import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { describeBin, restoreAny } from "./bin-contract.ts";
 import { addLink, addProject, addProjectTo, makeId, maker, now } from "../support/rows.ts";
-import { staying, unset } from "../support/rows.ts";
+import { createCaller, staying, unset } from "../support/rows.ts";
 
 /** What every store promises, whichever engine is below: each engine's test file runs this. */
 
@@ -123,12 +123,11 @@ function describeTransactions(both: Both): void {
   test("a caller that stopped waiting is taken out of the queue and writes nothing", async () => {
     const { store } = both();
     const projectId = await addProject(store);
-    const abort = new AbortController();
+    const { signal, leave } = createCaller();
     const first = store.write(() => setImmediate());
-    const { signal } = abort;
     const second = store.write((db) => addLink({ db, projectId }, "late"), { signal });
     const third = store.write((db) => addLink({ db, projectId }, "next"));
-    abort.abort();
+    leave();
     await expect(second).rejects.toBeInstanceOf(StoreBusy);
     await Promise.all([first, third]);
     expect(await readTally({ db: store.db, projectId })).toMatchObject({ links: 1 });

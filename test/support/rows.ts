@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { createId } from "../../src/service/ids.ts";
 import { makeProject } from "../../src/service/write-project.ts";
+import type { ReadSignal } from "../../src/sql/sql.ts";
 import { foldLink } from "../../src/store/link-columns.ts";
 import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -16,7 +17,20 @@ export const maker = {
 };
 
 /** A caller that waits until it is answered. */
-export const staying = { aborted: false, onAbort: () => undefined };
+export const staying: ReadSignal = { hasLeft: () => false, onAbort: () => undefined };
+
+/** A caller that may leave. */
+export function createCaller() {
+  const ends: (() => void)[] = [];
+  let isGone = false;
+  return {
+    signal: { hasLeft: () => isGone, onAbort: (end: () => void) => void ends.push(end) },
+    leave: () => {
+      isGone = true;
+      for (const end of ends) end();
+    },
+  };
+}
 
 export function makeId(): string {
   return createId(maker.clock, maker.random);

@@ -54,9 +54,7 @@ export function listenForStop(stopped: Promise<void>): AbortSignal {
 /** As the databases want to know it. */
 export function toReadSignal(signal: AbortSignal): ReadSignal {
   return {
-    get aborted() {
-      return signal.aborted;
-    },
+    hasLeft: () => signal.aborted,
     onAbort: (end) => signal.addEventListener("abort", end, { once: true }),
   };
 }

@@ -1,0 +1,40 @@
+import { setImmediate } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { measureAfterSmallCollection } from "../support/measure-held.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/**
+ * What a request is made of goes with the small collections that cost next to nothing, and does not
+ * wait for the large ones: that was half of what a read has cost.
+ */
+
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld();
+});
+
+afterAll(() => world[Symbol.asyncDispose]());
+
+const requests = 200;
+const weight_bytes = 80_000;
+
+test.each(["/links/018bffb4-317c-705a-89fb-973dca5eea7e", "/projects"])(
+  "an answered request for %s is let go at once",
+  async (path) => {
+    const ask = async () => {
+      const burden = Array.from({ length: weight_bytes / 8 }, () => 0);
+      const headers = { authorization: `Token ${world.key}` };
+      const url = `http://localhost${apiPrefix}${path}`;
+      const onLeave = () => void burden.pop();
+      await world.answer({ method: "GET", url, headers, onLeave });
+      await setImmediate();
+    };
+    await ask();
+    const before = await measureAfterSmallCollection();
+    for (let turn = 0; turn < requests; turn += 1) await ask();
+    const kept = (await measureAfterSmallCollection()) - before;
+    expect(kept / (requests * weight_bytes)).toBeLessThan(0.1);
+  },
+);
