@@ -8,7 +8,8 @@ import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/job-journal.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
-import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
+import { createRunner, type Runner } from "./apply/job-runner.ts";
+import type { RunnerOptions } from "./apply/run-to-end.ts";
 import {
   countEach,
   listLacks,

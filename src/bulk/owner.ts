@@ -7,6 +7,11 @@ import type { Endpoint } from "../contract/endpoint.ts";
 /** The key that plans and jobs belong to, and how calls are made with it. */
 export type Owner = {
   readonly key_print: string;
+  /**
+   * The embedded service's own id of the key, and empty where a deployment elsewhere keeps it: by
+   * this another process goes on with a job. Left out, nobody does so unasked.
+   */
+  readonly key_id?: string;
   /** The deployment's address. */
   readonly origin: string;
   readonly call: Client["call"];

@@ -167,6 +167,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   await folder?.announce();
   own?.store.watchChores(clock, report);
   serving.announce(writeAnnouncement(serving));
+  assistant.followLost();
   await serving.stopped;
   readiness.stop();
   const endsAt = clock.monotonic() + finish_ms;

@@ -1,5 +1,5 @@
 import type { JobMeasures } from "../bulk/apply/job-runner.ts";
-import { createBulk } from "../bulk/bulk.ts";
+import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { WatchCall } from "../contract/watch.ts";
@@ -27,6 +27,7 @@ import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
+import { createFindOwner, nobody } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openPin } from "./pin-file.ts";
 import { readTimeZone } from "./time-zone.ts";
@@ -49,6 +50,8 @@ export type Assistant = {
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
+  /** Goes on with jobs that other processes let go of or died over, until it hands over its own. */
+  readonly followLost: () => void;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
   /** Lets go of its jobs, and of those who wait for a person; nothing of it is over by that. */
   readonly handOver: () => void;
@@ -80,49 +83,18 @@ type AssistantOptions = {
 
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, report, watchCall } = options;
-  const { isLook = false } = options;
-  const { own } = deployment;
-  const { scopes, destinations } = config;
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
   const readPin = once(() => openPinIn(config.secrets.approval_pin_file));
   const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
-  const timeZone = readTimeZone(config);
   const life = new AbortController();
-  const memory = openAccessMemory(openState, isLook);
-  const hasMemory = deployment.own === undefined && (!isLook || state.exists());
+  const memory = openAccessMemory(openState, options.isLook ?? false);
   const bulk = createBulk({ openState, clock, random, sleep, report });
+  const readKnown = (key: string) => readKnownKey(config, deployment, key);
+  const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
   return {
-    createKeyContext: ({ key, known }, listeners) =>
-      createKeyContext({
-        client: openClient(deployment, { key, life: life.signal, openState, report }),
-        bulk,
-        origin: deployment.origin,
-        checksConditions: own !== undefined,
-        openHistory: async () => (await openState()).history,
-        openPreviews,
-        saveFile: options.saveFile,
-        key,
-        scopes,
-        destinations,
-        askDestinations: openDestinationCheck(config, openState),
-        known,
-        isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
-        isActAllowed: toolbox.isActAllowed,
-        readListening: options.readListening,
-        describeAddresses: options.describeAddresses,
-        lookUp: createLookUp(deployment, key, report),
-        probe: config.probe,
-        holds_ms: options.holds_ms,
-        // Of a key that our own service knows nothing has to be learned.
-        openMemory: hasMemory && key !== undefined ? memory.open : undefined,
-        timeZone,
-        clock,
-        sleep,
-        report: (error) => life.signal.aborted || report(error),
-        ...listeners,
-      }),
+    createKeyContext: createContext,
     createServer: (keyContext, direct) => createServer({ ...serving, keyContext }, direct),
     createDirectCalls: (keyContext) => createDirectCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
@@ -134,6 +106,10 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       // A client that cannot be told of old jobs can be served all the same.
       if (state.exists()) await bulk.loadUnfinished().catch(report);
+    },
+    followLost: () => {
+      const finding = { ...options, bulk, readKnown, createKeyContext: createContext };
+      bulk.followLost({ findOwner: createFindOwner(finding), mayBeThere: state.exists });
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
     handOver: () => {
@@ -147,6 +123,55 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await state.close();
     },
   };
+}
+
+type ContextParts = {
+  /** Ends the calls of all keys. */
+  readonly life: AbortSignal;
+  readonly memory: ReturnType<typeof openAccessMemory>;
+  readonly bulk: Bulk;
+};
+
+/** What each key sees, and how its calls travel. */
+function prepareContexts(
+  options: AssistantOptions,
+  { life, memory, bulk }: ContextParts,
+): Assistant["createKeyContext"] {
+  const { config, toolbox, deployment, state, report, isLook = false } = options;
+  const { own } = deployment;
+  const { scopes, destinations } = config;
+  const openState = state.open;
+  const timeZone = readTimeZone(config);
+  const hasMemory = own === undefined && (!isLook || state.exists());
+  return ({ key, known }, listeners) =>
+    createKeyContext({
+      client: openClient(deployment, { key, life, openState, report }),
+      bulk,
+      origin: deployment.origin,
+      checksConditions: own !== undefined,
+      openHistory: async () => (await openState()).history,
+      openPreviews: async () => (await openState()).previews,
+      saveFile: options.saveFile,
+      key,
+      scopes,
+      destinations,
+      askDestinations: openDestinationCheck(config, openState),
+      known,
+      isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
+      isActAllowed: toolbox.isActAllowed,
+      readListening: options.readListening,
+      describeAddresses: options.describeAddresses,
+      lookUp: createLookUp(deployment, key, report),
+      probe: config.probe,
+      holds_ms: options.holds_ms,
+      // Of a key that our own service knows nothing has to be learned.
+      openMemory: hasMemory && key !== undefined ? memory.open : undefined,
+      timeZone,
+      clock,
+      sleep,
+      report: (error) => life.aborted || report(error),
+      ...listeners,
+    });
 }
 
 /** How a person is asked, and what is remembered of that. */
@@ -213,7 +238,6 @@ export async function inspectTools({ key, report = String, ...options }: Inspect
   const nowhere = { openPage: refuse, readListening: refuse };
   const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
   const known = await readKnownKey(config, deployment, key);
-  const nobody = { onChange: () => {}, onListed: () => {} };
   const keyContext = assistant.createKeyContext({ key, known }, nobody);
   // As it is now, and not as it was when it was learned.
   await keyContext.confirm(0);

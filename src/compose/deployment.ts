@@ -19,6 +19,7 @@ export type Deployment = {
     | (Embedded & {
         readonly http: HttpCarrier;
         readonly clicks: Clicks;
+        readonly lendToken: Service["lendToken"];
       })
     | undefined;
   readonly close: () => Promise<void>;
@@ -63,7 +64,12 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     origin: embeddedOrigin,
     send: sendEmbedded(service.answer),
     followKey: service.followKey,
-    own: { ...embedded, http: carryOverHttp(service.answer), clicks },
+    own: {
+      ...embedded,
+      http: carryOverHttp(service.answer),
+      clicks,
+      lendToken: service.lendToken,
+    },
     close: async () => {
       await clicks.close();
       await store.close();

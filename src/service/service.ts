@@ -38,6 +38,8 @@ export type Service = {
   readonly answer: AnswerApi;
   /** A function that reads what is known of a token's key at each call of it. */
   readonly followKey: (token: string) => LookUp;
+  /** A token for calls of this process alone, in the name of a key that it was not shown. */
+  readonly lendToken: (keyId: string) => string;
 };
 
 /** Answers undefined for a key that does not exist, or no longer exists. */
@@ -113,6 +115,7 @@ export function createService(options: ServiceOptions): Service {
         return holder && describeHolder(holder);
       };
     },
+    lendToken: (keyId) => keyCache.lendToken(keyId, services.random),
   };
 
   /** An unchanged key is the same object, so that callers need not compare its members. */

@@ -19,6 +19,7 @@ export type Leases = {
   readonly take: (run: Run) => Promise<boolean>;
   /** Lengthens the lease; false when the job was cancelled, or another runner has it by now. */
   readonly renew: (run: Run) => Promise<boolean>;
+  /** A job that is let go of while it is running waits for another runner. */
   readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
@@ -28,6 +29,10 @@ export type Leases = {
 
 /** A runner that has not renewed its lease for so long is taken for dead. */
 export const lease_ms = 10_000;
+/** From then on whoever lives has had the time to go on with it. */
+export const goOnWithin_ms = 5000;
+/** A job that nobody has gone on with for so long waits until somebody asks for it. */
+export const goOnFor_ms = 10 * 60_000;
 
 export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
   return {
@@ -93,7 +98,7 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
         .end(),
       message,
       runner: null,
-      runs_until: 0,
+      runs_until: state === "running" ? now : 0,
       updated_at: now,
     }))
     .where("id", "=", id)

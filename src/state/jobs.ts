@@ -4,7 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
-import { createLeases, type Leases } from "./job-leases.ts";
+import { createLeases, goOnFor_ms, goOnWithin_ms, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -23,6 +23,9 @@ export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state"
     readonly isHeld: boolean;
   };
 
+/** A job that nobody runs, and whose calls its rows are: see the tables. */
+export type LostJob = { readonly id: string; readonly key_id: string };
+
 export type JobCounts = {
   readonly done: number;
   readonly rejected: number;
@@ -40,13 +43,15 @@ export type JobWriter = Writer & {
 export type Jobs = Leases &
   Pick<Journal, "noteSent" | "noteEnd"> & {
     /** The plan's one job, made when there is none yet; then it is a change of its writer. */
-    readonly open: (plan: Plan, writer?: JobWriter) => Promise<Job>;
+    readonly open: (plan: Plan, writer?: JobWriter, keyId?: string) => Promise<Job>;
     readonly find: (id: string) => Promise<Job | undefined>;
     readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
     readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
     readonly count: (keyPrint: string) => Promise<number>;
     /** The keys that have jobs which are running, or were interrupted. */
     readonly listUnfinished: () => Promise<readonly string[]>;
+    /** Those that another process has let go of, or was killed over, a while ago at most. */
+    readonly listLost: () => Promise<readonly LostJob[]>;
     readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
   };
 
@@ -67,7 +72,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
     noteEnd: journal.noteEnd,
     listReceipts: ({ id }, page) => journal.listReceipts(id, page),
 
-    open: async (plan, writer) => {
+    open: async (plan, writer, key_id) => {
       const { id: plan_id, key_print } = plan;
       const now = clock.now();
       const begun = { state: "interrupted", message: null, runner: null, runs_until: 0 } as const;
@@ -79,7 +84,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
         const id = createPrefixedId("job", random);
         const { numInsertedOrUpdatedRows } = await inner
           .insertInto("jobs")
-          .values({ id, plan_id, key_print, ...begun, ...times })
+          .values({ id, plan_id, key_print, key_id: key_id ?? null, ...begun, ...times })
           // Of two processes that open it at once, the first one's job stays.
           .onConflict((conflict) => conflict.column("plan_id").doNothing())
           .executeTakeFirst();
@@ -110,7 +115,19 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
       const rows = await unfinished.select("key_print").distinct().execute();
       return rows.map(({ key_print }) => key_print);
     },
+    listLost: () => listLost(db, clock.now()),
   };
+}
+
+async function listLost(db: Db, now: number): Promise<readonly LostJob[]> {
+  const lost = await db
+    .selectFrom("jobs")
+    .select(["id", "key_id"])
+    .where("state", "=", "running")
+    .where((row) => row.or([row("runner", "is", null), row("runs_until", "<=", now)]))
+    .where("runs_until", ">", now - goOnFor_ms)
+    .execute();
+  return lost.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
 }
 
 /** A job is one change, whatever its rows are; what undoes it is a job as well. */
@@ -129,9 +146,11 @@ async function noteJob(
 }
 
 async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {
-  const { runner, runs_until, ...rest } = row;
+  const { runner, runs_until, key_id, ...rest } = row;
   const isHeld = runner !== null && runs_until > now;
-  const isLost = row.state === "running" && !isHeld;
+  // Another process is about to go on with it.
+  const isMoving = key_id !== null && runs_until > now - goOnWithin_ms;
+  const isLost = row.state === "running" && !isHeld && !isMoving;
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
@@ -159,6 +178,7 @@ const jobColumns = [
   "runs_until",
   "created_at",
   "updated_at",
+  "key_id",
 ] as const;
 
 function selectJobs(db: Db) {

@@ -20,6 +20,7 @@ import { knownAccess } from "./migrations/006-known-access.ts";
 import { previews } from "./migrations/007-previews.ts";
 import { planRequests } from "./migrations/009-plan-requests.ts";
 import { postgresTables } from "./migrations/009-postgres.ts";
+import { jobKeys } from "./migrations/010-job-keys.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -54,10 +55,10 @@ export const applicationId = 0x57415953;
 export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
   sqlite: {
     table: "migrations",
-    list: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests],
+    list: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests, jobKeys],
   },
   // In one database, the store has marks of its own.
-  postgres: { table: "state_migrations", list: [postgresTables] },
+  postgres: { table: "state_migrations", list: [postgresTables, jobKeys] },
 };
 const secretBytes = 32;
 /** What is written here is seldom read again. */

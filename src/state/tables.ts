@@ -77,6 +77,11 @@ export type StateTables = {
     runs_until: number;
     created_at: number;
     updated_at: number;
+    /**
+     * The service's own id of the key, and empty where a deployment elsewhere keeps it; null where
+     * nobody goes on with the job unasked.
+     */
+    key_id: string | null;
   };
   job_rows: {
     job_id: string;

@@ -29,19 +29,25 @@ export type KeyHolder = {
 
 type HolderRow = NonNullable<Awaited<ReturnType<typeof selectHolder>>>;
 
-const selectHolder = prepareQuery((db) =>
-  db
+const selectHolder = prepareQuery((db) => selectHolders(db).where("token_hash", "=", ""));
+const selectHolderById = prepareQuery((db) => selectHolders(db).where("api_keys.id", "=", ""));
+
+function selectHolders(db: Db) {
+  return db
     .selectFrom("api_keys")
     .leftJoin("projects", "projects.id", "api_keys.project_id")
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
     .select(["plan", "suspended", "max_links"])
     .select(["subdomain", "custom_domain", "custom_domain_verified", "link_in_referrer"])
-    .select(["projects.name", "templates_enabled", "destinations"])
-    .where("token_hash", "=", ""),
-);
+    .select(["projects.name", "templates_enabled", "destinations"]);
+}
 
 export function findKeyHolder(db: Db, tokenHash: string): Awaitable<KeyHolder | undefined> {
   return andThen(selectHolder(db, [tokenHash]), (row) => row && readHolder(row));
+}
+
+export function findKeyHolderById(db: Db, id: string): Awaitable<KeyHolder | undefined> {
+  return andThen(selectHolderById(db, [id]), (row) => row && readHolder(row));
 }
 
 function readHolder(row: HolderRow): KeyHolder {

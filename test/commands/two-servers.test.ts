@@ -78,6 +78,12 @@ function connectTo({ places, key }: Serving) {
   return connectV2({ transport: "http", url: places.mcp, token: key });
 }
 
+async function makeKey({ data, env }: Two): Promise<string> {
+  const words = ["keys", "create", "--project", "default", "--json", "--data", data];
+  const { stdout } = await run(words, { env });
+  return JSON.parse(stdout).token;
+}
+
 const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
@@ -166,25 +172,34 @@ describe("two servers of one store", () => {
     expect(structured.link.name).toBe("before");
   });
 
-  test("go on with a job whose process was killed", async () => {
+  test("go on by themselves with a job whose process was killed", async () => {
     await using two = await startTwo();
-    await using here = await connectTo(two.one);
-    await using there = await connectTo(two.other);
+    // The other one is never shown the key of the job.
+    const key = await makeKey(two);
+    await using here = await connectTo({ ...two.one, key });
     const rows = Array.from({ length: 60 }, (_, row) => ({
       path: `row-${row}`,
       url: `https://example.com/${row}`,
     }));
     const planned = await here.callTool("plan_links", { operation: "upsert", rows });
     const { id: plan_id } = planned.structured.plan;
-    const applied = await here.callTool("apply_plan", { plan_id });
-    const { id: job_id } = applied.structured.job;
+    const applying = here.callTool("apply_plan", { plan_id }).catch(() => undefined);
+    const { call } = two.other;
+    const asOwner = { key: two.one.key };
+    const count = async () => (await call("GET", "/links?limit=1", asOwner)).body.meta.count;
+    await waitUntil(async () => (await count()) > 2);
     await two.one.stop("SIGKILL");
+    await applying;
+    expect(await count()).toBeLessThan(60);
+    await waitUntil(async () => (await count()) === 60);
+    await using there = await connectTo({ ...two.other, key });
     await waitUntil(async () => {
-      const { structured } = await there.callTool("apply_plan", { plan_id });
-      return structured.job?.state === "done";
+      const { structured } = await there.callTool("list_jobs");
+      return structured.jobs[0].state === "done";
     });
-    const { structured } = await there.callTool("get_job", { job_id });
-    expect(structured.job.counts).toMatchObject({ done: 60, rejected: 0, unknown: 0, left: 0 });
+    const { structured } = await there.callTool("list_jobs");
+    const counts = { done: 60, rejected: 0, unknown: 0, left: 0 };
+    expect(structured.jobs).toMatchObject([{ plan_id, counts }]);
     const { structured: listed } = await there.callTool("list_links", { limit: 100 });
     expect(listed.links).toHaveLength(60);
   });

@@ -6,8 +6,8 @@ export const furtherRights: readonly Mutation[] = [
     id: "N1",
     file: "src/service/key-cache.ts",
     what: "a key that was looked up before a change is kept after it",
-    find: "if (current === epoch) holders.set(token, holder);",
-    replace: "holders.set(token, holder);",
+    find: "if (holder !== undefined && current === epoch) holders.set(token, holder);",
+    replace: "if (holder !== undefined) holders.set(token, holder);",
     tests: ["test/service/key-cache.test.ts"],
   },
   {

@@ -1,5 +1,6 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
+import { random } from "../../src/compose/embedded.ts";
 import { createKeyCache } from "../../src/service/key-cache.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate } from "../support/gate.ts";
@@ -31,6 +32,21 @@ describe("a key that was just used", () => {
       world.advance(pause);
       expect((await world.call("GET", "/links")).status).toBe(200);
     }
+  });
+});
+
+describe("a token that is lent for a key", () => {
+  test("may do what the key may, in this process alone, until the key is revoked", async () => {
+    await using world = await createWorld();
+    await world.addKey({ role: "viewer" });
+    const id = await findViewer(world.store.db);
+    const keyCache = createKeyCache(world.store, world.clock);
+    const token = keyCache.lendToken(id, random);
+    expect(keyCache.lendToken(id, random)).toBe(token);
+    expect(await keyCache.find(token)).toMatchObject({ key_id: id, role: "viewer" });
+    expect(await createKeyCache(world.store, world.clock).find(token)).toBeUndefined();
+    await world.store.write((db) => deleteKey(db, id));
+    expect(await keyCache.find(token)).toBeUndefined();
   });
 });
 

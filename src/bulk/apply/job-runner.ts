@@ -1,16 +1,18 @@
-import { CallFailure } from "../../client/call-failure.ts";
-import type { Clock, Random } from "../../contract/clock.ts";
-import { Problem } from "../../contract/problem.ts";
 import { lease_ms, type Run } from "../../state/job-leases.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
-import { countPlannedWrites, isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
-import type { State } from "../../state/state.ts";
+import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { writeWhat } from "../plan/word-request.ts";
-import { runJob } from "./apply-rows.ts";
-import { requireSameProject } from "./require-same-project.ts";
-import { spacings_ms } from "./write-spacing.ts";
+import { goOnWithLost, type Following } from "./go-on-with-lost.ts";
+import {
+  begin,
+  loadUnfinished,
+  release,
+  requireSame,
+  type RunnerOptions,
+  type RunnerState,
+} from "./run-to-end.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
 
@@ -26,17 +28,25 @@ export type Runner = {
   /** Resolves when the job no longer runs, or the time is over; tells meanwhile how far it is. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
+  /**
+   * From now on jobs that no process runs any more go on here, without anybody asking: those of
+   * processes that stopped or died, where this one may make their owners' calls.
+   */
+  readonly followLost: (following: Following) => void;
   /** Reads which keys have jobs that earlier processes left unfinished. */
   readonly loadUnfinished: () => Promise<void>;
   /** Whether the key has jobs that could be gone on with, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   readonly measure: () => JobMeasures;
   /**
-   * Begins nothing more. A job is let go of as soon as its rows that are on the way have ended, so
-   * that another process can go on with it at once.
+   * Begins nothing more. A job is let go of as soon as its rows that are on the way have ended, and
+   * another process goes on with it at once.
    */
   readonly handOver: () => void;
-  /** The same, and ends the rows that are still on the way after that time. */
+  /**
+   * Begins nothing more, and ends the rows that are still on the way after that time. A job that
+   * was not handed over goes on when somebody asks for it.
+   */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -49,31 +59,6 @@ export type JobMeasures = {
 };
 
 type OnProgress = (job: Job) => unknown;
-
-export type RunnerOptions = {
-  readonly openState: () => Promise<State>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Between two writes of a job; left out, the budget's own pace. */
-  readonly spacing_ms?: number;
-  readonly report: (error: unknown) => string;
-};
-
-/** What the runs of a process share. */
-type RunnerState = RunnerOptions & {
-  /** Tells this process from others. */
-  readonly name: string;
-  readonly running: Map<string, Promise<unknown>>;
-  /** By plan id: a lease keeps two processes apart, but not two calls in one process. */
-  readonly starting: Map<string, Promise<Job>>;
-  /** No more rows begin. */
-  readonly stopped: AbortController;
-  /** Ends the calls that are on the way. */
-  readonly life: AbortController;
-  unfinished: ReadonlySet<string>;
-  readonly ended: Partial<Record<Job["state"], number>>;
-};
 
 /** How often a caller that waits is told how far a job is. */
 const poll_ms = 1000;
@@ -89,6 +74,8 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     running: new Map(),
     starting: new Map(),
     stopped: new AbortController(),
+    isHandedOver: false,
+    following: Promise.resolve(),
     life,
     unfinished: new Set(),
     ended: { done: 0, interrupted: 0, cancelled: 0 },
@@ -96,28 +83,41 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
   const { running, starting, stopped } = runner;
   return {
     findJobOf: (plan, owner) => findJobOf(runner, plan, owner),
-    apply: (plan, owner, seen, writer) => {
-      const known = starting.get(plan.id);
-      if (known !== undefined) return known;
-      const applied = apply(runner, plan, owner, seen, writer).finally(() =>
-        starting.delete(plan.id),
-      );
-      starting.set(plan.id, applied);
-      return applied;
-    },
+    apply: (plan, owner, seen, writer) =>
+      startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
     wait: (job, milliseconds, onProgress) => wait(runner, job, milliseconds, onProgress),
     cancel: (job) => cancel(runner, job),
+    followLost: (following) => {
+      const { openState, sleep, report } = options;
+      const goOn = (plan: Plan, owner: Owner, job: Job) =>
+        startOnce(runner, plan, () => goOnWith(runner, plan, owner, job));
+      const looking = { ...following, openState, sleep, report, goOn, stopped: stopped.signal };
+      runner.following = goOnWithLost(looking);
+    },
     loadUnfinished: () => loadUnfinished(runner),
     hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
-    handOver: () => stopped.abort(),
+    handOver: () => {
+      runner.isHandedOver = true;
+      stopped.abort();
+    },
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
       life.abort();
+      await runner.following;
       await Promise.all(running.values());
     },
   };
+}
+
+/** Two calls that start the same plan get the same answer. */
+function startOnce({ starting }: RunnerState, plan: Plan, start: () => Promise<Job>): Promise<Job> {
+  const known = starting.get(plan.id);
+  if (known !== undefined) return known;
+  const started = start().finally(() => starting.delete(plan.id));
+  starting.set(plan.id, started);
+  return started;
 }
 
 async function findJobOf(
@@ -140,11 +140,11 @@ async function apply(
   seen: Job | undefined,
   writer: JobWriter | undefined,
 ): Promise<Job> {
-  const { openState, running, life, name } = runner;
+  const { openState, running, name } = runner;
   if (isFaulty(plan)) throw new FaultyPlan("The plan has rows that cannot be done.");
   const state = await openState();
   const { jobs } = state;
-  const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, plan, writer));
+  const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, plan, owner, writer));
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
@@ -160,24 +160,38 @@ async function apply(
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
   try {
-    await requireSameProject({ call: owner.call, signal: life.signal }, state, plan, job);
+    await requireSame(runner, state, plan, owner, job);
   } catch (error) {
     await jobs.release(run, "interrupted");
     throw error;
   }
-  const ended = runToEnd(runner, state, run, owner)
-    // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
-    .catch(runner.report)
-    .then(() => running.delete(job.id));
-  running.set(job.id, ended);
-  return (await jobs.find(job.id)) ?? job;
+  return begin(runner, state, run, owner, job);
 }
 
-async function openJob(jobs: Jobs, plan: Plan, writer: JobWriter | undefined): Promise<Job> {
+/** Nobody has asked, so that what is against it is said by the job alone. */
+async function goOnWith(runner: RunnerState, plan: Plan, owner: Owner, job: Job): Promise<Job> {
+  const state = await runner.openState();
+  const run = { id: job.id, runner: runner.name };
+  if (runner.running.has(job.id) || !(await state.jobs.take(run))) return job;
+  try {
+    await requireSame(runner, state, plan, owner, job);
+  } catch (error) {
+    await release(runner, state.jobs, run, { state: "interrupted", error });
+    return job;
+  }
+  return begin(runner, state, run, owner, job);
+}
+
+async function openJob(
+  jobs: Jobs,
+  plan: Plan,
+  { key_id }: Owner,
+  writer: JobWriter | undefined,
+): Promise<Job> {
   // The history tells of it as of what it sets out to do: its end is noted there only in part.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });
-  return jobs.open(plan, writer && { ...writer, name });
+  return jobs.open(plan, writer && { ...writer, name }, key_id);
 }
 
 /** A process that was killed holds its job until the lease is over; one that lives keeps it. */
@@ -187,43 +201,6 @@ async function takeLease({ sleep, stopped }: RunnerState, jobs: Jobs, run: Run):
     if (left_ms <= 0 || stopped.signal.aborted) return false;
     await sleep(poll_ms, stopped.signal).catch(() => undefined);
   }
-}
-
-async function runToEnd(
-  runner: RunnerState,
-  { jobs, jobSpacing }: State,
-  run: Run,
-  { call, key_print }: Owner,
-): Promise<void> {
-  const { sleep, spacing_ms } = runner;
-  const stopped = runner.stopped.signal;
-  const waitForSpacing = async (action: PlanAction) => {
-    const kind = action === "delete" ? "delete" : "write";
-    const spacing = spacing_ms ?? spacings_ms[kind];
-    if (spacing === 0) return;
-    const wait_ms = await jobSpacing.take(key_print, kind, spacing);
-    if (wait_ms > 0) await sleep(wait_ms, stopped);
-  };
-  const { signal } = runner.life;
-  try {
-    const end = await runJob({ call, signal, stopped, jobs, run, waitForSpacing, sleep });
-    await jobs.release(run, end);
-  } catch (error) {
-    await jobs.release(run, "interrupted", explain(runner, error));
-  }
-  await noteEnd(runner, jobs, run);
-  await loadUnfinished(runner);
-}
-
-/** It may have been cancelled meanwhile. */
-async function noteEnd({ ended }: RunnerState, jobs: Jobs, { id }: Run): Promise<void> {
-  const { state } = (await jobs.find(id)) ?? {};
-  if (state !== undefined) ended[state] = (ended[state] ?? 0) + 1;
-}
-
-function explain({ report }: RunnerState, error: unknown): string {
-  if (error instanceof Problem || error instanceof CallFailure) return error.message;
-  return `Something went wrong inside Waypost (reference ${report(error)}).`;
 }
 
 async function wait(
@@ -262,8 +239,4 @@ async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   if (runner.running.has(job.id)) await waitForRun(runner, job.id, cancelWait_ms);
   await loadUnfinished(runner);
   return (await jobs.find(job.id)) ?? job;
-}
-
-async function loadUnfinished(runner: RunnerState): Promise<void> {
-  runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
 }

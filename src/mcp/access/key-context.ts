@@ -55,6 +55,8 @@ export type KeyContext = DestinationLimits &
     readonly readers: Readers;
     /** Tells keys apart without naming them. */
     readonly key_print: string;
+    /** The embedded service's own id of the key; empty where a deployment elsewhere keeps it. */
+    readonly key_id: string;
     /** As of the last `renew`. */
     readonly known: KnownKey;
     /** Whether the operator lets anything do what this endpoint does, by whichever tool. */
@@ -166,6 +168,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get readers() {
       const isLimited = scopes !== undefined || !ownsAll(known.facts);
       return { realm: readRealm(), ...(isLimited && { key_print }) };
+    },
+    get key_id() {
+      return known.keyId ?? "";
     },
     get known() {
       return known;

@@ -8,6 +8,7 @@ import type { Mode } from "../approval/mode.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
 import { createAuditLinks } from "./audit/audit-links.ts";
 import { takeBuiltSchemas } from "./built-schemas.ts";
+import { listActs, type Acts } from "./bulk/bulk-tool.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
 import { createPlanLinks } from "./bulk/plan-links.ts";
@@ -29,6 +30,8 @@ export type Toolbox = {
    * Only what is taken away by name or group is forbidden: a tool that was named may do its work.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
+  /** Whether a plan that does this may be applied here with such a key. */
+  readonly mayApply: (acts: Acts, access: KeyContext["access"]) => boolean;
   /** Those that any configuration has. */
   readonly names: ReadonlySet<string>;
   /** The refusal of a tool that the mode or the operator's choice leaves out. */
@@ -64,6 +67,8 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   const { isChosen, isTakenAway } = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  const isActAllowed = (endpoint: Endpoint) =>
+    !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group });
   return {
     mode,
     tools,
@@ -74,8 +79,12 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
       return isAllowed(tool, mode) ? refuseUnchosen(name) : refuseWriting(name);
     },
     find: (name) => byName.get(name),
-    isActAllowed: (endpoint) =>
-      !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group }),
+    isActAllowed,
+    mayApply: (acts, access) => {
+      const tool = byName.get("apply_plan");
+      if (tool === undefined || tool.readAccess(access).state === "denied") return false;
+      return listActs(acts).every(isActAllowed);
+    },
     suggest: (name) => findNearest(name, byName.keys()),
   };
 }

@@ -104,14 +104,20 @@ export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyCont
 }
 
 /** What the operator took away, no plan may do either. */
-export function requireActs(
-  { registrations, ...counts }: PlanSummary,
-  { requireAct }: Pick<Call, "requireAct">,
-): void {
-  if (counts.create > 0) requireAct(links.upsert);
-  if (counts.update > 0) requireAct(links.update);
-  if (counts.delete > 0) requireAct(links.destroy);
-  for (const { kind } of registrations) requireAct(findRegistration(kind));
+export function requireActs(summary: Acts, { requireAct }: Pick<Call, "requireAct">): void {
+  for (const endpoint of listActs(summary)) requireAct(endpoint);
+}
+
+export type Acts = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;
+
+/** What a plan does, as endpoints that an operator may have taken away. */
+export function listActs({ registrations, ...counts }: Acts): readonly Endpoint[] {
+  return [
+    ...(counts.create > 0 ? [links.upsert] : []),
+    ...(counts.update > 0 ? [links.update] : []),
+    ...(counts.delete > 0 ? [links.destroy] : []),
+    ...registrations.map(({ kind }) => findRegistration(kind)),
+  ];
 }
 
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {

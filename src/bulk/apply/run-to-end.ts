@@ -1,0 +1,125 @@
+import { CallFailure } from "../../client/call-failure.ts";
+import type { Clock, Random } from "../../contract/clock.ts";
+import { Problem } from "../../contract/problem.ts";
+import type { Run } from "../../state/job-leases.ts";
+import type { Job, Jobs } from "../../state/jobs.ts";
+import type { Plan, PlanAction } from "../../state/plans.ts";
+import type { State } from "../../state/state.ts";
+import { OtherProject } from "../bulk-errors.ts";
+import type { Owner } from "../owner.ts";
+import { runJob } from "./apply-rows.ts";
+import { requireSameProject } from "./require-same-project.ts";
+import { spacings_ms } from "./write-spacing.ts";
+
+/** One run of a job, once this process has its lease: how it begins, and how it is let go of. */
+
+export type RunnerOptions = {
+  readonly openState: () => Promise<State>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Between two writes of a job; left out, the budget's own pace. */
+  readonly spacing_ms?: number;
+  readonly report: (error: unknown) => string;
+};
+
+/** What the runs of a process share. */
+export type RunnerState = RunnerOptions & {
+  /** Tells this process from others. */
+  readonly name: string;
+  readonly running: Map<string, Promise<unknown>>;
+  /** By plan id: a lease keeps two processes apart, but not two calls in one process. */
+  readonly starting: Map<string, Promise<Job>>;
+  /** No more rows begin. */
+  readonly stopped: AbortController;
+  /** Whether other processes are to go on with what runs here. */
+  isHandedOver: boolean;
+  following: Promise<void>;
+  /** Ends the calls that are on the way. */
+  readonly life: AbortController;
+  unfinished: ReadonlySet<string>;
+  readonly ended: Partial<Record<Job["state"], number>>;
+};
+
+export function requireSame(
+  { life }: RunnerState,
+  state: State,
+  plan: Plan,
+  { call }: Owner,
+  job: Job,
+): Promise<void> {
+  return requireSameProject({ call, signal: life.signal }, state, plan, job);
+}
+
+export async function begin(
+  runner: RunnerState,
+  state: State,
+  run: Run,
+  owner: Owner,
+  job: Job,
+): Promise<Job> {
+  const { running, report } = runner;
+  const ended = runToEnd(runner, state, run, owner)
+    // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
+    .catch(report)
+    .then(() => running.delete(job.id));
+  running.set(job.id, ended);
+  return (await state.jobs.find(job.id)) ?? job;
+}
+
+async function runToEnd(
+  runner: RunnerState,
+  { jobs, jobSpacing }: State,
+  run: Run,
+  { call, key_print }: Owner,
+): Promise<void> {
+  const { sleep, spacing_ms } = runner;
+  const stopped = runner.stopped.signal;
+  const waitForSpacing = async (action: PlanAction) => {
+    const kind = action === "delete" ? "delete" : "write";
+    const spacing = spacing_ms ?? spacings_ms[kind];
+    if (spacing === 0) return;
+    const wait_ms = await jobSpacing.take(key_print, kind, spacing);
+    if (wait_ms > 0) await sleep(wait_ms, stopped);
+  };
+  const { signal } = runner.life;
+  try {
+    const end = await runJob({ call, signal, stopped, jobs, run, waitForSpacing, sleep });
+    await release(runner, jobs, run, { state: end });
+  } catch (error) {
+    await release(runner, jobs, run, { state: "interrupted", error });
+  }
+  await noteEnd(runner, jobs, run);
+  await loadUnfinished(runner);
+}
+
+type RunEnd = { readonly state: Job["state"]; readonly error?: unknown };
+
+/** What a process that stops has interrupted is still running, for the others. */
+export async function release(
+  runner: RunnerState,
+  jobs: Jobs,
+  run: Run,
+  { state, error }: RunEnd,
+): Promise<void> {
+  if (state === "interrupted" && runner.isHandedOver) return jobs.release(run, "running");
+  await jobs.release(run, state, error === undefined ? undefined : explain(runner, error));
+}
+
+/** It may have been cancelled meanwhile. */
+async function noteEnd({ ended }: RunnerState, jobs: Jobs, { id }: Run): Promise<void> {
+  const { state: found } = (await jobs.find(id)) ?? {};
+  if (found === undefined) return;
+  const state = found === "running" ? "interrupted" : found;
+  ended[state] = (ended[state] ?? 0) + 1;
+}
+
+function explain({ report }: RunnerState, error: unknown): string {
+  if (error instanceof Problem || error instanceof CallFailure) return error.message;
+  if (error instanceof OtherProject) return error.message;
+  return `Something went wrong inside Waypost (reference ${report(error)}).`;
+}
+
+export async function loadUnfinished(runner: RunnerState): Promise<void> {
+  runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
+}

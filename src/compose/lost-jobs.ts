@@ -1,0 +1,56 @@
+import type { FindOwner } from "../bulk/apply/go-on-with-lost.ts";
+import type { Bulk } from "../bulk/bulk.ts";
+import type { Config } from "../config.ts";
+import type { KnownKey } from "../contract/access.ts";
+import { printKey, type KeyContext, type VisibleListeners } from "../mcp/access/key-context.ts";
+import type { Toolbox } from "../mcp/tools/toolbox.ts";
+import type { Deployment } from "./deployment.ts";
+import { readApiKey } from "./secrets.ts";
+
+/** Whose calls the rows of a job are that another process has begun. */
+
+type Parts = {
+  readonly config: Config;
+  readonly deployment: Deployment;
+  readonly toolbox: Pick<Toolbox, "mayApply">;
+  readonly bulk: Pick<Bulk, "summarize">;
+  readonly readKnown: (key: string) => Promise<KnownKey>;
+  readonly createKeyContext: (
+    caller: { readonly key: string; readonly known: KnownKey },
+    listeners: VisibleListeners,
+  ) => KeyContext;
+};
+
+/** Of a key that no client shows here. */
+export const nobody: VisibleListeners = { onChange: () => {}, onListed: () => {} };
+
+/**
+ * In front of a deployment elsewhere all calls have the one configured key. Our own service lets
+ * its process act for a key by the key's id: it is asked at each call whether the key is still
+ * there, and what it may do, as if the key had been shown.
+ */
+export function createFindOwner(parts: Parts): FindOwner {
+  const { deployment, toolbox, bulk, readKnown, createKeyContext } = parts;
+  return async (plan, job, { key_id }) => {
+    const { origin, own } = deployment;
+    if (plan.origin !== origin) return undefined;
+    const key = own === undefined ? findConfigured(parts.config, job) : own.lendToken(key_id);
+    if (key === undefined) return undefined;
+    const known = await readKnown(key);
+    const { access, call, linkHost } = createKeyContext({ key, known }, nobody);
+    const owner = { key_print: job.key_print, key_id, origin, call, linkHost };
+    // Of a key that is no more the job will say so.
+    if (own !== undefined && known.facts === undefined) return owner;
+    const summary = await bulk.summarize(plan, owner, { job });
+    return toolbox.mayApply(summary, access) ? owner : undefined;
+  };
+}
+
+/** The operator may have set another one since. */
+function findConfigured(
+  config: Config,
+  { key_print }: { readonly key_print: string },
+): string | undefined {
+  const key = readApiKey(config);
+  return printKey(key) === key_print ? key : undefined;
+}

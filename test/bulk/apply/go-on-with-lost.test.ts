@@ -1,0 +1,173 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FindOwner } from "../../../src/bulk/apply/go-on-with-lost.ts";
+import { Problem } from "../../../src/contract/problem.ts";
+import { goOnFor_ms, goOnWithin_ms, lease_ms } from "../../../src/state/job-leases.ts";
+import type { Job } from "../../../src/state/jobs.ts";
+import type { Plan } from "../../../src/state/plans.ts";
+import { createWorld, type World } from "../../support/world.ts";
+import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
+
+/** Jobs of a process that has gone, and one that lives and looks for them. */
+
+const keyId = "the key's id";
+let world: World;
+let living: TimelessBulk;
+let asked: (readonly [planId: string, keyId: string])[];
+
+beforeEach(async () => {
+  world = await createWorld();
+  living = await openBulk(world);
+  asked = [];
+});
+
+afterEach(async () => {
+  await living[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const findOwner: FindOwner = (plan, _job, { key_id }) => {
+  asked.push([plan.id, key_id]);
+  return Promise.resolve(living.owner);
+};
+
+function follow(find: FindOwner = findOwner, mayBeThere = () => true): void {
+  living.bulk.followLost({ findOwner: find, mayBeThere });
+}
+
+async function planThree(): Promise<Plan> {
+  const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://example.com" }));
+  const wanted = { operation: "upsert", source: { rows } } as const;
+  return (await living.bulk.plan(wanted, living.owner)).plan;
+}
+
+/** As a process leaves it that is killed while it applies the plan. */
+async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
+  const { jobs } = living.state;
+  const job = await jobs.open(plan, undefined, key_id);
+  await jobs.take({ id: job.id, runner: "killed" });
+  return job;
+}
+
+function refuseKey(): Promise<never> {
+  return Promise.reject(new Problem(401, "The API key is not valid."));
+}
+
+/** The job as soon as it is in that state. */
+function lookUntil(job: Job, state: Job["state"]): Promise<Job | undefined> {
+  const wait = async () => {
+    for (;;) {
+      const found = await living.state.jobs.find(job.id);
+      if (found?.state === state) return found;
+      await sleepAwhile();
+    }
+  };
+  return living.time.drive(wait());
+}
+
+/** The job after the living process has looked for it some times. */
+function lookLater({ id }: Job): Promise<Job | undefined> {
+  const wait = async () => {
+    for (let times = 0; times < 5; times += 1) await sleepAwhile();
+    return living.state.jobs.find(id);
+  };
+  return living.time.drive(wait());
+}
+
+/** What is written takes real time, and none of the clock's. */
+async function sleepAwhile(): Promise<void> {
+  await setTimeout(1);
+  await living.time.sleep(2000);
+}
+
+describe("a job whose process was killed", () => {
+  test("goes on when its lease is over, and not before", async () => {
+    const plan = await planThree();
+    const job = await leaveKilled(plan, keyId);
+    follow();
+    world.advance(lease_ms - 1);
+    expect(await lookLater(job)).toMatchObject({ state: "running", counts: { left: 3 } });
+    expect(asked).toEqual([]);
+    world.advance(1);
+    const ended = await lookUntil(job, "done");
+    expect(ended).toMatchObject({ state: "done", counts: { done: 3, unknown: 0, left: 0 } });
+    expect(asked).toEqual([[plan.id, keyId]]);
+    expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
+  });
+
+  test("is running for who asks, until nobody has gone on with it in time", async () => {
+    const job = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms + goOnWithin_ms - 1);
+    expect(await lookLater(job)).toMatchObject({ state: "running", isHeld: false });
+    world.advance(1);
+    expect(await lookLater(job)).toMatchObject({ state: "interrupted" });
+  });
+
+  test("waits for who asks where it was killed a while ago", async () => {
+    const job = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms + goOnFor_ms);
+    follow();
+    expect(await lookLater(job)).toMatchObject({ state: "interrupted" });
+    expect(asked).toEqual([]);
+  });
+
+  test("waits for who asks where a person began it at a terminal", async () => {
+    const job = await leaveKilled(await planThree());
+    world.advance(lease_ms);
+    follow();
+    expect(await lookLater(job)).toMatchObject({ state: "interrupted" });
+    expect(asked).toEqual([]);
+  });
+
+  test("is left to others where this process may not do it, and asked about once", async () => {
+    const job = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms);
+    follow((plan, _job, { key_id }) => {
+      asked.push([plan.id, key_id]);
+      return Promise.resolve(undefined);
+    });
+    expect(await lookLater(job)).toMatchObject({ state: "running", isHeld: false });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("says why it cannot go on, for nobody has asked", async () => {
+    const job = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms);
+    follow(() => Promise.resolve({ ...living.owner, call: refuseKey }));
+    const ended = await lookUntil(job, "interrupted");
+    expect(ended).toMatchObject({ state: "interrupted", message: "The API key is not valid." });
+  });
+
+  test("goes on although another one cannot be looked at", async () => {
+    const first = await leaveKilled(await planThree(), "broken");
+    const second = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms);
+    follow(async (plan, job, lost) => {
+      if (lost.key_id === "broken") throw new Error("it cannot be read");
+      return findOwner(plan, job, lost);
+    });
+    expect(await lookUntil(second, "done")).toMatchObject({ state: "done" });
+    expect(await lookLater(first)).toMatchObject({ counts: { left: 3 } });
+    // However often it looks.
+    expect(living.reported.map(String)).toEqual(["Error: it cannot be read"]);
+  });
+});
+
+test("a job that is handed over goes on at once in another process", async () => {
+  const plan = await planThree();
+  const leaving = await openBulk(world);
+  leaving.bulk.handOver();
+  const job = await leaving.bulk.apply(plan, { ...leaving.owner, key_id: keyId });
+  await leaving[Symbol.asyncDispose]();
+  expect(await lookLater(job)).toMatchObject({ state: "running", isHeld: false });
+  follow();
+  expect(await lookUntil(job, "done")).toMatchObject({ state: "done", counts: { done: 3 } });
+});
+
+test("nothing is opened to look for jobs where none can be", async () => {
+  follow(findOwner, () => false);
+  const job = await leaveKilled(await planThree(), keyId);
+  world.advance(lease_ms);
+  expect(await lookLater(job)).toMatchObject({ counts: { left: 3 } });
+  expect(asked).toEqual([]);
+});
