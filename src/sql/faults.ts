@@ -64,6 +64,8 @@ export function isBusy(error: unknown): boolean {
 
 /** The disk is full or a file limit is met: what was written before stays. */
 export function isFull(error: unknown): boolean {
+  // A file cannot even be opened then.
+  if (error instanceof StoreUnusable) return isFull(error.cause);
   if (error instanceof Error && "code" in error && error.code === postgresFull) return true;
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
 }

@@ -27,6 +27,8 @@ import { createPlans, type Plans } from "./plans.ts";
 import { createPreviews, type Previews } from "./previews.ts";
 import type { StateTables } from "./tables.ts";
 
+export { isFull } from "../sql/faults.ts";
+
 /** What Waypost itself remembers, in embedded and remote mode alike. */
 export type State = {
   readonly approvals: Approvals;

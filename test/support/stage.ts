@@ -20,6 +20,7 @@ import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { KnownAccess } from "../../src/state/known-access.ts";
+import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
 import { memoryFolder } from "./memory-folder.ts";
@@ -82,6 +83,8 @@ export type Staging = {
   readonly sleep?: Sleep;
   /** What earlier processes have learned; nothing, unless there were some. */
   readonly openMemory?: () => Promise<KnownAccess>;
+  /** Where writes are noted; what it remembers itself, unless a test has it fail. */
+  readonly openHistory?: () => Promise<History>;
   /** As for a client on this machine; left out, it is elsewhere. */
   readonly saveFile?: SaveFile;
 };
@@ -153,7 +156,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     }),
     origin,
     checksConditions: false,
-    openHistory: async () => (await openTheState()).history,
+    openHistory: staging.openHistory ?? (async () => (await openTheState()).history),
     openPreviews: async () => (await openTheState()).previews,
     saveFile: staging.saveFile,
     key,

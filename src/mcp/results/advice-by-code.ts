@@ -55,10 +55,12 @@ const advice = {
     effect === "unknown"
       ? "Look whether it happened before you repeat it."
       : `Call ${tool} again if it is still wanted.`,
-  internal: ({ retry }) =>
-    retry === "never"
-      ? "Look whether it happened before you repeat it, and tell the user the reference."
-      : "Try once more; if it fails again, tell the user the reference.",
+  internal: ({ tool, message, retry }) =>
+    message === messages.store_full
+      ? `Tell the user to make room on the disk that holds Waypost's data, then call ${tool} again.`
+      : retry === "never"
+        ? "Look whether it happened before you repeat it, and tell the user the reference."
+        : "Try once more; if it fails again, tell the user the reference.",
 } satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
 
 export type Code = keyof typeof advice;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
+import { messages } from "../../contract/messages.ts";
 import { changedSince, Problem } from "../../contract/problem.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
@@ -85,6 +86,13 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
     retry: "now",
     next: advise("invalid_arguments", { tool, fields: problems.map(({ field }) => field) }),
   });
+}
+
+/** What cannot be noted is not asked for either. */
+export function refuseUnnoted(tool: string, message: string): ToolFailure {
+  const retry = message === messages.store_full ? "later" : "now";
+  const next = advise("internal", { tool, message, retry });
+  return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
 /** The tool that was called, and the endpoint that it asked, if it asked one. */

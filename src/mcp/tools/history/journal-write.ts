@@ -1,10 +1,17 @@
 import { pickFields, type Answer, type Endpoint, type Input } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
+import { messages } from "../../../contract/messages.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
-import { isRefused, readIfAllowed } from "../../results/tool-failure.ts";
+import { isFull } from "../../../state/state.ts";
+import {
+  describeFault,
+  isRefused,
+  readIfAllowed,
+  refuseUnnoted,
+} from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
 import {
   completeBySent,
@@ -40,20 +47,27 @@ export async function journalWrite<E extends Endpoint>(
 ): Promise<Written<E>> {
   const { keyContext, tool, writer, report, ask } = journaling;
   const { kind, before } = known;
-  const history = await keyContext.openHistory();
+  const explain = (error: unknown) => {
+    const message = isFull(error) ? messages.store_full : describeFault(report(error));
+    throw refuseUnnoted(tool, message);
+  };
+  const history = await keyContext.openHistory().catch(explain);
   const id = kind.name === templateId ? templateId : (known.id ?? null);
   const sent = pickFields(endpoint, input as JsonObject);
   const { detached, note } = await listDetached(endpoint, before, id, journaling);
   const whole = endpoint.method === "DELETE" ? null : sent;
   const old = before && keepKnown(kind, before);
   const intended = { kind: kind.name, id, ...(old !== undefined && { before: old }), after: whole };
-  const change = await history.begin({
-    ...writer,
-    ...nameTarget(kind, id, before ?? sent),
-    tool,
-    effects: [...detached, intended],
-    note: note ?? describeLoss(endpoint) ?? findLostPath(kind.name, before, sent),
-  });
+  const lost = note ?? describeLoss(endpoint) ?? findLostPath(kind.name, before, sent);
+  const change = await history
+    .begin({
+      ...writer,
+      ...nameTarget(kind, id, before ?? sent),
+      tool,
+      effects: [...detached, intended],
+      note: lost,
+    })
+    .catch(explain);
   const body = await ask(endpoint, input, known.condition).catch(async (error: unknown) => {
     if (isRefused(error)) await history.drop(change.id).catch(report);
     throw error;
