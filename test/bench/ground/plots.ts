@@ -12,7 +12,11 @@ export type Plot = {
 
 const maker = { clock, random };
 
-export async function addPlot(file: DataFile, subdomain: string, keys = 250): Promise<Plot> {
+export async function addPlot(
+  file: Pick<DataFile, "write">,
+  subdomain: string,
+  keys = 250,
+): Promise<Plot> {
   return file.write(async (db) => {
     const names = { name: subdomain, subdomain, custom_domain: null };
     const project = await makeProject(db, maker, names);

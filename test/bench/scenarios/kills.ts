@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { openDatabase } from "../../../src/sql/engine.ts";
 import { makeDataFolder, openDataFile } from "../ground/data-file.ts";
 import { createNamer } from "../ground/names.ts";
 import { addPlot } from "../ground/plots.ts";
-import { ask, type Question } from "../load/ask.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { killWhileWriting } from "../load/kill-while-writing.ts";
+import { serve } from "../servers/http-server.ts";
 import { createQuestions } from "./creates.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
@@ -13,7 +12,6 @@ import type { Rounds, Subject } from "./scenario.ts";
 
 const writers = 32;
 const longest_ms = 150;
-const patience_ms = 5000;
 
 export async function* measureKills({ build, extent }: Subject): Rounds {
   using folder = await makeDataFolder(build);
@@ -25,9 +23,9 @@ export async function* measureKills({ build, extent }: Subject): Rounds {
     const started = performance.now();
     await using server = await serve(build, folder.path);
     ready_ms.push(performance.now() - started);
-    const writing = Array.from({ length: writers }, () => writeOn(server, next, acknowledged));
     // Every moment of a transaction has its turn.
-    await Promise.all([...writing, killOnceWritten(server, acknowledged, share() * longest_ms)]);
+    const later_ms = share() * longest_ms;
+    await killWhileWriting(server, { writers, next, acknowledged, later_ms });
   }
   // The log of the last one that was killed is read as the next server would read it.
   await using server = await serve(build, folder.path);
@@ -54,34 +52,6 @@ export async function* measureKills({ build, extent }: Subject): Rounds {
 async function addKeys(folder: string): Promise<readonly string[]> {
   await using file = openDataFile(folder);
   return (await addPlot(file, "kills")).keys;
-}
-
-/** A server that acknowledges nothing is killed all the same. */
-async function killOnceWritten(
-  server: Server,
-  acknowledged: readonly string[],
-  later_ms: number,
-): Promise<void> {
-  const before = acknowledged.length;
-  const given_ms = performance.now() + patience_ms;
-  while (acknowledged.length === before && performance.now() < given_ms) await setTimeout(1);
-  await setTimeout(later_ms);
-  await server.kill();
-}
-
-/** Until the server is gone. */
-async function writeOn(
-  server: Server,
-  next: () => Question,
-  acknowledged: string[],
-): Promise<void> {
-  for (;;) {
-    const question = next();
-    const answer = await ask(server, question).catch(() => undefined);
-    if (answer === undefined) return;
-    if (answer.status !== 201) throw new Error(`${answer.status} ${answer.body}`);
-    acknowledged.push((JSON.parse(answer.body) as { readonly path: string }).path);
-  }
 }
 
 function readFile(path: string): { readonly found: ReadonlySet<string>; readonly faults: number } {

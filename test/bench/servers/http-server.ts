@@ -5,17 +5,20 @@ import { fileURLToPath } from "node:url";
 import type { Build } from "../builds.ts";
 import type { Answer } from "../load/ask.ts";
 import { startNode } from "./processes.ts";
-import { readPeak_mb } from "./threads.ts";
+import { readPeak_mb, readResident_mb } from "./threads.ts";
 
 /** A server as a process of its own. */
 export type Server = {
   readonly url: string;
+  readonly pid: number;
   /** The processor time that the process has used so far. */
   readonly readCpu_us: () => Promise<number>;
   /** What the process holds once everything that it does not need is thrown away. */
   readonly readMemory_mb: () => Promise<number>;
   /** The most memory that the process has ever held. */
   readonly readPeak_mb: () => number;
+  /** The memory that it holds now. */
+  readonly readResident_mb: () => number;
   /** Ends it without a word, as a machine that fails does. */
   readonly kill: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -53,12 +56,20 @@ export function serveAnswer(answer: Answer): Promise<Server> {
   return startServer(["--import", "tsx", script, JSON.stringify(answer)]);
 }
 
+type Starting = {
+  readonly env?: Readonly<Record<string, string>>;
+  /** A program, with its words, that starts it. */
+  readonly under?: readonly string[];
+};
+
 /** Starts a script that prints one line of JSON with its `url` when it is ready. */
-export async function startServer(words: readonly string[]): Promise<Server> {
+export async function startServer(
+  words: readonly string[],
+  { env = {}, under = [] }: Starting = {},
+): Promise<Server> {
   const preload = `data:text/javascript,${encodeURIComponent(reporter)}`;
-  const child = startNode(["--import", preload, ...words], {
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
+  const [node = "", ...all] = [...under, process.execPath, "--import", preload, ...words];
+  const child = startNode(all, { stdio: ["ignore", "pipe", "pipe", "ipc"], env, node });
   let said = "";
   child.stderr
     ?.setEncoding("utf8")
@@ -78,9 +89,11 @@ export async function startServer(words: readonly string[]): Promise<Server> {
   };
   return {
     url,
+    pid: child.pid ?? 0,
     readCpu_us: () => read("cpu"),
     readMemory_mb: () => read("memory"),
     readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
+    readResident_mb: () => readResident_mb(child.pid) ?? Number.NaN,
     kill: () => end("SIGKILL"),
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };

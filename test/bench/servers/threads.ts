@@ -14,9 +14,18 @@ export function readThreads_us(pid: number | undefined): number {
 
 /** The most memory that it ever held; undefined once it has ended. */
 export function readPeak_mb(pid: number | undefined): number | undefined {
+  return readStatus_mb(pid, "VmHWM");
+}
+
+/** The memory that it holds now; undefined once it has ended. */
+export function readResident_mb(pid: number | undefined): number | undefined {
+  return readStatus_mb(pid, "VmRSS");
+}
+
+function readStatus_mb(pid: number | undefined, name: string): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(status) ?? [];
+    const [, kilobytes] = new RegExp(`${name}:\\s+(\\d+)`).exec(status) ?? [];
     return kilobytes === undefined ? undefined : Number(kilobytes) / 1000;
   } catch {
     return undefined;

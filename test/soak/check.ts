@@ -1,0 +1,30 @@
+/** What was looked at after a fault, and whether it is as it must be. */
+export type Check = {
+  readonly what: string;
+  readonly seen: string;
+  /** Undefined where nothing is asked of it. */
+  readonly isRight: boolean | undefined;
+};
+
+export function note(what: string, seen: string | number): Check {
+  const text = typeof seen === "number" ? seen.toLocaleString("en") : seen;
+  return { what, seen: text, isRight: undefined };
+}
+
+export function holds(what: string, isRight: boolean, seen: string): Check {
+  return { what, seen, isRight };
+}
+
+/** Nothing of this kind may have come; what came is told by its first one. */
+export function none(what: string, found: readonly string[]): Check {
+  const [first = ""] = found;
+  const seen = found.length === 0 ? "none" : `${found.length}, such as ${first.slice(0, 200)}`;
+  return { what, seen, isRight: found.length === 0 };
+}
+
+/** Where there is no limit, it is only told. */
+export function atMost(what: string, value: number, unit: string, most: number | undefined): Check {
+  const seen = `${value < 10 ? value.toFixed(2) : Math.round(value).toLocaleString("en")} ${unit}`;
+  if (most === undefined) return { what, seen, isRight: undefined };
+  return { what, seen: `${seen} (at most ${most})`, isRight: value <= most };
+}

@@ -1,0 +1,111 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { messages } from "../../../src/contract/messages.ts";
+import { ask } from "../../bench/load/ask.ts";
+import { makeFolder } from "../../bench/leftovers.ts";
+import { none, note } from "../check.ts";
+import type { Fault } from "../fault.ts";
+import { describeAnswer, keepAsking } from "../keep-asking.ts";
+import { createLedger, type Ledger } from "../ledger.ts";
+
+/** A real disk of 96 MB that others fill and empty again. */
+export const fullDisk: Fault = {
+  name: "full-disk",
+  what: "the disk is full, has room again, and is full once more",
+  engines: ["sqlite"],
+  play: async ({ openSite, scale, chance }) => {
+    if (!canMount()) return [note("played", "no: this user may mount no disk of its own here")];
+    await using site = await openSite();
+    const { keys } = await site.addPlot("full", scale(250, 20));
+    using disk = makeFolder();
+    const data = join(disk.path, "data");
+    mkdirSync(data, { mode: 0o700 });
+    await using server = await site.serve({ data, under: mountUnder(site.folder, data) });
+    // As the server sees it: for everybody else there is nothing mounted.
+    const seen = join("/proc", String(server.pid), "root", data);
+    const [token = ""] = keys;
+    const list = { path: "/api/v1/links?limit=5", token };
+    const ledger = createLedger(keys, { messages: [messages.store_full] });
+    const { nextWrite, nextCall, hear, check } = ledger;
+    const unread: string[] = [];
+    const loads = [
+      keepAsking(server, { askers: 4, next: nextWrite, hear }),
+      keepAsking(server, { askers: 2, next: nextCall, hear }),
+      keepAsking(server, {
+        askers: 1,
+        next: () => list,
+        hear: (_, answer) => {
+          if (answer instanceof Error || answer.status !== 200) unread.push(describeAnswer(answer));
+        },
+      }),
+    ];
+    const stuck: string[] = [];
+    const rounds = scale(10, 1);
+    for (let turn = 0; turn < rounds; turn += 1) {
+      const filler = join(seen, "filler");
+      fill(filler);
+      await setTimeout(chance.between(200, scale(2000, 400)));
+      rmSync(filler);
+      if (!(await writesAgain(ledger))) stuck.push(`in round ${turn + 1}`);
+    }
+    await Promise.all(loads.map(({ stop }) => stop()));
+    return [
+      note("times full", rounds),
+      ...check(await readAll(server, token)),
+      none("reads that were refused meanwhile", unread),
+      none("no writes when there was room again", stuck),
+    ];
+  },
+};
+
+const patience_ms = 10_000;
+
+async function writesAgain({ readAcknowledged }: Ledger): Promise<boolean> {
+  const before = readAcknowledged();
+  const given = performance.now() + patience_ms;
+  while (readAcknowledged() === before && performance.now() < given) await setTimeout(5);
+  return readAcknowledged() > before;
+}
+
+/** Over its API, for its disk goes with it. */
+async function readAll(server: { readonly url: string }, token: string): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let page = 1; ; page += 1) {
+    const { body } = await ask(server, { path: `/api/v1/links?limit=100&page=${page}`, token });
+    const { links } = JSON.parse(body) as { readonly links: readonly Row[] };
+    if (links.length === 0) return rows;
+    rows.push(...links);
+  }
+}
+
+type Row = { readonly name: string | null };
+
+function canMount(): boolean {
+  return spawnSync("unshare", ["-m", "true"]).status === 0;
+}
+
+/** The disk is there for this process alone, and goes with it. */
+function mountUnder(from: string, to: string): readonly string[] {
+  const mounted = 'mount -t tmpfs -o size=96m,mode=0700 none "$2" && cp -a "$1"/. "$2"/';
+  return ["unshare", "-m", "sh", "-c", `${mounted} && shift 2 && exec "$@"`, "sh", from, to];
+}
+
+/** To the last byte. */
+function fill(path: string): void {
+  const file = openSync(path, "w");
+  try {
+    for (const size of [1 << 20, 1 << 12, 1]) fillWith(file, Buffer.alloc(size));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function fillWith(file: number, bytes: Buffer): void {
+  try {
+    for (;;) writeSync(file, bytes);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { setTimeout } from "node:timers/promises";
+import { ask } from "../../bench/load/ask.ts";
+import { createVisit } from "../../bench/scenarios/redirects.ts";
+import { query } from "../../support/postgres.ts";
+import { atMost, none, note } from "../check.ts";
+import type { Fault, Stage } from "../fault.ts";
+import { describeAnswer, keepAsking } from "../keep-asking.ts";
+import { createLedger } from "../ledger.ts";
+
+/** The database ends under load and comes back; nobody starts our server anew. */
+export const restartPostgres: Fault = {
+  name: "restart-postgres",
+  what: "PostgreSQL killed and started again under load",
+  engines: ["postgres"],
+  play: async (stage) => {
+    const { openSite, scale, judge } = stage;
+    await using site = await openSite();
+    const { keys, subdomain } = await site.addPlot("restarts", scale(250, 20));
+    await using server = await site.serve();
+    const [token = ""] = keys;
+    const body = { path: "known", url: "https://example.com/" };
+    await ask(server, { method: "POST", path: "/api/v1/links", token, body });
+    const visit = createVisit(server, subdomain)("known");
+    const list = { path: "/api/v1/links?limit=5", token };
+    const { nextWrite, hear, readAcknowledged, check } = createLedger(keys);
+    const loads = [
+      keepAsking(server, { askers: 8, next: nextWrite, hear }),
+      keepAsking(server, { askers: 2, next: () => list, hear }),
+      keepAsking(server, { askers: 2, next: () => visit, hear }),
+    ];
+    const away_ms: number[] = [];
+    for (let turn = 0; turn < scale(20, 2); turn += 1) {
+      await setTimeout(stage.chance.between(100, scale(1500, 300)));
+      // Both ways at least once, whatever the seed.
+      await (turn % 2 === 0 ? crash(stage) : killBackend(stage, site.databaseUrl ?? ""));
+      const back = performance.now();
+      const before = readAcknowledged();
+      while (readAcknowledged() === before && performance.now() - back < patience_ms) {
+        await setTimeout(5);
+      }
+      away_ms.push(performance.now() - back);
+    }
+    await Promise.all(loads.map(({ stop }) => stop()));
+    const ready = await ask(server, { path: "/readyz" });
+    await server[Symbol.asyncDispose]();
+    return [
+      note("times killed", away_ms.length),
+      ...check(await site.readLinks()),
+      atMost("writes again once it is back, at worst", Math.max(...away_ms), "ms", judge(5000)),
+      none("not ready in the end", ready.status === 200 ? [] : [describeAnswer(ready)]),
+    ];
+  },
+};
+
+const patience_ms = 30_000;
+
+async function crash({ findPostgres, chance, scale }: Stage): Promise<void> {
+  const postgres = await findPostgres();
+  await postgres.crash();
+  await setTimeout(chance.between(0, scale(2000, 300)));
+  await postgres.start();
+}
+
+/** PostgreSQL ends all connections when one of its processes was killed, and starts by itself. */
+async function killBackend({ findPostgres, chance }: Stage, database: string): Promise<void> {
+  const { url } = await findPostgres();
+  const name = new URL(database).pathname.slice(1);
+  const asked = `select pid from pg_stat_activity where datname = '${name}'`;
+  const [first, ...others] = await query(url, asked);
+  if (first === undefined) throw new Error("our server has no connection to the database");
+  process.kill(Number(chance.pick([first, ...others])["pid"]), "SIGKILL");
+}

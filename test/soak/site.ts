@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
+import { openEmbedded } from "../../src/compose/embedded.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
+import type { Store } from "../../src/store/store.ts";
+import { addPlot, type Plot } from "../bench/ground/plots.ts";
+import { makeFolder } from "../bench/leftovers.ts";
+import { startServer, type Server } from "../bench/servers/http-server.ts";
+import { query } from "../support/postgres.ts";
+import type { PostgresServer } from "../support/postgres-server.ts";
+
+/** A store of its own, and the built command's servers on it. */
+export type Site = {
+  readonly folder: string;
+  readonly databaseUrl: string | undefined;
+  readonly serve: (serving?: Serving) => Promise<Server>;
+  /** No server may run meanwhile: what it writes would be left in its log. */
+  readonly addPlot: (subdomain: string, keys: number) => Promise<Plot>;
+  /** All links of the store, in no order. */
+  readonly readLinks: () => Promise<readonly Row[]>;
+  /** What the engine itself finds wrong with its file. */
+  readonly findDamage: () => readonly string[];
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Serving = {
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly under?: readonly string[];
+  /** Another way to the same database. */
+  readonly databaseUrl?: string;
+  /** Another folder than its own. */
+  readonly data?: string;
+};
+
+type Row = { readonly path: string; readonly name: string | null };
+
+export const command = resolve("dist/waypost.js");
+export const storeFile = "waypost.db";
+
+export async function openSite(server: PostgresServer | undefined): Promise<Site> {
+  const folder = makeFolder();
+  const { path } = folder;
+  const databaseUrl = server && (await createDatabase(server.url));
+  const secrets = { database_url: databaseUrl, database_url_file: undefined };
+  const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
+    const { store } = await openEmbedded({ data: path, secrets });
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  };
+  return {
+    folder: path,
+    databaseUrl,
+    serve: ({ words = [], data = path, databaseUrl: way = databaseUrl, ...starting } = {}) => {
+      const all = [command, "serve", "--data", data, "--port", "0", "--json", "--log", "error"];
+      const place = way === undefined ? [] : ["--database-url", way];
+      return startServer([...all, ...place, ...words], starting);
+    },
+    addPlot: (subdomain, keys) => {
+      return withStore((store) => addPlot({ write: (work) => store.write(work) }, subdomain, keys));
+    },
+    readLinks: () => {
+      return withStore(({ db }) => db.selectFrom("links").select(["path", "name"]).execute());
+    },
+    findDamage: () => (databaseUrl === undefined ? findDamage(join(path, storeFile)) : []),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  };
+}
+
+/** It goes with its server, which is the soak's own. */
+async function createDatabase(server: string): Promise<string> {
+  const name = `soak_${randomUUID().replaceAll("-", "")}`;
+  await query(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function findDamage(file: string): readonly string[] {
+  const database = openDatabase(file);
+  const rows = database.prepare("pragma integrity_check").all();
+  database.close();
+  return (rows as readonly { readonly integrity_check: string }[])
+    .map(({ integrity_check }) => integrity_check)
+    .filter((line) => line !== "ok");
+}
