@@ -15,6 +15,8 @@ export type Owner = {
   /** The deployment's address. */
   readonly origin: string;
   readonly call: Client["call"];
+  /** By what the request is known in logs for which the work is done. */
+  readonly requestId?: string | undefined;
   /** What leads where links may not lead; left out, they may lead anywhere. */
   readonly checkDestinations?: CheckDestinations;
   /** Where the project's links live, where that is known. */

@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../mcp/access/key-context.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
+import { readRequestId } from "../text/request-id.ts";
 import type { Deployment } from "./deployment.ts";
 import { readApiKey } from "./secrets.ts";
 
@@ -38,7 +39,9 @@ export function createFindOwner(parts: Parts): FindOwner {
     if (key === undefined) return undefined;
     const known = await readKnown(key);
     const { access, call, linkHost } = createKeyContext({ key, known }, nobody);
-    const owner = { key_print: job.key_print, key_id, origin, call, linkHost };
+    // Which call has applied the plan is not written down.
+    const requestId = readRequestId(undefined);
+    const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
     // Of a key that is no more the job will say so.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await bulk.summarize(plan, owner, { job });

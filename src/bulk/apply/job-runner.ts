@@ -176,7 +176,8 @@ async function goOnWith(runner: RunnerState, plan: Plan, owner: Owner, job: Job)
   try {
     await requireSame(runner, state, plan, owner, job);
   } catch (error) {
-    await release(runner, state.jobs, run, { state: "interrupted", error });
+    const { requestId } = owner;
+    await release(runner, state.jobs, run, { state: "interrupted", error, requestId });
     return job;
   }
   return begin(runner, state, run, owner, job);

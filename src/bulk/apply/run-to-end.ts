@@ -20,7 +20,7 @@ export type RunnerOptions = {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** Between two writes of a job; left out, the budget's own pace. */
   readonly spacing_ms?: number;
-  readonly report: (error: unknown) => string;
+  readonly report: (error: unknown, requestId?: string) => string;
 };
 
 /** What the runs of a process share. */
@@ -61,7 +61,7 @@ export async function begin(
   const { running, report } = runner;
   const ended = runToEnd(runner, state, run, owner)
     // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
-    .catch(report)
+    .catch((error: unknown) => report(error, owner.requestId))
     .then(() => running.delete(job.id));
   running.set(job.id, ended);
   return (await state.jobs.find(job.id)) ?? job;
@@ -71,9 +71,10 @@ async function runToEnd(
   runner: RunnerState,
   { jobs, jobSpacing }: State,
   run: Run,
-  { call, key_print }: Owner,
+  owner: Owner,
 ): Promise<void> {
   const { sleep, spacing_ms } = runner;
+  const { key_print, requestId } = owner;
   const stopped = runner.stopped.signal;
   const waitForSpacing = async (action: PlanAction) => {
     const kind = action === "delete" ? "delete" : "write";
@@ -84,26 +85,39 @@ async function runToEnd(
   };
   const { signal } = runner.life;
   try {
-    const end = await runJob({ call, signal, stopped, jobs, run, waitForSpacing, sleep });
+    const call = nameRequests(owner);
+    const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep };
+    const end = await runJob(context);
     await release(runner, jobs, run, { state: end });
   } catch (error) {
-    await release(runner, jobs, run, { state: "interrupted", error });
+    await release(runner, jobs, run, { state: "interrupted", error, requestId });
   }
   await noteEnd(runner, jobs, run);
   await loadUnfinished(runner);
 }
 
-type RunEnd = { readonly state: Job["state"]; readonly error?: unknown };
+/** Each row is known in logs as the request that applied the plan. */
+function nameRequests({ call, requestId }: Owner): Owner["call"] {
+  if (requestId === undefined) return call;
+  return (endpoint, input, signal, options) =>
+    call(endpoint, input, signal, { requestId, ...options });
+}
+
+type RunEnd = Pick<Owner, "requestId"> & {
+  readonly state: Job["state"];
+  readonly error?: unknown;
+};
 
 /** What a process that stops has interrupted is still running, for the others. */
 export async function release(
   runner: RunnerState,
   jobs: Jobs,
   run: Run,
-  { state, error }: RunEnd,
+  { state, error, requestId }: RunEnd,
 ): Promise<void> {
   if (state === "interrupted" && runner.isHandedOver) return jobs.release(run, "running");
-  await jobs.release(run, state, error === undefined ? undefined : explain(runner, error));
+  const message = error === undefined ? undefined : explain(runner, error, requestId);
+  await jobs.release(run, state, message);
 }
 
 /** It may have been cancelled meanwhile. */
@@ -114,10 +128,10 @@ async function noteEnd({ ended }: RunnerState, jobs: Jobs, { id }: Run): Promise
   ended[state] = (ended[state] ?? 0) + 1;
 }
 
-function explain({ report }: RunnerState, error: unknown): string {
+function explain({ report }: RunnerState, error: unknown, requestId: string | undefined): string {
   if (error instanceof Problem || error instanceof CallFailure) return error.message;
   if (error instanceof OtherProject) return error.message;
-  return `Something went wrong inside Waypost (reference ${report(error)}).`;
+  return `Something went wrong inside Waypost (reference ${report(error, requestId)}).`;
 }
 
 export async function loadUnfinished(runner: RunnerState): Promise<void> {

@@ -12,6 +12,7 @@ import { unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
 import type { Writer } from "../../state/history.ts";
+import { readRequestId } from "../../text/request-id.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import { explainFailure } from "./explain-failure.ts";
 
@@ -57,6 +58,7 @@ export function withBulk<Result>(
         key_print: printKey(key),
         origin: deployment.origin,
         call,
+        requestId: readRequestId(undefined),
         linkHost: known?.linkHost ?? config.link_origin,
         requireRight: createRequireRight(known?.facts),
         checkDestinations,

@@ -125,6 +125,7 @@ function makeCall(running: Running, extras: Extras): Call {
   return {
     keyContext,
     signal: leaving,
+    requestId: context.requestId,
     ask: asking,
     sendBy: (send) => {
       const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };

@@ -78,6 +78,8 @@ export type Written<E extends Endpoint> = {
 export type Call = {
   readonly keyContext: KeyContext;
   readonly signal: Leaving;
+  /** By what it is known in logs. */
+  readonly requestId: string | undefined;
   /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */
   readonly ask: <E extends Endpoint>(
     endpoint: E,

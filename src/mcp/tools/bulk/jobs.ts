@@ -52,7 +52,8 @@ function createApplyPlan(mode: Mode): Tool {
       if (seen === undefined) await refuseForeignRows(plan, call);
       await approve(name, plan, seen, call);
       const begun = performance.now();
-      const job = await bulk.apply(plan, owner, seen, { ...call.writer, tool: name });
+      const named = { ...owner, requestId: call.requestId };
+      const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
       // A dead process's job may have been waited for already.
       return watch(job, call, performance.now() - begun);
     },
