@@ -22,6 +22,7 @@ const rooms: Readonly<Record<string, string>> = {
   client: "text contract contract/rules",
   template: "text",
   metrics: "text contract",
+  traces: "sql contract",
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules",
@@ -73,8 +74,8 @@ const rooms: Readonly<Record<string, string>> = {
   config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
     text sql copies contract contract/rules network network/hosts client state store service host
-    metrics bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools mcp/protocol
-    config`,
+    metrics traces bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools
+    mcp/protocol config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `
@@ -83,9 +84,9 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "config compose commands/terminal",
   commands: `
-    text sql copies contract contract/rules network client state store service host bulk/files
-    bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol mcp/transport
-    config compose compose/listening commands/terminal commands/bulk commands/copies
+    text sql copies contract contract/rules network client state store service host traces
+    bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol
+    mcp/transport config compose compose/listening commands/terminal commands/bulk commands/copies
     commands/serving`,
   entry: "",
   main: "text sql contract config commands/terminal commands",

@@ -14,7 +14,9 @@ import {
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import { openMetrics, readSources, watchHost, type OpenMetrics } from "../compose/open-metrics.ts";
+import { joinWatches, watchHost, watchMcp } from "../compose/join-watches.ts";
+import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
+import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
@@ -27,6 +29,7 @@ import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
+import type { Traces } from "../traces/traces.ts";
 import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
 import { claimStdout } from "./terminal/output.ts";
 
@@ -82,10 +85,11 @@ type ServeHere = ServeOptions & {
 };
 
 async function serveHere(options: ServeHere): Promise<number> {
-  const { config, log, isJoining } = options;
+  const { config, log, isJoining, version } = options;
   for (const flag of heapFlags) setFlagsFromString(flag);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
+  const traces = await openTraces(version, log);
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const port = isJoining ? config.port : await claimPort(server, config);
@@ -93,7 +97,8 @@ async function serveHere(options: ServeHere): Promise<number> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    const parts = { ...options, ...metrics, readLinkOrigin, report, noteStore: log.warn };
+    const watches = { ...traces, ...joinWatches(metrics, traces) };
+    const parts = { ...options, ...watches, readLinkOrigin, report, noteStore: log.warn };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );
@@ -105,19 +110,20 @@ async function serveHere(options: ServeHere): Promise<number> {
   }
 }
 
-type Serving = ServeHere & {
-  readonly toolbox: Toolbox;
-  readonly port: number;
-  readonly addresses: Addresses;
-  readonly report: (error: unknown) => string;
-  readonly metrics: OpenMetrics | undefined;
-  readonly deployment: Deployment;
-};
+type Serving = ServeHere &
+  Partial<Traces> & {
+    readonly toolbox: Toolbox;
+    readonly port: number;
+    readonly addresses: Addresses;
+    readonly report: (error: unknown) => string;
+    readonly metrics: OpenMetrics | undefined;
+    readonly deployment: Deployment;
+  };
 
 async function serveDeployment(server: HttpServer, serving: Serving): Promise<void> {
   const { config, addresses, log, report, metrics, deployment } = serving;
   const { own } = deployment;
-  const state = createLazyState(config, { tables: own?.stateTables });
+  const state = createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql });
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
   const { url, links } = addresses;
   const listening = { url, links, isTemporary: false };
@@ -146,14 +152,14 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.http,
-    mcp: sessions.share(mcp),
+    mcp: sessions.share(watchMcp(mcp, serving.watchMcp)),
     pages: {
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
     },
     links:
       own &&
-      watchHost(createHost({ ...own, ...origins, clock, random, report }), metrics?.watchVisit),
+      watchHost(createHost({ ...own, ...origins, clock, random, report }), serving.watchVisit),
     hostnames,
     readUnready: readiness.readUnready,
     answerScrape: metrics?.createAnswers(

@@ -7,9 +7,11 @@ import type { Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { saveExportFile } from "../compose/export-files.ts";
+import { watchHost } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
+import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -21,6 +23,7 @@ import { createPageServer } from "../mcp/approval/page-server.ts";
 import { approvalPath } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
+import type { Traces } from "../traces/traces.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
 import { quoteWord } from "./terminal/command-name.ts";
 import { claimStdout } from "./terminal/output.ts";
@@ -55,21 +58,24 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const serveCommand = `${options.command} serve --data ${quoteWord(resolve(config.data))}`;
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
-  await withDeployment({ config, readLinkOrigin, report, noteStore: log.warn }, (deployment) =>
-    serve({ ...options, deployment, listener, serveCommand, output, toolbox, log, report }),
+  const traces = await openTraces(options.version, log);
+  const parts = { ...options, ...traces, report };
+  await withDeployment({ ...parts, readLinkOrigin, noteStore: log.warn }, (deployment) =>
+    serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
   );
 }
 
-type Serving = StdioOptions & {
-  readonly deployment: Deployment;
-  readonly listener: FolderListener;
-  /** What a person types to have the links and pages of this folder. */
-  readonly serveCommand: string;
-  readonly output: Writable;
-  readonly toolbox: Toolbox;
-  readonly log: Log;
-  readonly report: (error: unknown) => string;
-};
+type Serving = StdioOptions &
+  Partial<Traces> & {
+    readonly deployment: Deployment;
+    readonly listener: FolderListener;
+    /** What a person types to have the links and pages of this folder. */
+    readonly serveCommand: string;
+    readonly output: Writable;
+    readonly toolbox: Toolbox;
+    readonly log: Log;
+    readonly report: (error: unknown) => string;
+  };
 
 async function serve(serving: Serving): Promise<void> {
   const { config, deployment, listener, serveCommand, toolbox, log, keepCompiled } = serving;
@@ -77,7 +83,7 @@ async function serve(serving: Serving): Promise<void> {
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,
-    state: createLazyState(config, { tables: own?.stateTables }),
+    state: createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql }),
     openPage: async (id) => {
       const open = await listener.read();
       if (open !== undefined) return open.url + approvalPath + id;
@@ -159,14 +165,14 @@ function makeHandlers(
   own: NonNullable<Deployment["own"]>,
   pages: RequestHandlers["pages"],
   { links }: Listening,
-  { config, report }: Serving,
+  { config, report, watchVisit }: Serving,
 ): RequestHandlers {
   const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
   return {
     api: undefined,
     mcp: undefined,
     pages,
-    links: createHost({ ...own, ...origins, clock, random, report }),
+    links: watchHost(createHost({ ...own, ...origins, clock, random, report }), watchVisit),
     hostnames,
     readUnready: createReadiness([own.store], setAlarm).readUnready,
     trustedProxies: undefined,

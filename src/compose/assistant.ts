@@ -2,7 +2,7 @@ import type { JobMeasures } from "../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
-import type { WatchCall } from "../contract/watch.ts";
+import type { WatchCall, WatchRow } from "../contract/watch.ts";
 import {
   createKeyContext,
   type KeyContext,
@@ -75,6 +75,7 @@ type AssistantOptions = {
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
   readonly watchCall?: WatchCall | undefined;
+  readonly watchRow?: WatchRow | undefined;
   /** For how long it counts what a deployment says of a key; left out, a day. */
   readonly holds_ms?: number | undefined;
   /** Whether nothing may be made or written. */
@@ -90,7 +91,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const serving = { toolbox, ...asking, version, report, watchCall };
   const life = new AbortController();
   const memory = openAccessMemory(openState, options.isLook ?? false);
-  const bulk = createBulk({ openState, clock, random, sleep, report });
+  const bulk = createBulk({ openState, clock, random, sleep, report, watchRow: options.watchRow });
   const readKnown = (key: string) => readKnownKey(config, deployment, key);
   const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
   return {

@@ -1,12 +1,18 @@
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
-import type { WatchRequest } from "../contract/watch.ts";
+import type { WatchRequest, WatchSend } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
-import type { NoteSql } from "../sql/watch-sql.ts";
-import { clock, openEmbedded, random, setAlarm, type Embedded } from "./embedded.ts";
+import {
+  clock,
+  openEmbedded,
+  random,
+  setAlarm,
+  type Embedded,
+  type EmbeddedOptions,
+} from "./embedded.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -25,15 +31,14 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-type DeploymentOptions = {
+/** `isLook` says whether our own store is to stay just as it is. */
+export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
   /** Where the embedded service's links live now, with `{subdomain}` in it. */
   readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
-  readonly noteStore?: NoteSql | undefined;
-  /** Whether our own store is to stay just as it is. */
-  readonly isLook?: boolean;
+  readonly watchSend?: WatchSend | undefined;
 };
 
 /** A name that is never looked up: requests to it are answered in this process. */
@@ -41,12 +46,12 @@ export const embeddedOrigin = "http://waypost.invalid";
 
 export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
   const { base_url } = options.config;
-  return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
+  return base_url === undefined ? openOwn(options) : openElsewhere(base_url, options.watchSend);
 }
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
-  const { config, readLinkOrigin, report, watchRequest, isLook } = options;
-  const embedded = await openEmbedded(config, isLook, options.noteStore);
+  const { config, readLinkOrigin, report, watchRequest } = options;
+  const embedded = await openEmbedded(config, options);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
   const service = createService({
@@ -77,8 +82,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-function openElsewhere(origin: string): Deployment {
-  const { send, close } = openRemoteSender();
+function openElsewhere(origin: string, watchSend: WatchSend | undefined): Deployment {
+  const { send, close } = openRemoteSender(watchSend);
   return { origin, send, followKey: () => knowNothing, own: undefined, close };
 }
 

@@ -5,6 +5,7 @@ import type { Clock, Random } from "../contract/clock.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
+import type { TraceSql } from "../sql/trace-sql.ts";
 import type { NoteSql } from "../sql/watch-sql.ts";
 import { migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
@@ -52,15 +53,21 @@ function drawBytes(count: number): Uint8Array {
   return bytes;
 }
 
-/** A mere look needs a store that is there, and leaves it as it is. */
+export type EmbeddedOptions = {
+  /** A mere look needs a store that is there, and leaves it as it is. */
+  readonly isLook?: boolean | undefined;
+  /** Notes where the operator looks what the store has not done as it should. */
+  readonly noteStore?: NoteSql | undefined;
+  readonly traceSql?: TraceSql | undefined;
+};
+
 export async function openEmbedded(
   place: DataPlace,
-  isLook = false,
-  noteStore?: NoteSql,
+  { isLook = false, noteStore, traceSql }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const { data } = place;
   if (!isLook) prepareDataFolder(data);
-  const sql = await openTables(place);
+  const sql = await openTables(place, traceSql);
   const store = await openStore(sql, setAlarm, isLook, noteStore);
   // The same connections serve for other tables as well.
   const own = sql as unknown as Sql<StateTables>;
@@ -79,10 +86,10 @@ export async function openEmbedded(
   }
 }
 
-function openTables(place: DataPlace): Promise<Sql<Tables>> {
+function openTables(place: DataPlace, trace: TraceSql | undefined): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
-  if (url !== undefined) return openPostgres(url);
-  return openSqlite(join(place.data, databaseFile), { applicationId });
+  if (url !== undefined) return openPostgres(url, trace);
+  return openSqlite(join(place.data, databaseFile), { applicationId, trace });
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */

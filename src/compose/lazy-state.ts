@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
+import type { TraceSql } from "../sql/trace-sql.ts";
 import { openState, openStateFile, type State } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { prepareDataFolder, stateFile } from "./data-folder.ts";
@@ -32,10 +33,11 @@ type LazyOptions = {
   readonly tables?: Sql<StateTables> | undefined;
   /** A mere look makes no file, and changes none of an earlier version. */
   readonly isLook?: boolean | undefined;
+  readonly traceSql?: TraceSql | undefined;
 };
 
 export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
-  const { isLook = false } = options;
+  const { isLook = false, traceSql } = options;
   const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
@@ -59,9 +61,10 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   async function openTables(): Promise<State> {
     const given = { clock, random };
     const url = readDatabaseUrl(place);
-    if (url === undefined) return openStateFile(file, given, isLook);
+    if (url === undefined) return openStateFile(file, given, isLook, traceSql);
     const { tables } = options;
-    const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
+    const sql =
+      tables === undefined ? await openPostgres<StateTables>(url, traceSql) : share(tables);
     return openState(sql, given, isLook);
   }
 

@@ -1,6 +1,4 @@
 import type { Config } from "../config.ts";
-import type { WatchVisit } from "../contract/watch.ts";
-import type { Host } from "../host/host.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
@@ -52,21 +50,5 @@ export function readSources({ own, state, assistant, connections }: Parts): Sour
     jobs,
     approvals: { ...asked, ...decisions },
     connections,
-  };
-}
-
-/** Watches what is a host of links' to answer. */
-export function watchHost(host: Host, watchVisit: WatchVisit | undefined): Host {
-  if (watchVisit === undefined) return host;
-  return {
-    answer: async (request, response, hostname, otherwise) => {
-      const watched = watchVisit();
-      let isVisit = true;
-      await host.answer(request, response, hostname, () => {
-        isVisit = false;
-        otherwise();
-      });
-      if (isVisit) watched.end(response.statusCode);
-    },
   };
 }

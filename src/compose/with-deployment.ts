@@ -1,17 +1,8 @@
-import type { Config } from "../config.ts";
-import type { WatchRequest } from "../contract/watch.ts";
-import type { NoteSql } from "../sql/watch-sql.ts";
 import { describeLinkOrigin } from "./addresses.ts";
-import { openDeployment, type Deployment } from "./deployment.ts";
+import { openDeployment, type Deployment, type DeploymentOptions } from "./deployment.ts";
 
-type Wanted = {
-  readonly config: Config;
-  readonly report: (error: unknown) => string;
-  readonly readLinkOrigin?: () => string;
-  readonly watchRequest?: WatchRequest | undefined;
-  /** Notes where the operator looks what the store has not done as it should. */
-  readonly noteStore?: NoteSql | undefined;
-};
+type Wanted = Omit<DeploymentOptions, "readLinkOrigin" | "isLook"> &
+  Partial<Pick<DeploymentOptions, "readLinkOrigin">>;
 
 /** Opens the deployment that the configuration names, and closes it, whatever happens. */
 export async function withDeployment<Result>(

@@ -1,10 +1,14 @@
-import type { CarriedRequest } from "./api-message.ts";
+import type { ApiRequest, CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** How whoever measures is told of work. Where nobody does, these functions are left out. */
 
 /** Work that has begun: told once how it ended, in a way that no stranger has chosen. */
-type Watched<Outcome> = { readonly end: (outcome: Outcome) => void };
+export type Watched<Outcome> = {
+  /** Does the work, or a part of it, so that what it leads to is known to belong to it. */
+  readonly run: <Result>(work: () => Result) => Result;
+  readonly end: (outcome: Outcome) => void;
+};
 
 /** One request of the API, by its endpoint, where one has its method and path; ends by a status. */
 export type WatchRequest = (
@@ -13,7 +17,28 @@ export type WatchRequest = (
 ) => Watched<number>;
 
 /** One call of a tool, by its name; undefined for a name that no tool has. */
-export type WatchCall = (tool: string | undefined) => Watched<string>;
+export type WatchCall = (tool: string | undefined, asked?: AskedCall) => Watched<string>;
 
-/** One request to a host of links; ends by a status. */
-export type WatchVisit = () => Watched<number>;
+/** What came with a call. */
+export type AskedCall = {
+  /** As its client sent it: anything may be in it. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  readonly requestId?: string | undefined;
+};
+
+/** One HTTP request that is not the API's: to a host of links, or to MCP; ends by a status. */
+export type WatchHttp = (request: AskedHttp) => Watched<number>;
+
+type AskedHttp = {
+  readonly method?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+};
+
+/** One request to a deployment elsewhere; ends by its status, or by why it has none. */
+export type WatchSend = (request: ApiRequest) => Watched<number | string> & {
+  /** What tells the deployment of which work it is a part. */
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** One row of a job, by the job's id and its own number; ends by its outcome. */
+export type WatchRow = (job: string, row: number) => Watched<string>;

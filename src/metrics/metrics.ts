@@ -1,14 +1,14 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import type { Clock } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { WatchCall, WatchRequest, WatchVisit } from "../contract/watch.ts";
+import type { Watched, WatchCall, WatchHttp, WatchRequest } from "../contract/watch.ts";
 import { addPulled, type Sources } from "./pulled.ts";
 
 /** What the process does, in numbers that Prometheus reads. No label is a stranger's text. */
 export type Metrics = {
   readonly watchRequest: WatchRequest;
   readonly watchCall: WatchCall;
-  readonly watchVisit: WatchVisit;
+  readonly watchVisit: WatchHttp;
   readonly contentType: string;
   readonly write: (sources: Sources) => Promise<string>;
 };
@@ -55,9 +55,12 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
   const nameRoute = createRouteNames();
 
   /** Calls back with the seconds that passed until its end, once. */
-  function begin<Outcome>(onEnd: (outcome: Outcome, seconds: number) => void) {
+  function begin<Outcome>(onEnd: (outcome: Outcome, seconds: number) => void): Watched<Outcome> {
     const begun = monotonic();
-    return { end: (outcome: Outcome) => onEnd(outcome, (monotonic() - begun) / 1000) };
+    return {
+      run: (work) => work(),
+      end: (outcome) => onEnd(outcome, (monotonic() - begun) / 1000),
+    };
   }
 
   return {

@@ -102,7 +102,11 @@ export function createService(options: ServiceOptions): Service {
       const watched = options.watchRequest?.(found?.target[0], request);
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
-      const guarded = guard(options, request, (signal) => answerRoute(request, found, signal));
+      const work = (signal: Waiter) => answerRoute(request, found, signal);
+      const guarded =
+        watched === undefined
+          ? guard(options, request, work)
+          : watched.run(() => guard(options, request, work));
       return andThen(guarded, (reply) => {
         watched?.end(reply.status);
         const shown = method === "HEAD" ? { ...reply, body: null } : reply;

@@ -7,6 +7,7 @@ import { openPostgresReader } from "./postgres-reader.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunStatement } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
+import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
 /** So much that is long is read at once: connections must be left for all that is quick. */
 const mostLongReads = 2;
@@ -17,19 +18,22 @@ const oldestVersion = 130_000;
  * Opens a PostgreSQL database, or what speaks its protocol. A database with tables of another
  * program is refused and left as it is.
  */
-export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
+export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promise<Sql<Tables>> {
   const pool = openPostgresPool(url);
   await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
-  const open = (run: RunStatement) => openKysely<Tables>("postgres", run);
+  const open = (plain: RunStatement) => {
+    const { run } = trace ? traceStatements("postgres", { run: plain }, trace) : { run: plain };
+    return openKysely<Tables>("postgres", run);
+  };
   const db = open(pool.run);
   const writes = createPostgresWrites(pool);
   const writing = open(writes.run);
   const longReads = Array.from({ length: mostLongReads }, () => openLongReads(pool, open));
 
-  return {
+  const sql: Sql<Tables> = {
     engine: "postgres",
     db,
     readLong: (work, options) => {
@@ -52,6 +56,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
       await pool.close();
     },
   };
+  return traceTransactions(sql, trace);
 }
 
 function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement) => Db) {

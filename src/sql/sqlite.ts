@@ -10,12 +10,14 @@ import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
 import { createStatementRunner, type Ran, type StatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
+import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
   readonly applicationId: number;
   /** How much of the file each connection may keep in memory. */
   readonly cache_mb?: number;
+  readonly trace?: TraceSql | undefined;
 };
 
 /**
@@ -33,8 +35,11 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     throw refuseFault(path, error);
   });
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
-    openKysely<Tables>("sqlite", run, prepare);
+  const { trace } = options;
+  const open = (runner: Pick<StatementRunner, "run"> & Partial<StatementRunner>) => {
+    const { run, prepare } = trace ? traceStatements("sqlite", runner, trace) : runner;
+    return openKysely<Tables>("sqlite", run, prepare);
+  };
   const reading = readWhileSound(createStatementRunner(reader), log);
   const db = open(reading);
   const findVersion = reading.prepare("PRAGMA data_version");
@@ -45,7 +50,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   );
   const groups = createGroupCommit(waitElsewhere(createSteps(writer), log, checkpoints));
 
-  return {
+  const sql: Sql<Tables> = {
     engine: "sqlite",
     db,
     readLong: async (work, options) => {
@@ -70,6 +75,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
+  return traceTransactions(sql, trace);
 }
 
 function readVersion([row]: Ran["rows"]): number {

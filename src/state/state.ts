@@ -2,6 +2,7 @@ import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Engine, Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
+import type { TraceSql } from "../sql/trace-sql.ts";
 import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
@@ -71,8 +72,9 @@ export async function openStateFile(
   path: string,
   given: ClockAndRandom,
   isLook = false,
+  trace?: TraceSql,
 ): Promise<State> {
-  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb });
+  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, trace });
   return openState(sql, given, isLook);
 }
 

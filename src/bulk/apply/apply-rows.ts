@@ -5,6 +5,7 @@ import type { Answer } from "../../contract/endpoint.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
+import type { WatchRow } from "../../contract/watch.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt, RowEnd } from "../../state/job-journal.ts";
 import type { Run } from "../../state/job-leases.ts";
@@ -28,6 +29,7 @@ export type RunContext = Asking & {
   /** Waits until the next row is due: evenly, just under the budget. */
   readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly watchRow?: WatchRow | undefined;
 };
 
 const pageRows = 200;
@@ -87,7 +89,7 @@ async function applyRows(context: RunContext): Promise<Pass> {
   let failure: { readonly error: unknown } | undefined;
 
   async function apply(receipt: Receipt): Promise<RowEnd | undefined> {
-    const end = await applyWithRetries(context, receipt);
+    const end = await applyWatched(context, receipt);
     isLost ||= end === undefined;
     if (end?.status === "unknown") unknown += 1;
     if (end !== undefined) await jobs.noteEnd(run, receipt.planned.position, end);
@@ -144,6 +146,20 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
     const last = receipts.at(-1);
     if (last === undefined) return;
     from = last.planned.position + 1;
+  }
+}
+
+async function applyWatched(context: RunContext, receipt: Receipt): Promise<RowEnd | undefined> {
+  const { position } = receipt.planned;
+  const watched = context.watchRow?.(context.run.id, position);
+  if (watched === undefined) return applyWithRetries(context, receipt);
+  try {
+    const end = await watched.run(() => applyWithRetries(context, receipt));
+    watched.end(end?.status ?? "let go");
+    return end;
+  } catch (error) {
+    watched.end("failed");
+    throw error;
   }
 }
 

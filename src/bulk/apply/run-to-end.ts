@@ -1,6 +1,7 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { Problem } from "../../contract/problem.ts";
+import type { WatchRow } from "../../contract/watch.ts";
 import type { Run } from "../../state/job-leases.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanAction } from "../../state/plans.ts";
@@ -21,6 +22,7 @@ export type RunnerOptions = {
   /** Between two writes of a job; left out, the budget's own pace. */
   readonly spacing_ms?: number;
   readonly report: (error: unknown, requestId?: string) => string;
+  readonly watchRow?: WatchRow | undefined;
 };
 
 /** What the runs of a process share. */
@@ -73,7 +75,7 @@ async function runToEnd(
   run: Run,
   owner: Owner,
 ): Promise<void> {
-  const { sleep, spacing_ms } = runner;
+  const { sleep, spacing_ms, watchRow } = runner;
   const { key_print, requestId } = owner;
   const stopped = runner.stopped.signal;
   const waitForSpacing = async (action: PlanAction) => {
@@ -86,7 +88,7 @@ async function runToEnd(
   const { signal } = runner.life;
   try {
     const call = nameRequests(owner);
-    const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep };
+    const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep, watchRow };
     const end = await runJob(context);
     await release(runner, jobs, run, { state: end });
   } catch (error) {

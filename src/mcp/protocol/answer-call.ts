@@ -7,6 +7,7 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/leaving.ts";
+import type { AskedCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
@@ -28,6 +29,7 @@ type Calling = {
   readonly caller: Caller;
   readonly leaving: Leaving;
   readonly requestId: string;
+  readonly meta: AskedCall["meta"];
   readonly person: Omit<Person, "token">;
   readonly tellProgress: Tell;
 };
@@ -55,7 +57,7 @@ export async function answerCall(
       return await callOnce(
         tool,
         given,
-        { caller, leaving, requestId, person, tellProgress },
+        { caller, leaving, requestId, meta, person, tellProgress },
         options,
       );
     } catch (error) {
@@ -70,7 +72,7 @@ export async function answerCall(
 export async function callOnce(
   tool: Tool,
   given: unknown,
-  { caller, leaving, requestId, person, tellProgress }: Calling,
+  { caller, leaving, requestId, meta, person, tellProgress }: Calling,
   options: ServerOptions,
 ): Promise<CallToolResult> {
   const { toolbox, keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
@@ -87,6 +89,7 @@ export async function callOnce(
     person,
     leaving,
     requestId,
+    meta,
     isAbsent: findAbsent(toolbox, keyContext),
     showsViews: canShowViews(capabilities),
     answerWithTask: takesTasks ? (running: Task) => (task = running) : undefined,

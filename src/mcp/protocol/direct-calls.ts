@@ -61,6 +61,7 @@ type PlainCall = {
   readonly tool: Tool;
   readonly given: unknown;
   readonly progressToken: RequestId | undefined;
+  readonly meta: JsonObject;
 };
 
 type Asking = {
@@ -114,7 +115,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
   };
 
   async function run(
-    { tool, given, progressToken }: PlainCall,
+    { tool, given, progressToken, meta }: PlainCall,
     { readCaller: readNow }: Admitted,
     { leaving, notify, requestId = readRequestId(undefined) }: Asking,
   ): Promise<CallToolResult | "cancelled"> {
@@ -124,7 +125,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
       // Nobody is asked anything by what only reads; what asks all the same leaves this way.
       const person = { ...nobodyToAsk, client: nameClient(caller) };
       const tellProgress = prepareProgress(progressToken, notify);
-      const calling = { caller, leaving, requestId, person, tellProgress };
+      const calling = { caller, leaving, requestId, meta, person, tellProgress };
       const answered = callOnce(tool, given, calling, options);
       // As beside every call.
       void keyContext.confirm();
@@ -163,7 +164,7 @@ function readCall(
   const tool = find(name);
   if (tool?.effect !== "read") return undefined;
   const envelope = writeEnvelope(meta);
-  return envelope === undefined ? undefined : { id, tool, given, progressToken, envelope };
+  return envelope === undefined ? undefined : { id, tool, given, progressToken, meta, envelope };
 }
 
 function describe(headers: string, envelope: string): string {

@@ -4,7 +4,7 @@ import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import type { WatchCall } from "../../contract/watch.ts";
+import type { AskedCall, WatchCall, Watched } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
@@ -40,6 +40,8 @@ export type CallContext = {
   readonly report: (error: unknown, requestId?: string) => string;
   /** By what the call is known in logs, here and where it leads. */
   readonly requestId?: string;
+  /** What its client sent along with the call. */
+  readonly meta?: AskedCall["meta"];
   readonly watchCall?: WatchCall | undefined;
 };
 
@@ -71,8 +73,18 @@ export async function callTool(
   given: unknown,
   context: CallContext,
 ): Promise<CallToolResult> {
+  const watched = context.watchCall?.(tool.name, context);
+  if (watched === undefined) return answer(tool, given, context);
+  return watched.run(() => answer(tool, given, context, watched));
+}
+
+async function answer(
+  tool: Tool,
+  given: unknown,
+  context: CallContext,
+  watched?: Watched<string>,
+): Promise<CallToolResult> {
   const { access, timeZone } = context.keyContext;
-  const watched = context.watchCall?.(tool.name);
   try {
     const denied = tool.readAccess(access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
