@@ -2,16 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFolder, run, startServe, type Serving } from "../support/command.ts";
+import { createFolder, run, startServe } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { callDone, callRefused } from "../support/call-tool.ts";
 import { modernCall, post } from "../support/mcp-post.ts";
 import { visit } from "../support/listening.ts";
+import {
+  measured,
+  parseSeries,
+  readSeries,
+  scrape,
+  token,
+  type Series,
+} from "../support/scrape.ts";
 
 /** What `waypost serve` shows of itself to who has the token, at `/metrics`. */
-
-const token = "scraper-of-ours";
-const measured = { env: { WAYPOST_METRICS_TOKEN: token } };
 
 describe("who may read the metrics", () => {
   test("is nobody where no token is set", async () => {
@@ -66,7 +71,7 @@ describe("who may read the metrics", () => {
     await using folder = await createFolder();
     const env = { ...measured.env, WAYPOST_BASE_URL: "https://links.example" };
     await using serving = await startServe(folder.path, [], { env });
-    const values = await read(serving);
+    const values = await readSeries(serving);
     expect(values.get('waypost_mcp_connections{kind="sessions"}')).toBe(0);
     expect([...values.keys()].filter((name) => name.startsWith("waypost_clicks_total"))).toEqual(
       [],
@@ -84,7 +89,7 @@ test("the metrics tell requests by route and status, and refusals by budget", as
   for (const path of ["/nothing", "/links/one/two/three"]) await serving.call("GET", path);
   const resolve = `${serving.places.api}/short_links/resolve?url=https://example.com`;
   for (let count = 0; count < 61; count += 1) await fetch(resolve, { method: "POST" });
-  const values = await read(serving);
+  const values = await readSeries(serving);
   expect(readAll(values, "waypost_requests_total")).toMatchObject({
     'route="POST /links",status="2xx"': 1,
     'route="POST /links",status="4xx"': 1,
@@ -114,7 +119,7 @@ test("the metrics tell calls by tool and outcome, approvals, jobs, clicks, sessi
   await callDone(person, "apply_plan", { plan_id: plan.id });
   await callRefused(alone, "delete_link", { id: link.id });
   await callDone(person, "delete_link", { id: link.id });
-  const values = await read(serving);
+  const values = await readSeries(serving);
   expect(readAll(values, "waypost_tool_calls_total")).toMatchObject({
     'tool="create_link",outcome="ok"': 1,
     'tool="get_link",outcome="ok"': 1,
@@ -154,40 +159,20 @@ test("nothing that a stranger chose is a label, and no secret is in the metrics"
     await visit(`http://${mark}.localhost:${port}/`);
   };
   await ask("stranger-0");
-  const before = listOwn(await read(serving));
+  const before = listOwn(await readSeries(serving));
   for (let count = 1; count < 20; count += 1) await ask(`stranger-${count}`);
   const { text } = await scrape(serving);
-  expect(listOwn(parse(text))).toEqual(before);
+  expect(listOwn(parseSeries(text))).toEqual(before);
   expect(before).toContain('waypost_tool_calls_total{tool="other",outcome="not_offered"}');
   for (const secret of ["stranger", token, key, folder.path]) expect(text).not.toContain(secret);
 });
 
-function scrape({ places }: Serving, given: string | null = token) {
-  const headers = given === null ? {} : { authorization: `Bearer ${given}` };
-  return post(`${places.url}/metrics`, { method: "GET", headers });
-}
-
-/** The series by name and labels. */
-async function read(serving: Serving): Promise<ReadonlyMap<string, number>> {
-  return parse((await scrape(serving)).text);
-}
-
-function parse(text: string): ReadonlyMap<string, number> {
-  const lines = text.split("\n").filter((line) => /^[a-z]/.test(line));
-  return new Map(
-    lines.map((line) => {
-      const end = line.lastIndexOf(" ");
-      return [line.slice(0, end), Number(line.slice(end + 1))];
-    }),
-  );
-}
-
-function listOwn(values: ReadonlyMap<string, number>): readonly string[] {
+function listOwn(values: Series): readonly string[] {
   return [...values.keys()].filter((name) => name.startsWith("waypost_"));
 }
 
 /** All series of one name, by their labels. */
-function readAll(values: ReadonlyMap<string, number>, name: string): Record<string, number> {
+function readAll(values: Series, name: string): Record<string, number> {
   const own = [...values].filter(([series]) => series.startsWith(`${name}{`));
   return Object.fromEntries(
     own.map(([series, value]) => [series.slice(name.length + 1, -1), value]),

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { createFolder, startServe } from "../support/command.ts";
+import { post } from "../support/mcp-post.ts";
+import { openPostgresProxy } from "../support/postgres-proxy.ts";
+import { takeDatabase } from "../support/postgres.ts";
+import { measured, readSeries } from "../support/scrape.ts";
+import { collectSpans, listPath } from "../support/spans.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** What an operator sees of `waypost serve` on PostgreSQL, and while that is away. */
+
+test("a process is unready while PostgreSQL is away, and tells of its pool", async () => {
+  const database = await takeDatabase();
+  await using proxy = await openPostgresProxy(database.url);
+  using spans = collectSpans();
+  await using folder = await createFolder();
+  const env = { ...measured.env, ...spans.env, WAYPOST_DATABASE_URL: proxy.url };
+  await using serving = await startServe(folder.path, [], { env });
+  const { call, places } = serving;
+  const ask = async (path: string) => {
+    const { status, text } = await post(places.url + path, { method: "GET" });
+    return [status, JSON.parse(text)];
+  };
+  expect(await ask("/readyz")).toEqual([200, { status: "ready" }]);
+  const body = { path: "one", url: "https://a.example" };
+  expect((await call("POST", "/links", { body })).status).toBe(201);
+  const before = await readSeries(serving);
+  expect(before.get('waypost_pool_connections{state="open"}')).toBeGreaterThan(0);
+  expect(before.get('waypost_pool_connections{state="waiting"}')).toBe(0);
+  expect(before.get('waypost_store_commits_total{store="links"}')).toBeGreaterThan(0);
+  const all = spans.read();
+  const paths = all.map((span) => listPath(all, span).join(" > "));
+  expect(paths).toContain("POST /api/v1/links > transaction > insert links");
+  const insert = all.find(({ name }) => name === "insert links");
+  expect(insert?.attributes["db.system.name"]).toBe("postgresql");
+
+  proxy.cut();
+  await waitUntil(async () => (await ask("/readyz"))[0] === 503);
+  expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
+  expect(await ask("/healthz")).toEqual([200, { status: "ok" }]);
+  const away = await readSeries(serving);
+  expect(away.get('waypost_requests_total{route="POST /links",status="2xx"}')).toBe(1);
+
+  proxy.restore();
+  await waitUntil(async () => (await ask("/readyz"))[0] === 200);
+  expect((await call("GET", "/links")).status).toBe(200);
+  await serving.stop();
+  await database.giveBack();
+});
