@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 /** Does a piece of heavy work in its turn. */
 export type RunInTurn = <Result>(work: () => Result) => Promise<Result>;
@@ -17,7 +17,7 @@ type TurnTiming = {
  * the other, and between two of them the event loop is free for as long as the first one took:
  * however many pieces come at once, another request waits for hardly more than one.
  */
-export function createCheckQueue({ monotonic, sleep = setTimeout }: TurnTiming): RunInTurn {
+export function createCheckQueue({ monotonic, sleep = rest }: TurnTiming): RunInTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     let took_ms = 0;
@@ -33,4 +33,9 @@ export function createCheckQueue({ monotonic, sleep = setTimeout }: TurnTiming):
     last = result.then(pause, pause);
     return result;
   };
+}
+
+/** A timer waits for a millisecond at least, which is more than a short piece took. */
+function rest(milliseconds: number): Promise<unknown> {
+  return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }
