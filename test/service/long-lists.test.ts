@@ -56,9 +56,9 @@ openForAll(createWorld, async (opened) => {
 
 type Wrap = (store: Store) => Store["readLong"];
 
-/** The same service over the same file, where long lists are read in another way. */
-function openService(wrap: Wrap) {
-  const { store, clock, setAlarm } = world;
+/** The same service over the same store, where long lists are read in another way. */
+function openService(wrap: Wrap, of: World = world) {
+  const { store, clock, setAlarm } = of;
   const reported: unknown[] = [];
   const { answer } = createService({
     store: { ...store, readLong: wrap(store) },
@@ -72,7 +72,7 @@ function openService(wrap: Wrap) {
     answer({
       method: "GET",
       url: `http://localhost${apiPrefix}${path}`,
-      headers: { authorization: `Token ${world.key}` },
+      headers: { authorization: `Token ${of.key}` },
     });
   return { answer, get, reported };
 }
@@ -208,7 +208,7 @@ onFile("get_link, a redirect and a write beside a long list are answered before 
 });
 
 /** Lists that never end, but where nobody waits for them. */
-function openEndless() {
+function openEndless(of?: World) {
   const begun = createGate();
   const service = openService(
     ({ readLong }) =>
@@ -218,11 +218,35 @@ function openEndless() {
           await countForEver(db);
           return work(db);
         }, options),
+    of,
   );
   return { ...service, begun: begun.opened };
 }
 
 const list = ask([["q[name_cont]", "s"]]);
+
+test("get_link, a redirect and a write are answered while many lists never end", async () => {
+  await using host = await openLinkHost();
+  const { project, store, call, advance } = host.world;
+  const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
+  await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks));
+  const { get, begun } = openEndless(host.world);
+  // More than a pool has connections.
+  const endless = Array.from({ length: 12 }, async () => get(list));
+  await begun;
+  for (const turn of Array.from({ length: 3 }).keys()) {
+    const answers = await Promise.all([
+      call("GET", `/links/${id}`),
+      call("GET", "/links"),
+      host.visit("/spring"),
+      call("POST", "/links", { body: { path: `summer-${turn}` } }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 302, 201]);
+  }
+  advance(10_000);
+  const answers = await Promise.all(endless);
+  expect(answers.map(({ status }) => status)).toEqual(endless.map(() => 503));
+});
 
 describe("a caller that leaves ends its long list, and the next one is answered", () => {
   test("where it hangs up", async () => {
