@@ -82,7 +82,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   "commands/copies": "text sql copies config compose commands/terminal",
-  "commands/serving": "config compose commands/terminal",
+  "commands/serving": "metrics config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network client state store service host traces
     bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol

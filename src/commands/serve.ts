@@ -15,7 +15,12 @@ import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { joinWatches, watchHost, watchMcp } from "../compose/join-watches.ts";
-import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
+import {
+  openMetrics,
+  readSources,
+  type OpenMetrics,
+  type ShareNumbers,
+} from "../compose/open-metrics.ts";
 import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
@@ -82,6 +87,8 @@ type ServeHere = ServeOptions & {
   readonly log: Log;
   /** Whether other processes have the port already: this one listens when it can answer, too. */
   readonly isJoining: boolean;
+  /** Where there are other processes behind the port. */
+  readonly shareNumbers?: ShareNumbers;
 };
 
 async function serveHere(options: ServeHere): Promise<number> {
@@ -165,6 +172,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     answerScrape: metrics?.createAnswers(
       () => readSources({ own, state, assistant, connections: mcp.measure() }),
       report,
+      serving.shareNumbers,
     ),
     trustedProxies: config.trusted_proxies,
     answerProcess: folder?.answer,

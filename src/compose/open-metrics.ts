@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
+import type { Numbers } from "../metrics/sum-processes.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock } from "./embedded.ts";
@@ -13,8 +14,12 @@ export type OpenMetrics = Pick<Metrics, "watchRequest" | "watchCall" | "watchVis
   readonly createAnswers: (
     readSources: () => Sources,
     report: (error: unknown) => unknown,
+    /** Where there are others: answers what all have measured, and tells them what this one has. */
+    shareNumbers?: ShareNumbers,
   ) => AnswerScrape;
 };
+
+export type ShareNumbers = (readOwn: () => Promise<Numbers>) => () => Promise<string>;
 
 export async function openMetrics(config: Config): Promise<OpenMetrics | undefined> {
   const token = readMetricsToken(config);
@@ -22,11 +27,14 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
   // Most processes are measured by nobody, and need not load what does it.
   const { createMetrics } = await import("../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../metrics/answer-scrape.ts");
-  const { contentType, write, ...watches } = createMetrics(clock);
+  const { contentType, write, readNumbers, ...watches } = createMetrics(clock);
   return {
     ...watches,
-    createAnswers: (readSources, report) =>
-      createScrapeAnswers({ token, contentType, write: () => write(readSources()), report }),
+    createAnswers: (readSources, report, shareNumbers) => {
+      const writeAll = shareNumbers?.(() => readNumbers(readSources()));
+      const writeOwn = () => write(readSources());
+      return createScrapeAnswers({ token, contentType, write: writeAll ?? writeOwn, report });
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Watched, WatchCall, WatchHttp, WatchRequest } from "../contract/watch.ts";
 import { addPulled, type Sources } from "./pulled.ts";
+import type { Numbers } from "./sum-processes.ts";
 
 /** What the process does, in numbers that Prometheus reads. No label is a stranger's text. */
 export type Metrics = {
@@ -11,6 +12,8 @@ export type Metrics = {
   readonly watchVisit: WatchHttp;
   readonly contentType: string;
   readonly write: (sources: Sources) => Promise<string>;
+  /** The same for `sum-processes.ts`. */
+  readonly readNumbers: (sources: Sources) => Promise<Numbers>;
 };
 
 /** From a read out of a cache to a call that uses all of its time (client.ts). */
@@ -53,15 +56,7 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
     visitBuckets_s,
   );
   const nameRoute = createRouteNames();
-
-  /** Calls back with the seconds that passed until its end, once. */
-  function begin<Outcome>(onEnd: (outcome: Outcome, seconds: number) => void): Watched<Outcome> {
-    const begun = monotonic();
-    return {
-      run: (work) => work(),
-      end: (outcome) => onEnd(outcome, (monotonic() - begun) / 1000),
-    };
-  }
+  const begin = createStopwatch(monotonic);
 
   return {
     watchRequest: (endpoint, { address }) =>
@@ -88,6 +83,21 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
       setPulled(sources);
       return registry.metrics();
     },
+    readNumbers: (sources) => {
+      setPulled(sources);
+      return registry.getMetricsAsJSON();
+    },
+  };
+}
+
+/** Calls back with the seconds that passed until the end of the work, once. */
+function createStopwatch(monotonic: Clock["monotonic"]) {
+  return <Outcome>(onEnd: (outcome: Outcome, seconds: number) => void): Watched<Outcome> => {
+    const begun = monotonic();
+    return {
+      run: (work) => work(),
+      end: (outcome) => onEnd(outcome, (monotonic() - begun) / 1000),
+    };
   };
 }
 

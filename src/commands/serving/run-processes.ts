@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { listenAt } from "../../compose/http-server.ts";
-import type { Log } from "../../compose/log.ts";
+import { createReport, type Log } from "../../compose/log.ts";
 import type { Config } from "../../config.ts";
 import type { Announcement } from "./announcement.ts";
-import { stop } from "./own-process.ts";
+import { createScrapes, type Scrapes } from "./answer-scrapes.ts";
+import { stop, type Said } from "./own-process.ts";
 
 /**
  * Several processes behind one port. This one starts them, hands them the connections and puts
@@ -30,17 +31,19 @@ export async function runProcesses({ config, announce, log, stopped }: Options):
   const life = new AbortController();
   void stopped.then(() => life.abort());
   const port = await choosePort(config);
+  const scrapes = createScrapes(createReport(log));
   // As this process was started, for a start.
   cluster.setupPrimary();
   cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), "--port", `${port}`] });
   // It makes what there is to be made, and what it cannot do no other can.
-  const first = startProcess(life.signal);
+  const start = () => startProcess(life.signal, scrapes);
+  const first = start();
   const announcement = await first.ready;
   if (announcement === undefined) return (await first.ended).code ?? 1;
-  const others = Array.from({ length: config.processes - 1 }, () => startProcess(life.signal));
+  const others = Array.from({ length: config.processes - 1 }, start);
   await Promise.all(others.map(({ ready }) => ready));
   announce(announcement);
-  await Promise.all([first, ...others].map((each) => keepRunning(each, log, life.signal)));
+  await Promise.all([first, ...others].map((each) => keepRunning(each, start, log, life.signal)));
   return 0;
 }
 
@@ -53,7 +56,7 @@ type Started = {
 
 type Ending = { readonly code: number | null; readonly signal: string | null };
 
-function startProcess(signal: AbortSignal): Started {
+function startProcess(signal: AbortSignal, scrapes: Scrapes): Started {
   const worker = cluster.fork();
   // One that has just ended needs not be told.
   const end = () => worker.isConnected() && worker.send(stop, () => undefined);
@@ -68,13 +71,23 @@ function startProcess(signal: AbortSignal): Started {
       resolve({ code, signal: by });
     });
   });
-  const announced = new Promise<Announcement>((resolve) => worker.once("message", resolve));
+  const announced = new Promise<Announcement>((resolve) => {
+    worker.on("message", (said: Said) => {
+      if (said.kind === "ready") resolve(said.announcement);
+    });
+  });
+  scrapes.follow(worker);
   const ready = Promise.race([announced, ended.then(() => undefined)]);
   return { worker, ready, ended };
 }
 
 /** Until all are to stop. */
-async function keepRunning(started: Started, log: Log, signal: AbortSignal): Promise<void> {
+async function keepRunning(
+  started: Started,
+  start: () => Started,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
   let current = started;
   let failures = 0;
   for (;;) {
@@ -88,7 +101,7 @@ async function keepRunning(started: Started, log: Log, signal: AbortSignal): Pro
     log.warn(facts, "process ended, another one takes its place");
     await setTimeout(wait_ms, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    current = startProcess(signal);
+    current = start();
   }
 }
 
