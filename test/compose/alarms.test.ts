@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createAlarms } from "../../src/compose/alarms.ts";
 import type { SetAlarm } from "../../src/contract/clock.ts";
+import { measureAfterSmallCollection } from "../support/measure-held.ts";
 
 /** Alarms upon one timer, which ring as if each had one of its own. */
 
@@ -45,6 +46,32 @@ test("those that are late ring in the order of their times", () => {
   now += 1000;
   vi.advanceTimersByTime(10);
   expect(rung).toEqual(["first", "second", "third"]);
+});
+
+test("those that are due at once ring in the order in which they were set", () => {
+  const stop = setAlarm(5, ring("taken back"));
+  for (const name of ["first", "second", "third"]) setAlarm(10, ring(name));
+  stop();
+  pass(1000);
+  expect(rung).toEqual(["first", "second", "third"]);
+});
+
+test("those that are taken back let go at once of what they would have rung for", async () => {
+  const [turns, weight_bytes, usual] = [200, 40_000, 4];
+  const underWay: (() => void)[] = [];
+  const set = () => {
+    const burden = Array.from({ length: weight_bytes / 8 }, () => 0);
+    underWay.push(setAlarm(10_000, () => void burden.pop()));
+  };
+  for (let turn = 0; turn < usual; turn += 1) set();
+  // What is there by now is old from here on.
+  const before = await measureAfterSmallCollection();
+  for (let turn = 0; turn < turns; turn += 1) {
+    set();
+    underWay.shift()?.();
+  }
+  const kept = (await measureAfterSmallCollection()) - before;
+  expect(kept / (turns * weight_bytes)).toBeLessThan(0.1);
 });
 
 test("one that was taken back never rings, even by another that rings at the same moment", () => {
