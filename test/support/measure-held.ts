@@ -22,8 +22,21 @@ export async function measureHeld(): Promise<number> {
   return heapUsed + external;
 }
 
-/** As `measureHeld`, after collections of what is young alone: those that cost next to nothing. */
-export async function measureAfterSmallCollection(): Promise<number> {
+/**
+ * The bytes that some work leaves behind after collections of what is young alone: those that cost
+ * next to nothing. The least of three goes, for whatever else the process does adds to one of them.
+ */
+export async function measureLeftOld(work: () => void | Promise<void>): Promise<number> {
+  const left: number[] = [];
+  for (let go = 0; go < 3; go += 1) {
+    const before = await measureAfterSmallCollection();
+    await work();
+    left.push((await measureAfterSmallCollection()) - before);
+  }
+  return Math.min(...left);
+}
+
+async function measureAfterSmallCollection(): Promise<number> {
   for (let turn = 0; turn < 3; turn += 1) {
     await setImmediate();
     collect({ type: "minor" });
