@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { renewLease, type Run } from "./job-leases.ts";
+import { createJobNotes, type JobNotes } from "./job-notes.ts";
 import { writeActions, readRow, type PlanRow } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -33,61 +33,18 @@ export type ReceiptPage = {
 
 const kinds = { open: ["sent", "unknown"], failed: ["rejected", "unknown"] } as const;
 
-export type RowEnd = {
-  readonly status: "done" | "rejected" | "unknown";
-  readonly link_id?: string | undefined;
-  readonly made?: JsonObject | undefined;
-  readonly message?: string | undefined;
-};
-
-export type Journal = {
+export type Journal = JobNotes & {
   readonly listReceipts: (jobId: string, page: ReceiptPage) => Promise<readonly Receipt[]>;
   readonly countEnds: (jobId: string) => Promise<Readonly<Record<Status, number>>>;
-  /**
-   * Written before the request leaves: a row that stays so has an unknown end. False when nothing
-   * may be sent any more: the job was cancelled, or another process runs it by now.
-   */
-  readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /** Writes nothing where another process runs the job by now: it has read back what we sent. */
-  readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
 };
 
-export function createJournal({ db, write }: Sql<StateTables>, clock: Pick<Clock, "now">): Journal {
-  // A person's own calls go first, and the notes of rows that are on the way share their commits.
-  const note = <Result>(work: (inner: Db) => Promise<Result>) => write(work, { isPatient: true });
+export function createJournal(sql: Sql<StateTables>, clock: Pick<Clock, "now">): Journal {
+  const { db } = sql;
   return {
+    ...createJobNotes(sql, clock),
     listReceipts: (jobId, page) => listReceipts(db, jobId, page),
     countEnds: (jobId) => countEnds(db, jobId),
-    noteSent: (run, position) =>
-      note(async (inner) => {
-        if (!(await renewLease(inner, run, clock.now()))) return false;
-        const row = { job_id: run.id, position, status: "sent", link_id: null } as const;
-        await inner
-          .insertInto("job_rows")
-          .values({ ...row, message: null, made: null })
-          .onConflict((conflict) =>
-            conflict.columns(["job_id", "position"]).doUpdateSet({ status: "sent" }),
-          )
-          .execute();
-        return true;
-      }),
-    noteEnd: (run, position, { status, link_id = null, message = null, made }) => {
-      const end = { status, link_id, message, made: made ? JSON.stringify(made) : null };
-      return note(async (inner) => {
-        if (!(await isOwn(inner, run))) return;
-        await inner
-          .insertInto("job_rows")
-          .values({ job_id: run.id, position, ...end })
-          .onConflict((conflict) => conflict.columns(["job_id", "position"]).doUpdateSet(end))
-          .execute();
-      });
-    },
   };
-}
-
-async function isOwn(db: Db, { id, runner }: Run): Promise<boolean> {
-  const own = db.selectFrom("jobs").select("id").where("id", "=", id);
-  return (await own.where("runner", "=", runner).executeTakeFirst()) !== undefined;
 }
 
 async function countEnds(db: Db, jobId: string): Promise<Record<Status, number>> {

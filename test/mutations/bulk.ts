@@ -24,12 +24,10 @@ export const bulk: readonly Mutation[] = [
   },
   {
     id: "E3",
-    file: "src/state/job-journal.ts",
+    file: "src/state/job-notes.ts",
     what: "an old runner writes ends into a job that is another's",
-    find: `        if (!(await isOwn(inner, run))) return;
-`,
-    replace: `        await isOwn(inner, run);
-`,
+    find: "  if (!isGoing && !(await isOwn(db, run))) return false;",
+    replace: "  if (!isGoing) await isOwn(db, run);",
     tests: ["test/state/job-journal.test.ts"],
   },
   {
@@ -102,5 +100,21 @@ export const bulk: readonly Mutation[] = [
 `,
     replace: "",
     tests: ["test/bulk/apply/doubt.test.ts"],
+  },
+  {
+    id: "E13",
+    file: "src/state/job-notes.ts",
+    what: "rows of a cancelled job begin, where others' ends are noted with them",
+    find: "  if (isGoing && begun.length > 0) {",
+    replace: "  if (begun.length > 0) {",
+    tests: ["test/state/job-journal.test.ts"],
+  },
+  {
+    id: "E14",
+    file: "src/state/job-notes.ts",
+    what: "notes that are done again are forgotten",
+    find: "      if (taken !== undefined) return taken;",
+    replace: "      if (taken !== undefined && taken.length === 0) return taken;",
+    tests: ["test/state/lost-transaction.test.ts"],
   },
 ];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
-import type { RowEnd } from "../../src/state/job-journal.ts";
+import type { RowEnd } from "../../src/state/job-notes.ts";
 import { lease_ms, type Run } from "../../src/state/job-leases.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
@@ -33,6 +33,7 @@ async function openJob(actions: readonly PlanAction[]): Promise<Job> {
 }
 
 const done: RowEnd = { status: "done", link_id: "a-link" };
+const refused: RowEnd = { status: "rejected", message: "no" };
 const three = ["create", "create", "create"] as const;
 
 async function startRuns(): Promise<{ job: Job; first: Run; second: Run }> {
@@ -148,6 +149,62 @@ describe("a cancelled job", () => {
     await other.jobs.cancel(job.id);
     expect(await state.jobs.find(job.id)).toMatchObject({ state: "done" });
     expect(await other.jobs.take(second)).toBe(false);
+  });
+});
+
+describe("notes of the same moment", () => {
+  test("share a commit, and each is what it was given as", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    await state.jobs.noteSent(first, 0);
+    const before = state.measure().commits;
+    const noted = [
+      state.jobs.noteEnd(first, 0, done),
+      state.jobs.noteSent(first, 1),
+      state.jobs.noteEnd(first, 2, refused),
+    ];
+    expect(await Promise.all(noted)).toEqual([undefined, true, undefined]);
+    expect(state.measure().commits).toBe(before + 1);
+    const receipts = await other.jobs.listReceipts(job, { limit: 3 });
+    expect(receipts.map(({ status, link_id, message }) => [status, link_id, message])).toEqual([
+      ["done", "a-link", null],
+      ["sent", null, null],
+      ["rejected", null, "no"],
+    ]);
+  });
+
+  test("of a cancelled job tell how rows ended, and let none begin", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    await state.jobs.noteSent(first, 0);
+    await other.jobs.cancel(job.id);
+    const noted = [state.jobs.noteEnd(first, 0, done), state.jobs.noteSent(first, 1)];
+    expect(await Promise.all(noted)).toEqual([undefined, false]);
+    expect(await listStatuses(other.jobs, job)).toEqual(["done", null, null]);
+  });
+
+  test("are of the run that they were given for, whoever else notes just then", async () => {
+    const { job, first, second } = await startRuns();
+    const another = await openJob(three);
+    const third = { id: another.id, runner: "one" };
+    await state.jobs.take(first);
+    await state.jobs.take(third);
+    const begun = [first, second, third].map((run) => state.jobs.noteSent(run, 1));
+    expect(await Promise.all(begun)).toEqual([true, false, true]);
+    expect(await listStatuses(other.jobs, job)).toEqual([null, "sent", null]);
+    expect(await listStatuses(other.jobs, another)).toEqual([null, "sent", null]);
+  });
+
+  test("come to nothing alone, where one holds what no table can", async () => {
+    const { job, first } = await startRuns();
+    await state.jobs.take(first);
+    const noted = [
+      state.jobs.noteEnd(first, 0, { ...refused, message: "\0" }),
+      state.jobs.noteEnd(first, 1, done),
+    ];
+    const [unfit, fit] = await Promise.allSettled(noted);
+    expect([unfit?.status, fit?.status]).toEqual(["rejected", "fulfilled"]);
+    expect(await listStatuses(other.jobs, job)).toEqual([null, "done", null]);
   });
 });
 

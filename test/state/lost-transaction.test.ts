@@ -2,9 +2,11 @@ import { randomBytes } from "node:crypto";
 import { sql as raw } from "kysely";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
-import type { Sql } from "../../src/sql/sql.ts";
+import type { Sql, WriteOptions } from "../../src/sql/sql.ts";
 import { createApprovals } from "../../src/state/approvals.ts";
 import { createSharedBudgetLedger } from "../../src/state/budget-ledger.ts";
+import { createJobNotes } from "../../src/state/job-notes.ts";
+import type { PlanRow } from "../../src/state/plans.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 
@@ -26,12 +28,15 @@ beforeEach(async () => {
 });
 
 /** Ends the transaction of all, as a full disk does, and lets something else happen then. */
-function lose(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
+function lose(
+  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+  options: WriteOptions = {},
+): Promise<void> {
   return sql.write(async (db) => {
     await raw`rollback`.execute(db);
     await meanwhile();
     throw new Error("the disk is full");
-  });
+  }, options);
 }
 
 test("a place in a budget is none of another key's, who came meanwhile", async () => {
@@ -46,6 +51,31 @@ test("a place in a budget is none of another key's, who came meanwhile", async (
   expect(await queue("key").readWait_ms(1)).toBeGreaterThan(0);
   expect(await queue("another key").readWait_ms(1)).toBeGreaterThan(0);
 });
+
+test("notes of a job's rows are all there, and those that came meanwhile", async () => {
+  const { plans, jobs: others } = await at.open();
+  const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
+  const plan = await plans.save({ ...wanted, undoes: null, problems: [] }, listRows(3));
+  const job = await others.open(plan);
+  const run = { id: job.id, runner: "one" };
+  await others.take(run);
+  const notes = createJobNotes(sql, { now: () => at.now });
+  const noted = [notes.noteEnd(run, 0, { status: "done" }), notes.noteSent(run, 1)];
+  let last: Promise<boolean> | undefined;
+  const meanwhile = async () => void (last = notes.noteSent(run, 2));
+  await Promise.allSettled([lose(meanwhile, { isPatient: true })]);
+  expect(await Promise.all(noted)).toEqual([undefined, true]);
+  expect(await last).toBe(true);
+  const receipts = await others.listReceipts(job, { limit: 3 });
+  expect(receipts.map(({ status }) => status)).toEqual(["done", "sent", "sent"]);
+});
+
+async function* listRows(count: number): AsyncGenerator<PlanRow> {
+  const row = { row: null, link_id: null, fields: {}, before: null, message: null };
+  for (let position = 0; position < count; position += 1) {
+    yield { ...row, position, action: "create", path: await Promise.resolve(`p${position}`) };
+  }
+}
 
 describe("an approval that was over stays over, though the clock was set back", () => {
   const act = { digest: "an act", preview: "{}" };
