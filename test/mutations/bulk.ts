@@ -67,9 +67,9 @@ export const bulk: readonly Mutation[] = [
     id: "E7",
     file: "src/bulk/apply/apply-rows.ts",
     what: "rows go on behind a moved path of which nobody knows",
-    find: `    if (isAlone && (await applying)?.status === "unknown") break;
+    find: `    if ((await applying)?.status === "unknown") break;
 `,
-    replace: `    if (isAlone) await applying;
+    replace: `    await applying;
 `,
     tests: ["test/bulk/apply/doubt.test.ts"],
   },
@@ -100,6 +100,23 @@ export const bulk: readonly Mutation[] = [
 `,
     replace: "",
     tests: ["test/bulk/apply/doubt.test.ts"],
+  },
+  {
+    id: "E11",
+    file: "src/bulk/apply/apply-rows.ts",
+    what: "rows begin behind one that goes alone before it is noted how that ended",
+    find: `    await noting;
+`,
+    replace: "",
+    tests: ["test/bulk/apply/every-step.test.ts"],
+  },
+  {
+    id: "E12",
+    file: "src/bulk/apply/apply-rows.ts",
+    what: "any number of rows wait for the note of their end",
+    find: "const mostInHand = 2 * mostAtOnce;",
+    replace: "const mostInHand = 200 * mostAtOnce;",
+    tests: ["test/bulk/apply/every-step.test.ts"],
   },
   {
     id: "E13",

@@ -36,6 +36,8 @@ export type RunContext = Asking & {
 const pageRows = 200;
 /** A distant deployment takes longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
+/** With those whose ends are being noted. */
+const mostInHand = 2 * mostAtOnce;
 /** A row whose end is unknown may still be on its way to the deployment. */
 const recheckWaits_ms = [2000, 10_000];
 /** Much less than a lease lasts. */
@@ -84,38 +86,53 @@ type Pass = { readonly isStopped: boolean; readonly unknown: number };
 async function applyRows(context: RunContext): Promise<Pass> {
   const { jobs, run, stopped } = context;
   const inFlight = new Set<Promise<unknown>>();
+  const inHand = new Set<Promise<unknown>>();
   const mustBeAlone = createAloneCheck();
   let unknown = 0;
   let isLost = false;
   let failure: { readonly error: unknown } | undefined;
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    return undefined;
+  };
 
   async function apply(receipt: Receipt): Promise<RowEnd | undefined> {
     const end = await applyWatched(context, receipt);
     isLost ||= end === undefined;
     if (end?.status === "unknown") unknown += 1;
-    if (end !== undefined) await jobs.noteEnd(run, receipt.planned.position, end);
     return end;
+  }
+
+  async function note({ planned }: Receipt, applying: Promise<RowEnd | undefined>): Promise<void> {
+    const end = await applying;
+    if (end !== undefined) await jobs.noteEnd(run, planned.position, end);
   }
 
   for await (const receipt of listOpen(context)) {
     const isAlone = mustBeAlone(receipt.planned);
-    while (inFlight.size >= (isAlone ? 1 : mostAtOnce)) await Promise.race(inFlight);
+    if (isAlone) await Promise.all(inHand);
+    while (inFlight.size >= mostAtOnce) await Promise.race(inFlight);
+    while (inHand.size >= mostInHand) await Promise.race(inHand);
     await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
       // A run that is stopped need not wait.
       if (!stopped.aborted) throw error;
     });
     if (failure !== undefined || isLost || stopped.aborted) break;
     const applying = apply(receipt)
-      .catch((error: unknown) => {
-        failure ??= { error };
-        return undefined;
-      })
+      .catch(fail)
       .finally(() => inFlight.delete(applying));
     inFlight.add(applying);
-    // Later rows may need what this one does, and that is unknown now.
-    if (isAlone && (await applying)?.status === "unknown") break;
+    // The next row need not wait for this note: what is noted of it comes to the disk after it.
+    const noting = note(receipt, applying)
+      .catch(fail)
+      .finally(() => inHand.delete(noting));
+    inHand.add(noting);
+    if (!isAlone) continue;
+    // Later rows may need what this one does, and whoever goes on with the job has to know of it.
+    await noting;
+    if ((await applying)?.status === "unknown") break;
   }
-  await Promise.all(inFlight);
+  await Promise.all(inHand);
   if (failure !== undefined) throw failure.error;
   return { isStopped: isLost || stopped.aborted, unknown };
 }
