@@ -6,7 +6,7 @@ const tests = ["test/mcp/approval/between.test.ts"];
 
 const runEndpoint = "src/mcp/tools/endpoints/run-endpoint.ts";
 const runTemplate = "src/mcp/tools/templates/run-template.ts";
-const applyRows = "src/bulk/apply/apply-rows.ts";
+const sendRow = "src/bulk/apply/send-row.ts";
 const linkHandlers = "src/service/handlers/links.ts";
 const appHandlers = "src/service/handlers/apps.ts";
 const projectHandlers = "src/service/handlers/projects.ts";
@@ -47,19 +47,19 @@ const rows: readonly (readonly [string, string, string, string])[] = [
     "ask(endpoint, input)",
   ],
   [
-    applyRows,
+    sendRow,
     "a plan's row that creates is sent without its condition",
     `path: row.path ?? "" }, signal, options);`,
     `path: row.path ?? "" }, signal);`,
   ],
   [
-    applyRows,
+    sendRow,
     "a plan's row that deletes is sent without its condition",
     "call(links.destroy, { id }, signal, options)",
     "call(links.destroy, { id }, signal)",
   ],
   [
-    applyRows,
+    sendRow,
     "a plan's row that updates is sent without its condition",
     "call(links.update, { ...fields, id }, signal, options)",
     "call(links.update, { ...fields, id }, signal)",

@@ -1,8 +1,5 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import { readCause } from "../../contract/access.ts";
-import type { Condition } from "../../contract/condition.ts";
-import type { Answer } from "../../contract/endpoint.ts";
-import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
+import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { WatchRow } from "../../contract/watch.ts";
@@ -15,6 +12,7 @@ import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 import { findEarlierWrite } from "./find-earlier-write.ts";
+import { describeDone, sendRow } from "./send-row.ts";
 
 /**
  * Applies a plan: what is about to happen is written down before a request leaves, and how it ended
@@ -212,7 +210,7 @@ async function applyRow(
     return isRepeat ? checkEarlierWrite(context, planned, end) : end;
   }
   if (!(await jobs.noteSent(run, planned.position))) return undefined;
-  const end = await send(context, planned, now === undefined ? "absent" : { shown: now });
+  const end = await sendRow(context, planned, now === undefined ? "absent" : { shown: now });
   return isRepeat && end.status === "rejected" ? checkEarlierWrite(context, planned, end) : end;
 }
 
@@ -250,62 +248,4 @@ function findChange(
   if (now === undefined) return "the link is gone";
   const edits = listEdits(before ?? {}, now);
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed since`;
-}
-
-async function send(asking: Asking, row: PlanRow, condition: Condition): Promise<RowEnd> {
-  try {
-    return describeDone(row, await write(asking, row, condition));
-  } catch (error) {
-    if (error instanceof Problem && error.status === 412) {
-      return { status: "rejected", message: "plan_changed: it changed just now" };
-    }
-    if (error instanceof Problem && concernsRowAlone(error)) {
-      return { status: "rejected", message: error.message };
-    }
-    if (error instanceof CallFailure && error.facts.effect === "unknown") {
-      return { status: "unknown", message: error.message };
-    }
-    // The key or the deployment refuses every row that is to come, and this one was not done.
-    throw error;
-  }
-}
-
-const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
-
-/** Whether the next row may succeed although this one was refused. */
-function concernsRowAlone({ status, message }: Problem): boolean {
-  if (status !== 401) return rowStatuses.has(status);
-  return ["plan_required", "role_required"].includes(readCause(message));
-}
-
-function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
-  const id = link?.id ?? link_id ?? undefined;
-  if (action !== "create" || link === null) return { status: "done", link_id: id };
-  if (id !== undefined) return { status: "done", link_id: id, made: link };
-  return {
-    status: "done",
-    message: "It is done, but its answer could not be read: its id is unknown",
-  };
-}
-
-type WrittenLink = Answer<typeof links.update>;
-
-function write(
-  { call, signal }: Asking,
-  row: PlanRow,
-  condition: Condition,
-): Promise<WrittenLink | null> {
-  const fields = (row.fields ?? {}) as LinkFields;
-  const id = row.link_id ?? "";
-  const options = { condition, isPatient: true };
-  switch (row.action) {
-    case "create":
-      // A link that was there has its id already, and returns from the bin.
-      if (row.link_id !== null) return call(links.restore, { id }, signal, { isPatient: true });
-      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, options);
-    case "delete":
-      return call(links.destroy, { id }, signal, options);
-    default:
-      return call(links.update, { ...fields, id }, signal, options);
-  }
 }
