@@ -1,20 +1,22 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import { keylessBudget } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { rateLimited } from "../contract/problem.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
+import { digestOf } from "../text/digest.ts";
+import { openWindow, spendFrom, type Tell, type Window } from "./shared-windows.ts";
 
 /** What strangers ask without a key, counted by their addresses: nothing else tells them apart. */
 export type AddressCounter = {
   /** Counts a request, or refuses it when the address has had its share. */
-  readonly spend: (address: string) => void;
+  readonly spend: (address: string) => Awaitable<void>;
 };
-
-type Window = { readonly ends: number; spent: number };
 
 /** Of more than that the oldest are forgotten, so that nobody can fill the memory. */
 const mostAddresses = 10_000;
+/** Others are told of each quarter: strangers who ask now and then lead to no write. */
+const shared = { limit: keylessBudget.limit, step: keylessBudget.limit / 4 };
 
-export function createAddressCounter({ monotonic }: Pick<Clock, "monotonic">): AddressCounter {
+export function createAddressCounter(clock: Pick<Clock, "monotonic">, tell?: Tell): AddressCounter {
   /** In the order in which they end, for all are equally long. */
   const windows = new Map<string, Window>();
 
@@ -27,17 +29,21 @@ export function createAddressCounter({ monotonic }: Pick<Clock, "monotonic">): A
 
   return {
     spend: (address) => {
-      const now = monotonic();
+      const now = clock.monotonic();
       const group = findAddressGroup(address);
-      const open = windows.get(group);
-      if (open !== undefined && open.ends > now) {
-        if (open.spent >= keylessBudget.limit) throw rateLimited();
-        open.spent += 1;
-        return;
+      let window = windows.get(group);
+      if (window === undefined || window.ends <= now) {
+        windows.delete(group);
+        makeRoom(now);
+        window = openWindow(nameOf(group), now + keylessBudget.window_ms, window);
+        windows.set(group, window);
       }
-      windows.delete(group);
-      makeRoom(now);
-      windows.set(group, { ends: now + keylessBudget.window_ms, spent: 1 });
+      return spendFrom(window, shared, clock, tell);
     },
   };
+}
+
+/** No visitor's address is ever written down. */
+function nameOf(group: string): string {
+  return `address ${digestOf(group)}`;
 }

@@ -1,20 +1,22 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import { budgets, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { rateLimited } from "../contract/problem.ts";
+import { openWindow, spendFrom, type Tell, type Window } from "./shared-windows.ts";
 
 /** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */
 export type BudgetCounters = {
   /** Counts a request, or refuses it when the window is full. */
-  readonly spend: (keyId: string, budget: BudgetName) => void;
+  readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
 };
 
-type Window = { readonly ends: number; spent: number };
+/** Others are told of each twentieth of a budget. */
+const steps = 20;
 
 /** Windows that have ended stay until there are so many in all. */
 const leastToPrune = 10_000;
 
 /** A window begins with its first request and ends a minute later, on a clock that never jumps. */
-export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): BudgetCounters {
+export function createBudgetCounters(clock: Pick<Clock, "monotonic">, tell?: Tell): BudgetCounters {
   const windows = new Map<string, Window>();
   let pruneAt = leastToPrune;
 
@@ -27,16 +29,15 @@ export function createBudgetCounters({ monotonic }: Pick<Clock, "monotonic">): B
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = budgets[budget];
-      const now = monotonic();
+      const now = clock.monotonic();
       const name = `${keyId} ${budget}`;
-      const open = windows.get(name);
-      if (open === undefined || open.ends <= now) {
+      let window = windows.get(name);
+      if (window === undefined || window.ends <= now) {
         if (windows.size >= pruneAt) prune(now);
-        windows.set(name, { ends: now + window_ms, spent: 1 });
-        return;
+        window = openWindow(name, now + window_ms, window);
+        windows.set(name, window);
       }
-      if (open.spent >= limit) throw rateLimited();
-      open.spent += 1;
+      return spendFrom(window, { limit, step: limit / steps }, clock, tell);
     },
   };
 }

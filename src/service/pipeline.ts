@@ -103,15 +103,15 @@ function admit(
 ): Awaitable<KeyHolder> {
   return andThen(authenticate(request, query, keyCache), (holder) => {
     requireAccess(holder, endpoint);
-    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
-    return holder;
+    if (endpoint.budget === undefined) return holder;
+    return andThen(budgets.spend(holder.key_id, endpoint.budget), () => holder);
   });
 }
 
 /** A call within this process has no address, and is not a stranger's. */
-function admitStranger({ request: { address }, addresses }: Asked): null {
-  if (address !== undefined) addresses.spend(address);
-  return null;
+function admitStranger({ request: { address }, addresses }: Asked): Awaitable<null> {
+  if (address === undefined) return null;
+  return andThen(addresses.spend(address), () => null);
 }
 
 /** It is only read. */

@@ -32,6 +32,7 @@ import { answer, type AnyHandler } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
 import { respondWith, respondWithProblem, toProblem } from "./respond.ts";
 import { createRouter } from "./router.ts";
+import { createTell } from "./shared-windows.ts";
 import { createTemplateQueue } from "./template-queue.ts";
 
 export type Service = {
@@ -76,8 +77,9 @@ export function createService(options: ServiceOptions): Service {
     ...options,
     waitInQueue: createTemplateQueue(createCheckQueue({ monotonic })),
   };
-  const budgets = createBudgetCounters(services.clock);
-  const addresses = createAddressCounter(services.clock);
+  const tell = createTell(services.store, services.clock);
+  const budgets = createBudgetCounters(services.clock, tell);
+  const addresses = createAddressCounter(services.clock, tell);
   const keyCache = createKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, Known>();
 

@@ -6,6 +6,8 @@ import type { Engine } from "./sql.ts";
 export type CopiedTables = {
   readonly migrations: Readonly<Record<Engine, Migrations>>;
   readonly tables: readonly CopiedTable[];
+  /** Those that a copy begins without. */
+  readonly left?: readonly string[];
   /** Makes anew what follows from the rows. */
   readonly derive?: (db: Kysely<unknown>) => Promise<void>;
 };

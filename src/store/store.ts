@@ -15,6 +15,7 @@ import { shortPaths } from "./migrations/006-short-paths.ts";
 import { foundByAnything } from "./migrations/007-found-by-anything.ts";
 import { postgresTables } from "./migrations/007-postgres.ts";
 import { postgresSearch } from "./migrations/008-postgres-search.ts";
+import { postgresRequestCounts, requestCounts } from "./migrations/009-request-counts.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
@@ -41,9 +42,18 @@ const table = "migrations";
 export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
   sqlite: {
     table,
-    list: [init, pageTemplates, clicks, bin, destinations, shortPaths, foundByAnything],
+    list: [
+      init,
+      pageTemplates,
+      clicks,
+      bin,
+      destinations,
+      shortPaths,
+      foundByAnything,
+      requestCounts,
+    ],
   },
-  postgres: { table, list: [postgresTables, postgresSearch] },
+  postgres: { table, list: [postgresTables, postgresSearch, postgresRequestCounts] },
 };
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */

@@ -21,6 +21,7 @@ export type Tables = {
   readonly bin: BinTable;
   readonly page_templates: PageTemplateTable;
   readonly page_template_versions: PageTemplateVersionTable;
+  readonly request_counts: RequestCountTable;
 };
 
 export type Flag = 0 | 1;
@@ -173,6 +174,15 @@ export type ChoreTable = {
   readonly project_id: string;
   /** The app, or the time up to which the bin is emptied; nothing for the other kinds. */
   readonly subject: string;
+};
+
+/** What one process has counted, for about a minute. */
+export type RequestCountTable = {
+  /** Whose requests, and of which budget. */
+  readonly name: string;
+  readonly process: string;
+  readonly spent: number;
+  readonly ends_at: number;
 };
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */

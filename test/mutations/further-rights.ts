@@ -31,10 +31,11 @@ export const furtherRights: readonly Mutation[] = [
     file: "src/service/pipeline.ts",
     what: "a call that its key may not make spends the budget",
     find: `    requireAccess(holder, endpoint);
-    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
+    if (endpoint.budget === undefined) return holder;
 `,
     replace: `    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
     requireAccess(holder, endpoint);
+    if (endpoint.budget === undefined) return holder;
 `,
     tests: ["test/service/budgets.test.ts"],
   },

@@ -123,15 +123,15 @@ test("a budget that is spent stays so, however many others have come meanwhile",
   let now = 0;
   const book = createBudgetCounters({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
-  for (let turn = 0; turn < 600; turn += 1) spend("spent");
+  for (let turn = 0; turn < 600; turn += 1) void spend("spent");
   now = 30_000;
-  for (let turn = 0; turn < 30_000; turn += 1) spend(`other-${turn}`);
+  for (let turn = 0; turn < 30_000; turn += 1) void spend(`other-${turn}`);
   expect(() => spend("spent")).toThrow("Rate limit exceeded");
   now = 59_999;
-  for (let turn = 0; turn < 30_000; turn += 1) spend(`more-${turn}`);
+  for (let turn = 0; turn < 30_000; turn += 1) void spend(`more-${turn}`);
   expect(() => spend("spent")).toThrow("Rate limit exceeded");
   now = 60_000;
-  spend("spent");
+  void spend("spent");
 });
 
 test("another key has its own budget, in the same project too", async () => {

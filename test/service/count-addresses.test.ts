@@ -64,14 +64,14 @@ test("of very many addresses the oldest are forgotten", () => {
   let now = 0;
   const counter = createAddressCounter({ monotonic: () => now });
   const use = (address: string) => {
-    for (let turn = 0; turn < 60; turn += 1) counter.spend(address);
+    for (let turn = 0; turn < 60; turn += 1) void counter.spend(address);
   };
   use("203.0.113.1");
   now = 1;
   use("203.0.113.2");
-  for (let turn = 0; turn < 9999; turn += 1) counter.spend(`10.0.${turn >> 8}.${turn & 255}`);
+  for (let turn = 0; turn < 9999; turn += 1) void counter.spend(`10.0.${turn >> 8}.${turn & 255}`);
   expect(() => counter.spend("203.0.113.1")).not.toThrow();
-  for (let turn = 0; turn < 5000; turn += 1) counter.spend(`10.1.${turn >> 8}.${turn & 255}`);
+  for (let turn = 0; turn < 5000; turn += 1) void counter.spend(`10.1.${turn >> 8}.${turn & 255}`);
   expect(() => counter.spend("203.0.113.1")).not.toThrow();
   use("203.0.113.3");
   expect(() => counter.spend("203.0.113.3")).toThrow("Rate limit exceeded");

@@ -45,7 +45,7 @@ export const tenantTables = [
 export const sharedTables = ["projects", "api_keys", "chores", "migrations"] as const;
 
 /** What every process writes: on the first machine alone. */
-export const localTables = ["waypost_writers"] as const;
+export const localTables = ["waypost_writers", "request_counts"] as const;
 
 const [first, ...others] = tenantTables;
 

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import type { Awaitable } from "../contract/awaitable.ts";
+import type { Clock } from "../contract/clock.ts";
+import { rateLimited } from "../contract/problem.ts";
+import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/request-counts.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * A budget is one for all processes of a store, and none of them writes for each request: a process
+ * counts for itself, tells the others when it has counted some more, and reads what they told then.
+ * Only what nobody has told yet can be spent too much: two steps for each further process. And as
+ * only what was spent counts, nobody is refused who has stayed within the budget.
+ */
+
+/** What one process has counted of a budget, from the first request on. */
+export type Window = {
+  /** Whose requests, and of which budget. */
+  readonly name: string;
+  /** By the clock that never jumps. */
+  readonly ends: number;
+  spent: number;
+  /** How many of these the others can see. */
+  told: number;
+  others: readonly OtherWindow[];
+  telling: Promise<boolean> | undefined;
+};
+
+type OtherWindow = { readonly ends: number; readonly spent: number };
+
+export type SharedBudget = {
+  readonly limit: number;
+  /** After so many more the others are told; after as many again requests wait for that. */
+  readonly step: number;
+};
+
+/** Tells the other processes of a window, and brings what they have told; false where it cannot. */
+export type Tell = (window: Window) => Promise<boolean>;
+
+/** What others have told before is still true when a new window begins. */
+export function openWindow(name: string, ends: number, before: Window | undefined): Window {
+  return { name, ends, spent: 0, told: 0, others: before?.others ?? [], telling: undefined };
+}
+
+/**
+ * Counts a request, or refuses it where all processes together have had enough; where there is
+ * nobody to tell, this one counts for itself alone.
+ */
+export function spendFrom(
+  window: Window,
+  { limit, step }: SharedBudget,
+  { monotonic }: Pick<Clock, "monotonic">,
+  tell: Tell | undefined,
+): Awaitable<void> {
+  if (window.spent + countOthers(window, monotonic()) >= limit) throw rateLimited();
+  window.spent += 1;
+  const untold = window.spent - window.told;
+  if (untold < step || tell === undefined) return undefined;
+  window.telling ??= tell(window);
+  if (untold < 2 * step) return undefined;
+  const isOver = () => window.ends <= monotonic();
+  return waitUntilTold(window, window.spent - 2 * step, isOver, tell).then(() => {
+    if (window.spent + countOthers(window, monotonic()) <= limit) return;
+    window.spent -= 1;
+    throw rateLimited();
+  });
+}
+
+/** Of many that come at once, a turn tells only of those that were there when it began. */
+async function waitUntilTold(
+  window: Window,
+  count: number,
+  isOver: () => boolean,
+  tell: Tell,
+): Promise<void> {
+  while (window.told <= count && !isOver()) {
+    window.telling ??= tell(window);
+    if (!(await window.telling)) return;
+  }
+}
+
+function countOthers({ others }: Window, now: number): number {
+  let sum = 0;
+  for (const { ends, spent } of others) if (ends > now) sum += spent;
+  return sum;
+}
+
+/** No window is longer. */
+const longest_ms = 60_000;
+/** Machines' clocks differ by less. */
+const mostSkew_ms = 60_000;
+
+export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Tell {
+  const process = randomUUID();
+  /** By name: a window that is over by now is not told of beside the one that came after it. */
+  const untold = new Map<string, Window>();
+  let running: Promise<boolean> = Promise.resolve(true);
+  let next: Promise<boolean> | undefined;
+  let droppedAt = -Infinity;
+
+  /** All that is to be told by the time of a turn shares its write and its read. */
+  async function takeTurn(before: Promise<boolean>): Promise<boolean> {
+    await before;
+    next = undefined;
+    const windows = [...untold.values()];
+    untold.clear();
+    // Whatever is wrong with the store the requests themselves will meet.
+    return exchange(windows).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function exchange(windows: readonly Window[]): Promise<void> {
+    const at = { now: clock.now(), monotonic: clock.monotonic() };
+    const rows = windows.map(({ name, spent, ends }) => {
+      return { name, process, spent, ends_at: at.now + Math.ceil(ends - at.monotonic) };
+    });
+    await writeCounts(store, rows);
+    for (const [index, window] of windows.entries()) window.told = rows[index]?.spent ?? 0;
+    const names = rows.map(({ name }) => name);
+    const found = await readOtherCounts(store.db, names, { process, now: at.now });
+    for (const window of windows) window.others = found.flatMap((row) => readOther(row, window));
+    if (at.monotonic - droppedAt >= longest_ms) {
+      droppedAt = at.monotonic;
+      await dropEndedCounts(store, at.now, latest(at.now));
+    }
+
+    function readOther(row: (typeof found)[number], { name }: Window): readonly OtherWindow[] {
+      if (row.name !== name || row.ends_at > latest(at.now)) return [];
+      return [{ spent: row.spent, ends: at.monotonic + row.ends_at - at.now }];
+    }
+  }
+
+  return (window) => {
+    untold.set(window.name, window);
+    if (next === undefined) {
+      next = takeTurn(running);
+      running = next;
+    }
+    return next.finally(() => {
+      window.telling = undefined;
+    });
+  };
+}
+
+/** What lies further ahead was written before a clock was set back. */
+function latest(now: number): number {
+  return now + longest_ms + mostSkew_ms;
+}

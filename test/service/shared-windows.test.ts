@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { createService, type Service } from "../../src/service/service.ts";
+import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+
+/** Budgets of several processes of one store, which tell each other now and then. */
+
+/** Another process, as far as budgets are concerned. */
+function startProcess(world: World, store = world.store): Service["answer"] {
+  return createService({
+    store,
+    clock: world.clock,
+    random: { bytes: randomBytes },
+    setAlarm: world.setAlarm,
+    readLinkOrigin: () => linkOrigin,
+    report: String,
+  }).answer;
+}
+
+type Asked = { readonly path?: string; readonly key?: string; readonly address?: string };
+
+/** Spends of a budget, and writes nothing: the body is refused after that. */
+async function ask(answer: Service["answer"], asked: Asked): Promise<number> {
+  const { path = "/ios_apps", key, address } = asked;
+  const headers = {
+    "content-type": "application/json",
+    ...(key !== undefined && { authorization: `Token ${key}` }),
+  };
+  const url = `${origin}${apiPrefix}${path}`;
+  return (await answer({ method: "POST", url, headers, body: "{}", address })).status;
+}
+
+/** How many of so many pass, asked one after another of the processes in turn. */
+async function countPassed(
+  processes: readonly Service["answer"][],
+  times: number,
+  asked: Asked,
+): Promise<number> {
+  let passed = 0;
+  for (let turn = 0; turn < times; turn += 1) {
+    const answer = processes[turn % processes.length];
+    if (answer !== undefined && (await ask(answer, asked)) !== 429) passed += 1;
+  }
+  return passed;
+}
+
+const countRows = async ({ store }: World) =>
+  (await store.db.selectFrom("request_counts").select("name").execute()).length;
+
+function refuseWrite(): Promise<never> {
+  return Promise.reject(new Error("the disk is full"));
+}
+
+test("whoever stays within the budget is refused by no process, and then by each", async () => {
+  await using world = await createWorld();
+  const asked = { key: world.key };
+  const processes = [startProcess(world), startProcess(world), startProcess(world)];
+  expect(await countPassed(processes, 600, asked)).toBe(600);
+  // Two steps of a twentieth for each process but one.
+  expect(await countPassed(processes, 600, asked)).toBeLessThanOrEqual(120);
+  for (const answer of processes) expect(await ask(answer, asked)).toBe(429);
+  world.advance(60_000);
+  expect(await countPassed(processes, 3, asked)).toBe(3);
+});
+
+test("what one has let through all at once the next one counts", async () => {
+  await using world = await createWorld();
+  const asked = { key: world.key };
+  const [one, other] = [startProcess(world), startProcess(world)];
+  const all = await Promise.all(Array.from({ length: 700 }, () => ask(one, asked)));
+  expect(all.filter((status) => status !== 429)).toHaveLength(600);
+  const more = await Promise.all(Array.from({ length: 700 }, () => ask(other, asked)));
+  expect(more.filter((status) => status !== 429).length).toBeLessThanOrEqual(60);
+  // So does one that takes the place of another.
+  expect(await countPassed([startProcess(world)], 100, asked)).toBeLessThanOrEqual(60);
+  // Another key has a budget of its own.
+  const key = await world.addKey();
+  expect(await countPassed([one, other], 100, { key })).toBe(100);
+});
+
+test("an address has one share of what needs no key", async () => {
+  await using world = await createWorld();
+  const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
+  const processes = [startProcess(world), startProcess(world)];
+  expect(await countPassed(processes, 60, asked)).toBe(60);
+  expect(await countPassed(processes, 60, asked)).toBeLessThanOrEqual(30);
+  // Nobody's address is written down.
+  const rows = await world.store.db.selectFrom("request_counts").selectAll().execute();
+  expect(rows).toHaveLength(2);
+  expect(JSON.stringify(rows)).not.toContain("203.0");
+});
+
+test("nothing is written before a twentieth is spent, and once for each after that", async () => {
+  await using world = await createWorld();
+  const before = world.store.countWrites();
+  expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
+  expect(world.store.countWrites()).toBe(before);
+  expect(await countPassed([startProcess(world)], 600, { key: world.key })).toBe(600);
+  // And what is over was taken away once.
+  expect(world.store.countWrites() - before).toBeLessThanOrEqual(21);
+});
+
+test("what is over is taken away, and what a clock that was set back has left", async () => {
+  await using world = await createWorld();
+  const ahead = world.clock.now() + 10 * 60_000;
+  const left = { name: "a", process: "b", spent: 600, ends_at: ahead };
+  await world.store.write((db) => db.insertInto("request_counts").values(left).execute());
+  const [one, other] = [startProcess(world), startProcess(world)];
+  expect(await countPassed([one, other], 200, { key: world.key })).toBe(200);
+  world.advance(60_001);
+  expect(await countPassed([one], 120, { key: world.key })).toBe(120);
+  expect(await countRows(world)).toBe(1);
+});
+
+test("a process that cannot tell the others counts for itself", async () => {
+  await using world = await createWorld();
+  const alone = startProcess(world, { ...world.store, write: refuseWrite });
+  expect(await countPassed([alone], 700, { key: world.key })).toBe(600);
+});
