@@ -10,7 +10,7 @@ import { scenarios } from "./scenarios/scenarios.ts";
 import { takeBoth } from "./take-both.ts";
 
 /**
- * `npm run bench -- [NAME…] [--against COMMIT]` measures the built command, all scenarios or some,
+ * `npm run bench -- [NAME…] [--against COMMIT]` (or `--only NAME`) measures the built command, all scenarios or some,
  * and beside it the command of an earlier commit, in turns. It writes RESULTS.md: each scenario as
  * soon as it is done. What is measured less (`--rounds 1 --seconds 1 --links 20000`) is for trying
  * it out, best with `--try`, which writes nothing.
@@ -118,6 +118,7 @@ function readFlags(): Flags {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
+      only: { type: "string", multiple: true, default: [] },
       against: { type: "string" },
       rounds: { type: "string" },
       try: { type: "boolean", default: false },
@@ -125,13 +126,18 @@ function readFlags(): Flags {
       seconds: { type: "string", default: "3" },
       warming: { type: "string", default: "8000" },
       visits: { type: "string", default: "300000" },
+      calls: { type: "string", default: "1000000" },
       kills: { type: "string", default: "200" },
       rows: { type: "string", default: "1500" },
       nodes: { type: "string", default: "" },
     },
   });
   const names = scenarios.map(({ name }) => name);
-  const unknown = positionals.filter((name) => !names.includes(name));
+  const named = [...positionals, ...values.only.flatMap((words) => words.split(","))];
+  // What a name stands for may be in several scenarios, each with its own rows.
+  const isWanted = (name: string) =>
+    named.length === 0 || named.some((one) => name === one || name.startsWith(`${one}-`));
+  const unknown = named.filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new RangeError(`no ${unknown.join()}; there are ${names.join()}`);
   type Counted = Exclude<keyof Extent, "nodes"> | "rounds";
   const read = (name: Counted, least: number, most: number) => {
@@ -143,7 +149,7 @@ function readFlags(): Flags {
   const unclear = nodes.filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
   if (unclear.length > 0) throw new RangeError("--nodes are versions such as 22.23.3,24.21.0");
   return {
-    wanted: scenarios.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
+    wanted: scenarios.filter(({ name }) => isWanted(name)),
     against: values.against,
     rounds: values.rounds === undefined ? undefined : read("rounds", 1, 100),
     isKept: !values.try,
@@ -152,6 +158,7 @@ function readFlags(): Flags {
       seconds: read("seconds", 1, 5),
       warming: read("warming", 100, 100_000),
       visits: read("visits", 1000, 10_000_000),
+      calls: read("calls", 1000, 10_000_000),
       kills: read("kills", 1, 1000),
       rows: read("rows", 10, 10_000),
       nodes,

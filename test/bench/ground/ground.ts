@@ -122,8 +122,8 @@ export async function endIndex({ write }: DataFile, { projectId }: Plot): Promis
   });
 }
 
-async function addApps(
-  file: DataFile,
+export async function addApps(
+  file: Pick<DataFile, "write">,
   projectId: string,
 ): Promise<Pick<Wanted, "apps" | "androidApps">> {
   return file.write(async (db) => {

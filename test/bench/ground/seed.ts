@@ -47,12 +47,13 @@ export function seedLinks(file: string, wanted: Wanted): Seeded {
   const samples: { id: string; path: string }[] = [];
   const insert = createInsert(database);
   const makeRow = createRowMaker(wanted);
+  const isSample = countSamples(wanted.links);
   for (let start = 0; start < wanted.links; start += batchRows) {
     database.exec("BEGIN IMMEDIATE");
     for (let index = start; index < Math.min(start + batchRows, wanted.links); index += 1) {
       const row = makeRow(index);
       insert(row);
-      if (index % Math.floor(wanted.links / sampled) === 0) samples.push(row);
+      if (isSample(index)) samples.push(row);
     }
     database.exec("COMMIT");
   }
@@ -64,6 +65,11 @@ export function seedLinks(file: string, wanted: Wanted): Seeded {
   database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   database.close();
   return { samples };
+}
+
+export function countSamples(links: number): (index: number) => boolean {
+  const step = Math.max(1, Math.floor(links / sampled));
+  return (index) => index % step === 0;
 }
 
 /** Writes a link and its addresses, as `claimAddress` and `insertLink` do. */
@@ -94,7 +100,12 @@ function prepareInsert(database: Database, example: Row): (row: Row) => void {
   };
 }
 
-function createRowMaker({ links, projectId, apps, androidApps }: Wanted): (index: number) => Row {
+export function createRowMaker({
+  links,
+  projectId,
+  apps,
+  androidApps,
+}: Wanted): (index: number) => Row {
   const namer = createNamer();
   const step = Math.floor(links / rareHits);
   const began = Date.now() - span_ms;

@@ -1,6 +1,8 @@
 import { awaitIndex, commonApp, endIndex, rareApp, startIndex } from "../ground/ground.ts";
+import type { DataFile } from "../ground/data-file.ts";
 import type { Ground } from "../ground/ground.ts";
-import { manyClicks, rareHits, rareWord } from "../ground/seed.ts";
+import type { Plot } from "../ground/plots.ts";
+import { manyClicks, rareHits, rareWord, type Seeded } from "../ground/seed.ts";
 import { ask } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize, summarizeTimes } from "../load/measure.ts";
@@ -87,7 +89,7 @@ async function measureIndexBuild(server: Server, ground: Ground): Promise<readon
   ];
 }
 
-function describeLists({ samples }: Ground, total: number): readonly ListCase[] {
+export function describeLists({ samples }: Seeded, total: number): readonly ListCase[] {
   const paths = samples.slice(0, 10).map(({ path }) => path);
   const far = Math.min(10_000, Math.floor(total / 40));
   const newest: [string, string] = ["q[s]", "created_at desc"];
@@ -134,9 +136,15 @@ function informative(what: string, value: string): ListCase {
   return { what: `${what}=${value}`, query: [[`q[${what}]`, value]] };
 }
 
-async function measureList(
+/** A large project, on whichever engine. */
+type ListGround = {
+  readonly large: Plot;
+  readonly file: Pick<DataFile, "write">;
+};
+
+export async function measureList(
   server: Server,
-  ground: Ground,
+  ground: ListGround,
   { what, query, hits, limits_ms }: ListCase,
 ): Promise<readonly Finding[]> {
   const { file, large } = ground;

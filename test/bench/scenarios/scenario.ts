@@ -34,6 +34,8 @@ export type Extent = {
   readonly warming: number;
   /** Over how many the memory is watched. */
   readonly visits: number;
+  /** Of a tool, over how many the memory is watched. */
+  readonly calls: number;
   readonly kills: number;
   /** Versions of Node that a start is measured on, beside the one that runs the bench. */
   readonly nodes: readonly string[];

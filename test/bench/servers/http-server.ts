@@ -26,6 +26,7 @@ export type Server = {
 
 /** Runs in the server's process, and tells what that has used. */
 const reporter = `
+  import cluster from "node:cluster";
   import { setFlagsFromString } from "node:v8";
   import { runInNewContext } from "node:vm";
   const measures = {
@@ -40,14 +41,21 @@ const reporter = `
       return (heapUsed + external) / 1e6;
     },
   };
-  process.on("message", (name) => process.send(measures[name]()));
-  process.channel.unref();
+  // One of several processes has its channel for the first one, and lives by it.
+  if (cluster.isPrimary) {
+    process.on("message", (name) => process.send(measures[name]()));
+    process.channel.unref();
+  }
 `;
 
 /** The build's own server on a data folder. */
-export function serve({ command }: Pick<Build, "command">, data: string): Promise<Server> {
+export function serve(
+  { command }: Pick<Build, "command">,
+  data: string,
+  more: readonly string[] = [],
+): Promise<Server> {
   const words = [command, "serve", "--data", data, "--port", "0"];
-  return startServer([...words, "--json", "--log", "error"]);
+  return startServer([...words, "--json", "--log", "error", ...more]);
 }
 
 /** What `node:http` costs when it says the same. */

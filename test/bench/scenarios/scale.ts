@@ -1,0 +1,184 @@
+import { cpus } from "node:os";
+import { listChildren } from "../../support/child-processes.ts";
+import { ask } from "../load/ask.ts";
+import { fire, type Barrage } from "../load/fire.ts";
+import { startLoad } from "../load/load.ts";
+import { summarize, summarizeTimes, type Figures } from "../load/measure.ts";
+import { findMedian, type Finding, type Target } from "../results/finding.ts";
+import type { Server } from "../servers/http-server.ts";
+import { readThreads_us } from "../servers/threads.ts";
+import { takeBoth } from "../take-both.ts";
+import { createQuestions } from "./creates.ts";
+import { openPlaces, writeCalls, writeVisits, type Place } from "./scale-ground.ts";
+import { findP99, pickHeard } from "./stage.ts";
+import type { Extent, Rounds, Subject } from "./scenario.ts";
+
+/** More than one machine's worth: several processes on both engines. */
+export async function* measureScale({ build, extent }: Subject): Rounds {
+  await using opened = await openPlaces(build);
+  const { places } = opened;
+  const findings: Finding[] = [];
+  for (const place of places) {
+    findings.push(...(await measureProcesses(place, extent)));
+    findings.push(...(await measureBesideWrites(place, extent)));
+  }
+  findings.push(...(await compareRedirects(places, extent)));
+  findings.push(...(await measureFirstVisits(places[1])));
+  yield findings;
+}
+
+const connections = 32;
+const perSecond = 2000;
+
+/** Of as many processes as are asked for behind one port. */
+async function measureProcesses(place: Place, extent: Extent): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const alone = new Map<string, number>();
+  for (const count of [1, 2, 4]) {
+    await using server = await place.serve(["--processes", String(count)]);
+    const all = { url: server.url, readCpu_us: () => Promise.resolve(readAll_us(server, count)) };
+    const loads = {
+      redirects: { status: 302, questions: writeVisits(server, place, 1000) },
+      "MCP calls": { status: 200, questions: writeCalls(server, place) },
+    };
+    for (const [name, load] of Object.entries(loads)) {
+      const barrage = { ...load, connections };
+      await fire(all, { ...barrage, requests: Math.ceil(extent.warming * Math.sqrt(count)) });
+      const figures = await measureRate(all, barrage, extent);
+      const one = alone.get(name) ?? figures.per_second;
+      alone.set(name, one);
+      const what = `${place.engine}: ${name} of ${count} process${count === 1 ? "" : "es"}`;
+      findings.push(
+        { what, unit: "a second", value: figures.per_second },
+        { what: `${what}, CPU`, unit: "µs", value: figures.cpu_us },
+        { what: `${what}, p99`, unit: "ms", value: figures.p99_ms },
+        ...(count === 1
+          ? []
+          : [
+              {
+                what: `${what}, rate of one's`,
+                unit: "times",
+                value: figures.per_second / one,
+                target: count === 2 ? judgeRate(place) : {},
+              },
+            ]),
+      );
+    }
+  }
+  return findings;
+}
+
+/** The load has a core of its own, and PostgreSQL: with fewer left, nobody can be quicker. */
+function judgeRate({ engine }: Place): Target {
+  const wanted = engine === "SQLite" ? 3 : 4;
+  return cpus().length >= wanted ? { least: 1.5 } : {};
+}
+
+function readAll_us({ pid }: Server, count: number): number {
+  const pids = count === 1 ? [pid] : [pid, ...listChildren(pid)];
+  return pids.reduce((sum, one) => sum + readThreads_us(one), 0);
+}
+
+async function measureRate(
+  server: Pick<Server, "url" | "readCpu_us">,
+  barrage: Omit<Barrage, "requests">,
+  { seconds }: Extent,
+): Promise<Figures> {
+  return summarize(await fire(server, { ...barrage, requests: perSecond * seconds }));
+}
+
+const creates = 1000;
+const createsPerSecond = 200;
+const redirectsPerSecond = 400;
+
+/** Visitors alone, and while 1,000 links are written. */
+async function measureBesideWrites(place: Place, extent: Extent): Promise<readonly Finding[]> {
+  await using server = await place.serve();
+  await using load = await startLoad();
+  const writers = await place.addPlot("writers", 25);
+  const redirects = {
+    name: "redirects",
+    status: 302,
+    per_second: redirectsPerSecond,
+    questions: writeVisits(server, place, 1000),
+  };
+  const create = createQuestions(writers.keys);
+  const write = () => ({
+    name: "creates",
+    status: 201,
+    per_second: createsPerSecond,
+    questions: Array.from({ length: creates }, create),
+  });
+  const order = { url: server.url, seconds: creates / createsPerSecond };
+  const faster = { ...redirects, per_second: redirectsPerSecond * 4 };
+  for (let round = 0; round < Math.ceil(extent.warming / 8000); round += 1) {
+    await load.ask({ ...order, streams: [faster, write()] });
+  }
+  const alone = pickHeard(await load.ask({ ...order, streams: [redirects] }), "redirects");
+  const heard = await load.ask({ ...order, streams: [redirects, write()] });
+  const beside = pickHeard(heard, "redirects");
+  const what = `${place.engine}: redirects`;
+  const refused = Object.values(heard).flatMap(({ strange }) => strange).length;
+  return [
+    { what: `${what} alone, p99`, unit: "ms", value: findP99(alone) },
+    { what: `${what} while 1,000 links are written, p99`, unit: "ms", value: findP99(beside) },
+    { what: `${what} and writes refused meanwhile`, unit: "answers", value: refused },
+  ];
+}
+
+const turns = 6;
+
+/** What this process has seen before is answered without the database. */
+async function compareRedirects(
+  [one, other]: readonly [Place, Place],
+  extent: Extent,
+): Promise<readonly Finding[]> {
+  await using sqlite = await one.serve();
+  await using postgres = await other.serve();
+  const measure = async (server: Server, place: Place, requests: number) => {
+    const questions = writeVisits(server, place, 1000);
+    return summarize(await fire(server, { status: 302, requests, questions })).cpu_us;
+  };
+  await measure(sqlite, one, extent.warming);
+  await measure(postgres, other, extent.warming);
+  const taken: (readonly [number, number])[] = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    const both = await takeBoth(
+      turn,
+      () => measure(sqlite, one, perSecond * extent.seconds),
+      () => measure(postgres, other, perSecond * extent.seconds),
+    );
+    taken.push(both);
+  }
+  const median = (read: (both: readonly [number, number]) => number) =>
+    findMedian(taken.map((both) => read(both)));
+  return [
+    { what: "SQLite: a redirect from cache, CPU", unit: "µs", value: median(([cpu]) => cpu) },
+    { what: "PostgreSQL: a redirect from cache, CPU", unit: "µs", value: median(([, cpu]) => cpu) },
+    {
+      what: "PostgreSQL: a redirect from cache, CPU of SQLite's",
+      unit: "times",
+      value: median(([file, database]) => database / file),
+      target: { most: 1.1 },
+    },
+  ];
+}
+
+/** Each link is visited for the first time, by a process that is warm from visits of others. */
+async function measureFirstVisits(place: Place): Promise<readonly Finding[]> {
+  await using server = await place.serve();
+  const visits = writeVisits(server, place, place.links.length);
+  const times_ms: number[] = [];
+  for (const [turn, visit] of visits.entries()) {
+    const started = performance.now();
+    const { status } = await ask(server, visit);
+    if (status !== 302) throw new Error(`a visit was answered with ${status}`);
+    if (turn >= visits.length / 2) times_ms.push(performance.now() - started);
+  }
+  const { p50_ms, p99_ms } = summarizeTimes(times_ms);
+  const what = `${place.engine}: a first redirect`;
+  return [
+    { what: `${what}, p50`, unit: "ms", value: p50_ms },
+    { what: `${what}, p99`, unit: "ms", value: p99_ms, target: { most: 3 } },
+  ];
+}
