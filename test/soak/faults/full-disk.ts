@@ -44,6 +44,7 @@ export const fullDisk: Fault = {
     const stuck: string[] = [];
     const rounds = scale(10, 1);
     for (let turn = 0; turn < rounds; turn += 1) {
+      await setTimeout(chance.between(100, 400));
       const filler = join(seen, "filler");
       fill(filler);
       await setTimeout(chance.between(200, scale(2000, 400)));

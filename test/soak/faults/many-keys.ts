@@ -30,7 +30,8 @@ export const manyKeys: Fault = {
     const calls = chance.shuffle(
       Array.from({ length: scale(1000, 100) }, (_, turn) => ({
         caller: pickTurn(callers, turn),
-        id: 1 + (Math.floor(turn / callers.length) % 3),
+        // The same of every key; within a session each is used once.
+        id: 1 + Math.floor(turn / callers.length),
         way: chance.between(0, 3),
       })),
     );
