@@ -10,10 +10,10 @@ import { scenarios } from "./scenarios/scenarios.ts";
 import { takeBoth } from "./take-both.ts";
 
 /**
- * `npm run bench -- [NAME…] [--against COMMIT]` (or `--only NAME`) measures the built command, all scenarios or some,
- * and beside it the command of an earlier commit, in turns. It writes RESULTS.md: each scenario as
- * soon as it is done. What is measured less (`--rounds 1 --seconds 1 --links 20000`) is for trying
- * it out, best with `--try`, which writes nothing.
+ * `npm run bench -- [NAME…] [--against COMMIT]` (or `--only NAME`) measures the built command,
+ * all scenarios or some, and beside it the command of an earlier commit, in turns. It writes
+ * RESULTS.md: each scenario as soon as it is done. What is measured less (`--rounds 1 --seconds 1
+ * --links 20000`) is for trying it out, best with `--try`, which writes nothing.
  */
 
 await bench();
@@ -134,10 +134,7 @@ function readFlags(): Flags {
   });
   const names = scenarios.map(({ name }) => name);
   const named = [...positionals, ...values.only.flatMap((words) => words.split(","))];
-  // What a name stands for may be in several scenarios, each with its own rows.
-  const isWanted = (name: string) =>
-    named.length === 0 || named.some((one) => name === one || name.startsWith(`${one}-`));
-  const unknown = named.filter((name) => !names.includes(name));
+  const unknown = named.filter((one) => !names.some((name) => isOf(one, name)));
   if (unknown.length > 0) throw new RangeError(`no ${unknown.join()}; there are ${names.join()}`);
   type Counted = Exclude<keyof Extent, "nodes"> | "rounds";
   const read = (name: Counted, least: number, most: number) => {
@@ -149,7 +146,9 @@ function readFlags(): Flags {
   const unclear = nodes.filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
   if (unclear.length > 0) throw new RangeError("--nodes are versions such as 22.23.3,24.21.0");
   return {
-    wanted: scenarios.filter(({ name }) => isWanted(name)),
+    wanted: scenarios.filter(
+      ({ name }) => named.length === 0 || named.some((one) => isOf(one, name)),
+    ),
     against: values.against,
     rounds: values.rounds === undefined ? undefined : read("rounds", 1, 100),
     isKept: !values.try,
@@ -164,6 +163,11 @@ function readFlags(): Flags {
       nodes,
     },
   };
+}
+
+/** A name may stand for several scenarios, each with its own rows: scale. */
+function isOf(named: string, name: string): boolean {
+  return name === named || name.startsWith(`${named}-`);
 }
 
 function describeRow(row: Row): string {

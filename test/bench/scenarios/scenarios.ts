@@ -13,7 +13,7 @@ import { measureMemory, measureRedirects } from "./redirects.ts";
 import { measureRest } from "./rest.ts";
 import { measureScaleCalls } from "./scale-calls.ts";
 import { measureScaleLists } from "./scale-lists.ts";
-import { measureScale } from "./scale.ts";
+import { measureScaleProcesses } from "./scale-processes.ts";
 import type { Scenario } from "./scenario.ts";
 import { measureStart } from "./start.ts";
 import { measureTemplates } from "./templates.ts";
@@ -38,7 +38,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "templates", rounds: 1, isAlone: true, measure: measureTemplates },
   { name: "import", rounds: 1, isAlone: true, measure: measureImport },
   { name: "kills", rounds: 1, isAlone: true, measure: measureKills },
-  { name: "scale", rounds: 1, isAlone: true, measure: measureScale },
+  { name: "scale-processes", rounds: 1, isAlone: true, measure: measureScaleProcesses },
   { name: "scale-lists", rounds: 1, isAlone: true, measure: measureScaleLists },
   { name: "scale-calls", rounds: 1, isAlone: true, measure: measureScaleCalls },
 ];
