@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, string>> = {
   client: "text contract contract/rules",
   template: "text",
   metrics: "text contract",
-  traces: "sql contract",
+  traces: "text sql contract",
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules",

@@ -20,6 +20,7 @@ import type {
   WatchSend,
 } from "../contract/watch.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
+import { requestIdHeader } from "../text/request-id.ts";
 import { readTrace, suppressFurther, writeTrace } from "./propagated.ts";
 import { createSqlSpans } from "./sql-spans.ts";
 
@@ -57,8 +58,9 @@ export function createTraces(version: string): Traces {
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes, links }, parent);
       return watch(span, parent, endCall);
     },
-    watchVisit: createHttpWatch(tracer, "/{path}"),
-    watchMcp: createHttpWatch(tracer, "/mcp"),
+    watchVisit: createHttpWatch(tracer, "/{path}", () => undefined),
+    // What came there was given an id, or had one that may be written down.
+    watchMcp: createHttpWatch(tracer, "/mcp", (headers) => headers[requestIdHeader]?.toString()),
     watchSend: ({ method, url, requestId }) => {
       const { hostname, port } = new URL(url);
       const place = { "server.address": hostname, ...(port && { "server.port": Number(port) }) };
@@ -86,9 +88,13 @@ export function canUse(preloaded: unknown): boolean {
 
 const callMethod = "tools/call";
 
-function createHttpWatch(tracer: Tracer, route: string): WatchHttp {
+function createHttpWatch(
+  tracer: Tracer,
+  route: string,
+  readId: (headers: Parameters<WatchHttp>[0]["headers"]) => string | undefined,
+): WatchHttp {
   return ({ method = "", headers }) => {
-    const attributes = describeHttp(method, route);
+    const attributes = { ...describeHttp(method, route), ...nameRequest(readId(headers)) };
     const parent = readParent(headers);
     const options = { kind: SpanKind.SERVER, attributes };
     const span = tracer.startSpan(nameHttp(method, route), options, parent);

@@ -28,9 +28,15 @@ test("a call of a tool, and all that it leads to, are in the trace of its reques
   // The second goes past the SDK, which has let the first through.
   for (const id of [1, 2]) {
     const call = modernCall(key, id, "get_link", { id: "one" });
-    await post(places.mcp, { ...call, headers: { ...call.headers, ...sent } });
+    const named = { ...sent, "x-request-id": `by-test-${id}` };
+    await post(places.mcp, { ...call, headers: { ...call.headers, ...named } });
   }
   const all = await readEnded(spans, "POST /mcp", 2);
+  for (const name of ["POST /mcp", "tools/call get_link", "GET /api/v1/links/:id"]) {
+    const ids = all.filter((span) => span.name === name).map(({ attributes }) => attributes);
+    const wanted = ["by-test-1", "by-test-2"];
+    expect(ids.map((attributes) => attributes["waypost.request.id"])).toEqual(wanted);
+  }
   const read = all.filter(({ name }) => name === "select links").map((span) => listPath(all, span));
   const wanted = ["POST /mcp", "tools/call get_link", "GET /api/v1/links/:id", "select links"];
   expect(read.filter((path) => path.join() === wanted.join())).toHaveLength(2);

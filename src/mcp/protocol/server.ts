@@ -87,7 +87,8 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
       const { name, arguments: given } = request.params;
       const tool = toolbox.find(name);
       if (tool === undefined) {
-        options.watchCall?.(undefined).end("not_offered");
+        const { _meta: meta } = context.mcpReq;
+        options.watchCall?.(undefined, { meta }).end("not_offered");
         return refuseTool(toolbox, name);
       }
       const caller = readCaller(server, context.mcpReq.envelope);
