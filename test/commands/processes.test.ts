@@ -11,12 +11,31 @@ import { waitUntil } from "../support/wait-until.ts";
 const two = ["--processes", "2"];
 
 async function isWell(url: string): Promise<boolean> {
-  // A connection of its own, which any of the processes may get, or one that is just being killed.
+  // A connection of its own, which any of the processes may get.
   const asked = { headers: { connection: "close" }, signal: AbortSignal.timeout(2000) };
   return fetch(`${url}/readyz`, asked).then(
     ({ status }) => status === 200,
     () => false,
   );
+}
+
+type Asked = { readonly sentAt: number; readonly end: number | "hangs" | "broken off" };
+
+/** Asks by one new connection after another, and notes how each ended. */
+async function askUntil(over: AbortSignal, url: string, seen: Asked[]): Promise<void> {
+  while (!over.aborted) {
+    const sentAt = performance.now();
+    const asked = { headers: { connection: "close" }, signal: AbortSignal.timeout(5000) };
+    const end = await fetch(`${url}/healthz`, asked).then(
+      ({ status }) => status,
+      (error: unknown) => (isTimeout(error) ? "hangs" : "broken off"),
+    );
+    seen.push({ sentAt, end });
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
 }
 
 /** What the log tells of those that were replaced. */
@@ -55,6 +74,30 @@ describe.concurrent("serve --processes", () => {
     expect(readEnds(stderr)).toMatchObject([
       { level: 40, pid: killed, signal: "SIGKILL", wait_ms: 0 },
     ]);
+  });
+
+  test("leaves nobody without an answer who asks after one was killed", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, ["--processes", "3"]);
+    const over = new AbortController();
+    const seen: Asked[] = [];
+    const asking = Array.from({ length: 16 }, () =>
+      askUntil(over.signal, serving.places.url, seen),
+    );
+    // The last one stays, for those that take a place are not there at once.
+    for (const killed of listChildren(serving.pid).slice(0, 2)) {
+      const before = seen.length;
+      await waitUntil(() => seen.length > before + 200);
+      process.kill(killed, "SIGKILL");
+      await waitUntil(() => !isRunning(killed));
+      const diedAt = performance.now();
+      await waitUntil(() => seen.filter(({ sentAt }) => sentAt > diedAt).length > 100);
+      expect(seen.filter(({ sentAt, end }) => sentAt > diedAt && end !== 200)).toEqual([]);
+    }
+    over.abort();
+    await Promise.all(asking);
+    // Whom the killed one was answering learns at once that it is gone.
+    expect(seen.filter(({ end }) => end === "hangs")).toEqual([]);
   });
 
   test("waits longer and longer for one that dies of its start", async () => {

@@ -10,7 +10,7 @@ import { createScrapes, type Scrapes } from "./answer-scrapes.ts";
 import { stop, type Said } from "./own-process.ts";
 
 /**
- * Several processes behind one port. This one starts them, hands them the connections and puts
+ * Several processes behind one port. This one starts them, shares its port with them and puts
  * another in the place of one that dies; it has no store and answers nobody itself.
  */
 
@@ -32,6 +32,9 @@ export async function runProcesses({ config, announce, log, stopped }: Options):
   void stopped.then(() => life.abort());
   const port = await choosePort(config);
   const scrapes = createScrapes(createReport(log));
+  // Each takes connections itself, from one queue. Handed over by this one, some would be on their
+  // way to a process that has just been killed, and nobody would answer them.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   // As this process was started, for a start.
   cluster.setupPrimary();
   cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), "--port", `${port}`] });
