@@ -16,6 +16,7 @@ const onBoth = [
   "test/mcp/tools/history/approved-undo.test.ts",
   "test/mcp/approval/pin.test.ts",
   "test/commands/two-servers.test.ts",
+  "test/commands/two-servers-share.test.ts",
 ];
 const onEither = [
   "budgets",
