@@ -53,14 +53,15 @@ export async function runMigrations<Tables>(
   await makeTable(store, table);
   for (const migration of list) {
     if (done.includes(migration.name)) continue;
-    await store.write(async (typed) => {
+    const work = async (typed: Kysely<Tables>) => {
       // The tables that Kysely knows are only there once the migrations have run.
       const db = typed as unknown as Kysely<unknown>;
       const marked = await sql`
         insert into ${sql.table(table)} (name) values (${migration.name}) on conflict do nothing
       `.execute(db);
       if (marked.numAffectedRows === 1n) await migration.up(db, store.engine);
-    });
+    };
+    await store.write(work, { isLong: true });
   }
 }
 

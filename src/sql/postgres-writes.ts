@@ -27,6 +27,13 @@ type Writer = { readonly serve: () => Promise<void> };
 /** Undefined where nothing came of it, though nothing failed. */
 type Done<Result> = { readonly result: Result } | undefined;
 
+/** A table of many millions of rows is gone through in minutes: beyond this, nobody looks after it. */
+const longestLong_ms = 60 * 60_000;
+/** Whoever waits for another process that does the same work waits as long. */
+const longSettings = ["statement_timeout", "lock_timeout"].map(
+  (name) => `set local ${name} = ${longestLong_ms}`,
+);
+
 /** How long a transaction is tried again and again. */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
@@ -35,7 +42,7 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
   const row = createWriterRow(pool);
   const line = createWriteLine<Writer>();
   let commits = 0;
-  let current: PostgresConnection | undefined;
+  let current: RunStatement | undefined;
   let running: Promise<void> | undefined;
   let isOver = false;
 
@@ -44,13 +51,17 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
     running = undefined;
   }
 
-  async function attempt<Result>(work: () => Promise<Result>): Promise<Done<Result>> {
+  async function attempt<Result>(
+    work: () => Promise<Result>,
+    isLong: boolean,
+  ): Promise<Done<Result>> {
     const connection = await pool.take();
     let own: number;
     let result: Result;
     try {
       own = await row.begin(connection);
-      current = connection;
+      if (isLong) await connection.runAll(longSettings);
+      current = (asked) => connection.run(asked, isLong ? longestLong_ms : undefined);
       result = await work();
     } catch (error) {
       current = undefined;
@@ -71,7 +82,7 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
   return {
     write: <Result>(
       work: () => Promise<Result>,
-      { signal, isPatient = false }: WriteOptions = {},
+      { signal, isPatient = false, isLong = false }: WriteOptions = {},
     ) => {
       const begin = () => {
         signal?.noteWriting?.();
@@ -79,14 +90,14 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
       };
       return new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        const serve = () => repeat(() => attempt(begin), signal).then(resolve, reject);
+        const serve = () => repeat(() => attempt(begin, isLong), signal).then(resolve, reject);
         line.add({ serve }, isPatient);
         running ??= serveLine();
       });
     },
     run: (query) => {
       if (current === undefined) throw new Error("a write's statement came after its end");
-      return current.run(query);
+      return current(query);
     },
     countCommits: () => commits,
     finish: async () => {

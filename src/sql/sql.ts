@@ -13,6 +13,8 @@ export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
   /** Others may go first: nobody waits for this write, as for a job's or a chore's. */
   readonly isPatient?: boolean | undefined;
+  /** Its statements go through whole tables, as a migration's: they may take as long as they need. */
+  readonly isLong?: boolean | undefined;
 };
 
 /** A caller that waits for something long. */

@@ -1,6 +1,8 @@
-import { sql } from "kysely";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { setImmediate as waitForLoop } from "node:timers/promises";
+import { sql, type Kysely } from "kysely";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Duplicate, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
+import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { createGate } from "../support/gate.ts";
@@ -57,6 +59,14 @@ const increase = (by: Sql<Tables>, id: string) =>
       .execute();
   });
 
+/** A statement that is under way while ten minutes pass here, by clocks that stand still else. */
+async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
+  const sleeping = sql`select pg_sleep(0.3)`.execute(db);
+  await waitForLoop();
+  vi.advanceTimersByTime(10 * 60_000);
+  await sleeping;
+}
+
 describe("a transaction", () => {
   test("that meets another process's is done again, and nothing is lost", async () => {
     const others = await Promise.all([1, 2, 3].map(() => open(database.url)));
@@ -101,6 +111,26 @@ describe("a transaction", () => {
     await holding;
     await increase(store, "locked");
     expect(await read(store, "locked")).toBe(2);
+  });
+
+  test("of a migration takes as long as it needs, and any other statement does not", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const settings = sql<{ longest: string; lock: string }>`
+      select current_setting('statement_timeout') as longest, current_setting('lock_timeout') as lock
+    `;
+    const told: unknown[] = [];
+    const up = async (db: Kysely<unknown>) => {
+      await takeLong(db);
+      told.push(...(await settings.execute(db)).rows);
+    };
+    await migrate(store, { table: "test_migrations", list: [{ name: "001-long", up }] });
+    expect(told).toEqual([{ longest: "1h", lock: "1h" }]);
+    await query(database.url, "drop table test_migrations");
+    // It is said for that transaction alone.
+    const [usual] = (await store.write((db) => settings.execute(db))).rows;
+    expect(usual).toEqual({ longest: "10s", lock: "5s" });
+    await expect(store.write((db) => takeLong(db))).rejects.toThrow();
   });
 
   test("a text with a NUL in it reaches no statement", async () => {
