@@ -144,7 +144,8 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
         selectOf(db, { realm })
           .where("target_id", "=", target)
           .where("at", ">=", clock.now() - within_ms)
-          .orderBy("at", "desc"),
+          .orderBy("at", "desc")
+          .orderBy("number", "desc"),
       ),
     noteSuccessor: async (realm, id, successor_id) => {
       const row = { realm, id, successor_id, at: clock.now() };

@@ -142,6 +142,16 @@ test("the newest change of a target is found, if it is young enough", async () =
   expect(await findRecent("project")).toBeUndefined();
 });
 
+test("of changes of one moment the one that was begun last is the latest", async () => {
+  const begun = [];
+  for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
+  // Where the first one's row stands after its end is known, the engine alone decides.
+  for (const { id } of begun.toReversed()) {
+    await state.history.note(id, { state: "done", effects: [effect, effect] });
+  }
+  expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
+});
+
 test("what was made anew is found by every id that it had", async () => {
   await state.history.noteSuccessor("project", "one", "two");
   await state.history.noteSuccessor("project", "two", "three");
