@@ -123,7 +123,8 @@ export async function visitAt(port: number, path: string, given: Visiting): Prom
 
 async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
-  socket.end(Buffer.from(bytes, "latin1"));
+  // Node answers nobody who has ended before the answer is there: these bytes say when it ends.
+  socket.write(Buffer.from(bytes, "latin1"));
   let text = "";
   for await (const chunk of socket) text += chunk;
   return text;
