@@ -27,7 +27,7 @@ type Writer = { readonly serve: () => Promise<void> };
 /** Undefined where nothing came of it, though nothing failed. */
 type Done<Result> = { readonly result: Result } | undefined;
 
-/** A table of many millions of rows is gone through in minutes: beyond this, nobody looks after it. */
+/** A table of many millions of rows is gone through in minutes. */
 const longestLong_ms = 60 * 60_000;
 /** Whoever waits for another process that does the same work waits as long. */
 const longSettings = ["statement_timeout", "lock_timeout"].map(

@@ -13,7 +13,7 @@ export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
   /** Others may go first: nobody waits for this write, as for a job's or a chore's. */
   readonly isPatient?: boolean | undefined;
-  /** Its statements go through whole tables, as a migration's: they may take as long as they need. */
+  /** Its statements go through whole tables, as a migration's: no time limits them. */
   readonly isLong?: boolean | undefined;
 };
 

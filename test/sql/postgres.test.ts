@@ -117,7 +117,8 @@ describe("a transaction", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
-      select current_setting('statement_timeout') as longest, current_setting('lock_timeout') as lock
+      select current_setting('statement_timeout') as longest,
+        current_setting('lock_timeout') as lock
     `;
     const told: unknown[] = [];
     const up = async (db: Kysely<unknown>) => {

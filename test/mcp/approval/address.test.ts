@@ -11,6 +11,7 @@ import {
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/speak-raw.ts";
+import { isOnPostgres } from "../../support/store-place.ts";
 
 /** A client that opens the approval page: the call waits, and goes on by itself. */
 
@@ -133,7 +134,8 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("two calls that wait for one page are one act", async () => {
+  // Over a wire nothing tells when the second one has come so far.
+  test.skipIf(isOnPostgres)("two calls that wait for one page are one act", async () => {
     const client = await connect(era);
     const calls = [remove(client), remove(client)];
     // Both share one look at the page.
