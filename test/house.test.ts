@@ -26,8 +26,8 @@ const rooms: Readonly<Record<string, string>> = {
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules",
-  service: "text contract contract/rules network visit template store",
-  host: "qr contract contract/rules visit template store",
+  service: "text qr contract contract/rules network visit template store",
+  host: "text qr contract contract/rules visit template store",
 
   "bulk/owner": "contract client",
   "bulk/bulk-errors": "",

@@ -21,27 +21,35 @@ const mostQuery_characters = 500;
 const mostInSpan = 10;
 const span_ms = 1000;
 
-/**
- * The picture of a link's address, with the query that was asked for beside the picture's format;
- * undefined where the address is longer than any code.
- */
-type AnswerQr = (
+/** Pictures of links' addresses; undefined where the address is longer than any code. */
+type QrPictures = {
+  /** With the query that was asked for beside the picture's format. */
+  readonly answer: (
+    site: Pick<Site, "origin">,
+    path: string,
+    query: string,
+    ifNoneMatch: string | undefined,
+  ) => Promise<Answer | undefined>;
+  /** An SVG to stand in a page, with the visit's query where there is time for it. */
+  readonly drawForPage: DrawForPage;
+};
+
+export type DrawForPage = (
   site: Pick<Site, "origin">,
   path: string,
   query: string,
-  ifNoneMatch: string | undefined,
-) => Promise<Answer | undefined>;
+) => Promise<string | undefined>;
 
 type Picture = string | Uint8Array;
-type Draw = (address: string) => Promise<Picture | undefined>;
+type Draw<Drawn = Picture> = (address: string) => Promise<Drawn | undefined>;
 
 const tooMany = makeAnswer(503, { "cache-control": "no-store", "retry-after": "1" });
 
 /** Whoever asks for a picture costs its drawing, so that the last ones are kept. */
-export function createQrAnswers(
+export function createQrPictures(
   { monotonic }: Pick<Clock, "monotonic">,
-  draws: Readonly<Record<"png" | "svg", Draw>> = drawers,
-): AnswerQr {
+  draws: Readonly<{ png: Draw; svg: Draw<string> }> = drawers,
+): QrPictures {
   const pictures = createRecentCache<Picture>(mostBytes, ({ length }) => length);
   let span = { ends: -Infinity, drawn: 0 };
 
@@ -59,18 +67,43 @@ export function createQrAnswers(
     return span.drawn <= mostInSpan;
   }
 
-  return async ({ origin }, path, query, ifNoneMatch) => {
+  async function answer(
+    { origin }: Pick<Site, "origin">,
+    path: string,
+    query: string,
+    ifNoneMatch: string | undefined,
+  ): Promise<Answer | undefined> {
     const own = dropParameter(query, "format");
     if (own.length > mostQuery_characters) return undefined;
     const address = writeAddress(origin, path) + (own === "" ? "" : `?${own}`);
     const isPng = new URLSearchParams(query).get("format") === "png";
     const type = isPng ? "image/png" : "image/svg+xml";
-    const name = `${drawing} ${type} ${address}`;
+    const name = nameDrawing(type, address);
     if (own !== "" && pictures.find(name) === undefined && !takeTurn()) return tooMany;
     const draw = isPng ? draws.png : draws.svg;
     const file = { type, etag: makeTag(name), read: () => read(name, draw, address) };
     return answerFile(file, ifNoneMatch);
-  };
+  }
+
+  async function drawForPage(
+    { origin }: Pick<Site, "origin">,
+    path: string,
+    query: string,
+  ): Promise<string | undefined> {
+    const plain = writeAddress(origin, path);
+    const whole = query === "" ? plain : `${plain}?${query}`;
+    const isKnown = pictures.find(nameDrawing("image/svg+xml", whole)) !== undefined;
+    const isOwn = query === "" || isKnown || (query.length <= mostQuery_characters && takeTurn());
+    const address = isOwn ? whole : plain;
+    const picture = await read(nameDrawing("image/svg+xml", address), draws.svg, address);
+    return typeof picture === "string" ? picture : undefined;
+  }
+
+  return { answer, drawForPage };
+}
+
+function nameDrawing(type: string, address: string): string {
+  return `${drawing} ${type} ${address}`;
 }
 
 const drawers = { png: drawPng, svg: drawSvg } as const;

@@ -3,10 +3,12 @@ import { limits } from "../contract/limits.ts";
 import { addQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
-import type { PageInput } from "../template/link-page.ts";
+import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
+import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
-import { listPageButtons } from "../visit/page-buttons.ts";
+import { listPageButtons, listPhoneStores } from "../visit/page-buttons.ts";
+import type { DrawForPage } from "./answer-qr.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
@@ -20,9 +22,12 @@ type VisitContext = {
   readonly visitor: IncomingVisitor;
   /** The path and query that were asked for, from the first slash on. */
   readonly target: string;
+  /** What the visitor's browser says of the languages that they read. */
+  readonly languages: string | undefined;
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
   readonly makePage: MakePage;
+  readonly drawForPage: DrawForPage;
   readonly monotonic: Clock["monotonic"];
 };
 
@@ -96,6 +101,10 @@ async function showPage(
   const path = link.path ?? "";
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
+  const template = await context.findTemplate(site);
+  // Loaded when a page is first shown: a start has no use for it.
+  const { renderLinkPage } = await import("../template/link-page.ts");
+  const { chooseLanguage } = await import("../template/choose-language.ts");
   const input: PageInput = {
     link: { ...link, path, address },
     apps: { ios: apps.ios_app, android: apps.android_app },
@@ -108,12 +117,35 @@ async function showPage(
       address: site.visitedOrigin + target,
       second_address: site.secondOrigin && site.secondOrigin + target,
     }),
-    template: await context.findTemplate(site),
+    template,
+    language: chooseLanguage(context.languages),
+    within: visitor.within,
+    phone: await findPhoneWays(context, { visit, visited: { query, target }, template }),
     nonce: context.createNonce(),
     time: { monotonic: context.monotonic, most_ms },
   };
-  // Loaded when a page is first shown: a start has no use for it.
-  const { renderLinkPage } = await import("../template/link-page.ts");
-  const { html, headers } = await context.makePage(() => renderLinkPage(input));
-  return makeAnswer(200, { ...headers, ...uncached }, html);
+  const page = await context.makePage(() => renderLinkPage(input));
+  const vary = page.isTranslated ? `${uncached.vary}, accept-language` : uncached.vary;
+  return makeAnswer(200, { ...page.headers, ...uncached, vary }, page.html);
+}
+
+type Shown = {
+  readonly visit: Visit;
+  readonly visited: Visited;
+  readonly template: CompiledTemplate | undefined;
+};
+
+/** What our own design offers who has come by a computer and has nowhere to go there. */
+async function findPhoneWays(
+  { site, hosted, visitor, drawForPage }: VisitContext,
+  { visit, visited, template }: Shown,
+): Promise<PhoneWays | undefined> {
+  if (visit.action !== "default_page" || visitor.platform !== "desktop") return undefined;
+  if (template?.isStarter === false) return undefined;
+  const { link, apps } = hosted;
+  const { link_in_referrer } = site.project;
+  const address = site.visitedOrigin + visited.target;
+  const stores = listPhoneStores(link, apps, { link_in_referrer, address });
+  if (stores === undefined) return undefined;
+  return { stores, code: await drawForPage(site, link.path ?? "", visited.query) };
 }

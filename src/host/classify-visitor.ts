@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
+import { readInAppBrowser } from "../visit/read-in-app-browser.ts";
 import { readPlatform } from "../visit/read-platform.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
@@ -8,6 +9,8 @@ import { createRecentCache } from "./recent-cache.ts";
 export type IncomingVisitor = Required<Visitor> & {
   /** Whether a person is at the other end, who will see where the link leads. */
   readonly isPerson: boolean;
+  /** The app whose browser it is, where that opens no other app. */
+  readonly within: string | undefined;
 };
 
 const mostAgents = 2000;
@@ -39,7 +42,8 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
     const platform = readPlatform(agent);
     const isSuspect = agent !== "" && !toolPattern.test(agent) && isbot(agent);
     const bot = isSuspect && (platform === "desktop" || isBotOnPhone(agent));
-    const visitor = { platform, bot, isPerson: !bot && browserPattern.test(agent) };
+    const isPerson = !bot && browserPattern.test(agent);
+    const visitor = { platform, bot, isPerson, within: readInAppBrowser(agent) };
     if (agent.length <= mostCachedLength) cache.set(agent, visitor);
     return visitor;
   }

@@ -4,7 +4,7 @@ import { readQuery } from "../contract/rules/address-query.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
-import { createQrAnswers } from "./answer-qr.ts";
+import { createQrPictures } from "./answer-qr.ts";
 import { answerVisit } from "./answer-visit.ts";
 import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
@@ -39,6 +39,7 @@ type HostedRequest = {
   readonly target: string;
   /** Normalised, without its first slash. */
   readonly path: string;
+  readonly languages: string | undefined;
 };
 
 const nonce_bytes = 16;
@@ -48,12 +49,12 @@ export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
   const readVisitor = createVisitorReader();
   const answerAssociationFile = createAssociationFiles();
-  const answerQr = createQrAnswers(options.clock);
+  const { answer: answerQr, drawForPage } = createQrPictures(options.clock);
   const { monotonic } = options.clock;
   const makePage = createPageMaker(monotonic);
   const findTemplate = createTemplateFinder(makePage);
   const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
-  const pages = { createNonce, findTemplate, makePage, monotonic };
+  const pages = { createNonce, findTemplate, makePage, drawForPage, monotonic };
 
   async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
@@ -61,7 +62,8 @@ export function createHost(options: HostOptions): Host {
     const path = target && normalizePath(target.split("?", 1)[0] ?? "");
     if (path === undefined || target === undefined || site === undefined) return notFoundPage;
     if (site.project.suspended) return notFoundPage;
-    const hosted = { request, site, target, path };
+    const languages = request.headers["accept-language"];
+    const hosted = { request, site, target, path, languages };
     return (await answerOwnFile(hosted)) ?? (await answerLink(hosted)) ?? notFoundPage;
   }
 
@@ -76,11 +78,11 @@ export function createHost(options: HostOptions): Host {
     return answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
-  async function answerLink({ request, site, target, path }: HostedRequest) {
+  async function answerLink({ request, site, target, path, languages }: HostedRequest) {
     const hosted = await findLink(site, path);
     if (hosted === undefined) return undefined;
     const visitor = readVisitor(request.headers);
-    const answer = await answerVisit({ site, hosted, visitor, target, ...pages });
+    const answer = await answerVisit({ site, hosted, visitor, target, languages, ...pages });
     // A visitor under the second host name was counted before the preview page.
     const isClick = visitor.isPerson && request.method === "GET" && !site.isSecond;
     if (isClick) clicks.note(site.project.id, hosted.link.id);

@@ -5,6 +5,7 @@ import { messages } from "../contract/messages.ts";
 import type { pageTemplate } from "../contract/page-template.ts";
 import { notFound } from "../contract/problem.ts";
 import { fillLinkOrigin, fillSubdomain, writeAddress } from "../contract/rules/link-address.ts";
+import { drawSvg } from "../qr/draw-qr.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
@@ -17,7 +18,7 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "../visit/decide-visit.ts";
-import { listPageButtons, type PageButtonOptions } from "../visit/page-buttons.ts";
+import { listPageButtons, listPhoneStores, type PageButtonOptions } from "../visit/page-buttons.ts";
 import { readPlatform } from "../visit/read-platform.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireValidTemplate } from "./write-template.ts";
@@ -52,6 +53,9 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
+    // Whoever looks at a preview is no visitor: a language of theirs is not asked for.
+    language: "en" as const,
+    phone: platform === "desktop" ? await findPhoneWays(subject, address) : undefined,
     nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
     forPreview: true,
   };
@@ -114,6 +118,13 @@ function fillFromDraft(
 /** The page is made for phones; a call from a desktop browser gets what that would show. */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
+}
+
+/** As the host finds them, for a link that leads nowhere on a computer. */
+async function findPhoneWays({ link, apps }: Subject, address: string) {
+  if (decideVisit(link, apps, { platform: "desktop" }).action !== "default_page") return undefined;
+  const stores = listPhoneStores(link, apps, { address });
+  return stores && { stores, code: await drawSvg(address) };
 }
 
 /** A preview never redirects: where a visitor would be sent on, there is a button instead. */

@@ -6,7 +6,7 @@ import { explainLiquid, LiquidStopped, parseLiquid, renderLiquid } from "./liqui
 import type { TimeLimit } from "./liquid.ts";
 import type { Fault, PageSubject } from "./page-input.ts";
 import { sampleButtons } from "./sample-links.ts";
-import { renderButtons } from "./store-buttons.ts";
+import { asDesigned, renderButtons } from "./store-buttons.ts";
 import { traceWrites, type Trace } from "./trace-output.ts";
 import { buildVariables } from "./liquid-variables.ts";
 
@@ -40,7 +40,7 @@ function findFaults(
   trace.restart();
   try {
     const made = renderLiquid(templates, buildVariables(subject), time);
-    const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons), true);
+    const { faults, hasInserted } = cleanHtml(made, renderButtons(sampleButtons, asDesigned), true);
     // What was left out may have had them in it.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];

@@ -1,13 +1,16 @@
 import type { Template } from "liquidjs";
 import { checkLiquid } from "./check-liquid.ts";
+import { describeLanguage } from "./choose-language.ts";
 import { cleanHtml } from "./clean-html.ts";
 import { parseLiquid, renderLiquid, type TimeLimit } from "./liquid.ts";
 import { renderHead } from "./page-head.ts";
-import type { PageButton, PageSubject, TemplateSource } from "./page-input.ts";
-import { pageStyle } from "./page-style.ts";
-import { starter } from "./starter-template.ts";
-import { renderButtons } from "./store-buttons.ts";
 import { buildVariables } from "./liquid-variables.ts";
+import { renderOwnWays } from "./own-ways.ts";
+import type { PageButton, PageSubject, PhoneWays, TemplateSource } from "./page-input.ts";
+import { ownStyle, pageStyle } from "./page-style.ts";
+import type { PageLanguage } from "./page-texts.ts";
+import { starter } from "./starter-template.ts";
+import { asDesigned, renderButtons } from "./store-buttons.ts";
 
 export type { TemplateSource } from "./page-input.ts";
 
@@ -18,12 +21,22 @@ export type { TemplateSource } from "./page-input.ts";
  */
 
 /** A template that was parsed once, to be rendered often. */
-export type CompiledTemplate = { readonly templates: Template[]; readonly css: string };
+export type CompiledTemplate = {
+  readonly templates: Template[];
+  readonly css: string;
+  /** Whether its body is the starter's: then what we add to our own design is in it. */
+  readonly isStarter: boolean;
+};
 
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
   /** Undefined where the project has no template of its own. */
   readonly template: CompiledTemplate | undefined;
+  /** What our own design speaks; a template of a project's own is as it was designed. */
+  readonly language: PageLanguage;
+  /** The app within which the page is looked at, where its browser opens no other. */
+  readonly within?: string | undefined;
+  readonly phone?: PhoneWays | undefined;
   /** Fresh for every page: what is inline and carries it is ours. */
   readonly nonce: string;
   readonly forPreview?: boolean;
@@ -33,6 +46,8 @@ export type PageInput = PageSubject & {
 
 export type LinkPage = {
   readonly html: string;
+  /** Whether it is written for the visitor's language. */
+  readonly isTranslated: boolean;
   readonly headers: Readonly<Record<string, string>>;
 };
 
@@ -47,7 +62,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   checkLiquid(body, (_, message) => faults.push(message));
   if (faults[0] !== undefined) throw new TemplateRefused(faults[0]);
   if (css.includes("<")) throw new TemplateRefused("< is not allowed in CSS.");
-  return { templates: parseLiquid(body), css };
+  return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
 /** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
@@ -60,19 +75,21 @@ let compiledStarter: CompiledTemplate | undefined;
 
 export function renderLinkPage(input: PageInput): LinkPage {
   const { nonce, platform, forPreview = false } = input;
-  const { css, body, hasPictures } = renderTemplate(input);
+  const { css, body, hasPictures, isOurs } = renderTemplate(input);
   const policy = describePolicy(hasPictures, nonce);
   // A preview may be shown where no header goes with it.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
-  const style = `<style nonce="${nonce}">${pageStyle}</style>`;
-  const own = css === "" ? "" : `<style nonce="${nonce}">${css}</style>`;
-  const head = `${renderHead(input)}${forPreview ? meta : ""}${style}${own}`;
+  const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
+  const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
+  const head = `${renderHead(input)}${forPreview ? meta : ""}${styles}`;
+  const language = isOurs ? describeLanguage(input.language) : 'lang="en"';
   const html =
-    `<!doctype html>\n<html lang="en"><head>${head}</head>` +
+    `<!doctype html>\n<html ${language}><head>${head}</head>` +
     `<body class="${platform}">${body}</body></html>\n`;
   const framing = forPreview ? "sandbox allow-popups" : "frame-ancestors 'none'";
   return {
     html,
+    isTranslated: isOurs,
     headers: {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": `${policy}; ${framing}`,
@@ -83,29 +100,33 @@ export function renderLinkPage(input: PageInput): LinkPage {
   };
 }
 
-type Body = { readonly css: string; readonly body: string; readonly hasPictures: boolean };
+type Body = {
+  readonly css: string;
+  readonly body: string;
+  readonly hasPictures: boolean;
+  readonly isOurs: boolean;
+};
 
 /** A page is never missing: one that cannot be made from its template has the default design. */
 function renderTemplate(input: PageInput): Body {
-  const buttons = renderButtons(input.buttons);
   compiledStarter ??= compileTemplate(starter);
   for (const template of [input.template, compiledStarter]) {
-    const body = template && tryRender(template, input, buttons);
+    const body = template && tryRender(template, input);
     if (body !== undefined) return body;
   }
-  return { css: "", body: buttons, hasPictures: false };
+  return { css: "", body: renderOwnWays(input), hasPictures: false, isOurs: true };
 }
 
 function tryRender(
-  { templates, css }: CompiledTemplate,
+  { templates, css, isStarter: isOurs }: CompiledTemplate,
   input: PageInput,
-  buttons: string,
 ): Body | undefined {
+  const ways = isOurs ? renderOwnWays(input) : renderButtons(input.buttons, asDesigned);
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
-    const { html: body, hasPictures, hasInserted } = cleanHtml(made, buttons);
+    const { html: body, hasPictures, hasInserted } = cleanHtml(made, ways);
     // A page without its buttons leads nowhere.
-    return hasInserted ? { css, body, hasPictures } : undefined;
+    return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
     // Nothing but the template can be at fault here.
     return undefined;

@@ -23,8 +23,16 @@ export type PageIosApp = PageApp & {
 /** A button of the page; the caller decides which there are and where each leads. */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  readonly label: string;
+  /** The name of the app that it opens, if that is known. */
+  readonly app: string | null;
   readonly href: string;
+};
+
+/** How to go on by phone, for who has come by a computer. */
+export type PhoneWays = {
+  readonly stores: readonly PageButton[];
+  /** The link's QR code, as an SVG of ours; undefined where it is longer than any code. */
+  readonly code: string | undefined;
 };
 
 /** What the page tells of, and what Liquid can name. */

@@ -24,3 +24,26 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
 :where(.store-button-secondary){border-color:#ffffff38}
 }
 `.replaceAll("\n", "");
+
+/**
+ * What our own design has beside the buttons, and a published one has not. Its colours are those of
+ * the starter's sheet.
+ */
+export const ownStyle = `
+:where(.store-button){padding-inline:1.125rem}
+:where(.store-button span){min-width:0;overflow-wrap:anywhere;text-wrap:balance}
+:where(.phone){display:flex;flex-direction:column;align-items:center;gap:.875rem;margin:0 0 1.5rem}
+:where(.phone-code){padding:.25rem;border-radius:1.25rem;background:#fff;
+border:1px solid var(--edge,#14151a1a)}
+:where(.phone-code svg){display:block;width:10.5rem;height:10.5rem}
+:where(.phone figcaption){max-width:17rem;color:var(--quiet,inherit);font-size:.9375rem;
+line-height:1.4;text-wrap:balance}
+:where(.leave){max-width:22rem;margin:0 auto 1rem;padding:.75rem 1rem;border-radius:1rem;
+border:1px solid var(--edge,#14151a1a);background:var(--tint,transparent);text-align:start;
+font-size:.9375rem;line-height:1.4}
+:where(.leave p){margin:.125rem 0 0;color:var(--quiet,inherit)}
+:where(.leave p bdi){color:var(--ink,inherit);font-weight:600}
+@media (max-width:24rem){:where(.store-button){padding-inline:.875rem;font-size:1rem}}
+:where([dir=rtl]) .store-button-continue svg,:where([dir=rtl]) .store-button-open svg
+{transform:scaleX(-1)}
+`.replaceAll("\n", "");

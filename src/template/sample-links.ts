@@ -44,6 +44,6 @@ export const samples: readonly PageSubject[] = [
 
 /** As many as a page may have. */
 export const sampleButtons: readonly PageButton[] = [
-  { kind: "open", label: "Open in the app", href: "exampleshop://spring" },
-  { kind: "app_store", label: "App Store", href: "https://apps.apple.com/app/id1234567890" },
+  { kind: "open", app: sampleApps.ios.name, href: "exampleshop://spring" },
+  { kind: "app_store", app: null, href: "https://apps.apple.com/app/id1234567890" },
 ];

@@ -1,23 +1,57 @@
 import { escapeText } from "../text/escape-html.ts";
 import type { PageButton } from "./page-input.ts";
+import { pageTexts, type PageTexts } from "./page-texts.ts";
+
+/** In which words and which form buttons are written. */
+export type ButtonForm = {
+  readonly texts: PageTexts;
+  /** Whether an app's name is kept apart from the words around it: in its direction, and short. */
+  readonly isolates: boolean;
+  /** Left out, the first button is the main one. */
+  readonly first?: Rank;
+};
+
+/** In the words around which a published page was designed. */
+export const asDesigned: ButtonForm = { texts: pageTexts.en, isolates: false };
+
+type Rank = "primary" | "secondary";
 
 /**
  * The buttons that `{% store_buttons %}` puts into a page. Their markup is ours in every template,
  * which may style them by their classes.
  */
-export function renderButtons(buttons: readonly PageButton[]): string {
+export function renderButtons(buttons: readonly PageButton[], form: ButtonForm): string {
   if (buttons.length === 0) return "";
-  return `<div class="store-buttons">${buttons.map(renderButton).join("")}</div>`;
+  const written = buttons.map((button, index) => renderButton(button, index, form));
+  return `<div class="store-buttons">${written.join("")}</div>`;
 }
 
-function renderButton({ kind, label, href }: PageButton, index: number): string {
+function renderButton(button: PageButton, index: number, form: ButtonForm): string {
+  const { kind, href } = button;
   if (!isSafe(href)) return "";
-  const classes = writeClasses(kind, index === 0 ? "primary" : "secondary");
-  const text = `<span>${escapeText(label)}</span>`;
+  const classes = writeClasses(kind, index === 0 ? (form.first ?? "primary") : "secondary");
+  const text = `<span>${renderLabel(button, form)}</span>`;
   return `<a class="${classes}" href="${escapeText(href)}">${icons[kind]}${text}</a>`;
 }
 
-export function writeClasses(kind: PageButton["kind"], rank: "primary" | "secondary"): string {
+function renderLabel({ kind, app }: PageButton, { texts, isolates }: ButtonForm): string {
+  if (kind !== "open") return escapeText(texts[kind]);
+  if (app === null) return escapeText(texts.open_app);
+  if (!isolates) return fillText(texts.open, { app: escapeText(app) });
+  const letters = Array.from(app);
+  const name = letters.length > mostLetters ? `${letters.slice(0, mostLetters).join("")}…` : app;
+  return fillText(texts.open, { app: `<bdi>${escapeText(name)}</bdi>` });
+}
+
+/** The stores take no longer name, and a button is no place for one. */
+const mostLetters = 30;
+
+/** A text with markup in the places that it names. */
+export function fillText(text: string, markup: Readonly<Record<string, string>>): string {
+  return escapeText(text).replace(/\{(\w+)\}/g, (place, name: string) => markup[name] ?? place);
+}
+
+export function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 

@@ -1,13 +1,24 @@
-import { readStore } from "../contract/rules/store-address.ts";
-import type { Destination, OpenButton, Platform, Visit, VisitedApps } from "./decide-visit.ts";
+import { isStoreAddress, readDestinationHost, readStore } from "../contract/rules/store-address.ts";
+import {
+  decideVisit,
+  readDestination,
+  type Destination,
+  type OpenButton,
+  type Platform,
+  type Visit,
+  type VisitedApps,
+  type VisitedLink,
+  type VisitOptions,
+} from "./decide-visit.ts";
 
 /**
  * The buttons of a link's page, for the link host and for the preview alike: what `decideVisit`
- * decided, as labels and addresses that a browser can follow.
+ * decided, as addresses that a browser can follow.
  */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
-  readonly label: string;
+  /** The name of the app that it opens, if that is known. */
+  readonly app: string | null;
   readonly href: string;
 };
 
@@ -26,20 +37,35 @@ export function listPageButtons(visit: Visit, options: PageButtonOptions): reado
   const href = open && buildOpenAddress(open, next?.to, options);
   const buttons: PageButton[] = [];
   if (href !== undefined) {
-    buttons.push({ kind: "open", label: `Open ${nameApp(options) ?? "the app"}`, href });
+    buttons.push({ kind: "open", app: nameApp(options) ?? null, href });
   }
   if (next !== undefined) {
-    const kind = findKind(next);
-    buttons.push({ kind, label: labels[kind], href: next.to });
+    buttons.push({ kind: findKind(next), app: null, href: next.to });
   }
   return buttons;
 }
 
-const labels = {
-  app_store: "Get it on the App Store",
-  play_store: "Get it on Google Play",
-  continue: "Continue in the browser",
-} as const;
+/**
+ * The stores that phones are led to, for who meets a link on a computer and has nowhere to go
+ * there. Undefined where no phone has anywhere to go either.
+ */
+export function listPhoneStores(
+  link: VisitedLink,
+  apps: VisitedApps,
+  options: VisitOptions = {},
+): readonly PageButton[] | undefined {
+  const visits = phones.map((platform) => decideVisit(link, apps, { platform }, options));
+  if (visits.every(({ action }) => action === "default_page")) return undefined;
+  return visits.flatMap((visit) => {
+    const href = readDestination(visit)?.to;
+    // A computer knows the stores' web pages alone.
+    if (href === undefined || !/^https?:/i.test(href) || !isStoreAddress(href)) return [];
+    const kind = readDestinationHost(href) === "play.google.com" ? "play_store" : "app_store";
+    return [{ kind, app: null, href }];
+  });
+}
+
+const phones = ["ios", "android"] as const;
 
 /** A fallback may be the store's own address. */
 function findKind({ to, reason }: Destination): Exclude<PageButton["kind"], "open"> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createQrAnswers } from "../../src/host/answer-qr.ts";
+import { createQrPictures } from "../../src/host/answer-qr.ts";
 
 /** Pictures are drawn once for all who ask for them, in bounded memory. */
 
@@ -11,7 +11,7 @@ function openPictures(bytes = 100) {
   };
   let now = 0;
   const clock = { monotonic: () => now };
-  const answer = createQrAnswers(clock, { png: draw("png"), svg: draw("svg") });
+  const { answer } = createQrPictures(clock, { png: draw("png"), svg: draw("svg") });
   const ask = async (path: string, query = "", origin = "https://a.example") =>
     (await answer({ origin }, path, query, undefined))?.status;
   return { drawn, ask, advance: (milliseconds: number) => (now += milliseconds) };

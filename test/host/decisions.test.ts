@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { explainVisits } from "../../src/visit/explain-visits.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
-import { listPageButtons } from "../../src/visit/page-buttons.ts";
+import { listPageButtons, listPhoneStores } from "../../src/visit/page-buttons.ts";
 import { decideVisit, type Platform } from "../../src/visit/decide-visit.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
@@ -81,14 +81,20 @@ describe.each([false, true])("with link_in_referrer %s", (link_in_referrer) => {
     const told = { ios: visits.ios.without_app, android: visits.android.without_app };
     for (const platform of platforms) {
       const said = platform === "desktop" ? visits.desktop : told[platform];
-      const visit = decideVisit(link, apps, { platform }, { link_in_referrer, address });
+      const given = { link_in_referrer, address };
+      const visit = decideVisit(link, apps, { platform }, given);
+      // Who has nowhere to go by a computer is shown where phones go.
+      const isLeft = platform === "desktop" && visit.action === "default_page";
+      const ways = isLeft
+        ? (listPhoneStores(link, apps, given) ?? [])
+        : listPageButtons(visit, { platform, apps, address });
       for (const agent of takeTurns(agents[platform])) {
         const visited = await host.visit(new URL(address).pathname, { agent });
         expect({ agent, ...describeVisited(visited) }).toEqual({
           agent,
           action: said.action === "redirect" ? "redirect" : "page",
-          to: said.to,
-          buttons: listPageButtons(visit, { platform, apps, address }).map(({ href }) => href),
+          to: said.to ?? (isLeft ? ways[0]?.href : undefined),
+          buttons: ways.map(({ href }) => href),
         });
       }
     }

@@ -47,7 +47,7 @@ describe("a page", () => {
     expect(headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",
       "cache-control": "private, no-store",
-      vary: "user-agent",
+      vary: "user-agent, accept-language",
       "x-content-type-options": "nosniff",
       "x-robots-tag": "noindex",
     });

@@ -32,7 +32,8 @@ const subject = sample && {
     social_description: longText,
     url: longAddress,
   },
-  buttons: [...sampleButtons, { kind: "continue", label: "Go on", href: longAddress }] as const,
+  buttons: [...sampleButtons, { kind: "continue", app: null, href: longAddress }] as const,
+  language: "en" as const,
   nonce: "nonce",
   time: undefined,
 };

@@ -26,8 +26,10 @@ import { hostileLiquid } from "./hostile-liquid.ts";
 let server: Server;
 let browser: Browser;
 let origin = "";
+type ShownPage = Pick<LinkPage, "html" | "headers">;
+
 /** The pages that can be asked for, by their paths. */
-const pages = new Map<string, LinkPage>();
+const pages = new Map<string, ShownPage>();
 /** What else was asked for, of whatever host. */
 const strayed: string[] = [];
 
@@ -64,16 +66,17 @@ const sample: PageInput = {
   project: { name: "Example Shop" },
   platform: "ios",
   buttons: [
-    { kind: "open", label: "Open Example Shop", href: "exampleshop://spring" },
-    { kind: "app_store", label: "Get it on the App Store", href: "https://apps.apple.com/app/id1" },
+    { kind: "open", app: "Example Shop", href: "exampleshop://spring" },
+    { kind: "app_store", app: null, href: "https://apps.apple.com/app/id1" },
   ],
   template: undefined,
+  language: "en",
   nonce,
   time: undefined,
 };
 
 /** Shows a page for a moment, moves over it, and answers what it did in the browser. */
-async function show(page: Page, path: string, given: LinkPage): Promise<readonly string[]> {
+async function show(page: Page, path: string, given: ShownPage): Promise<readonly string[]> {
   const done: string[] = [];
   page.removeAllListeners("dialog");
   page.on("dialog", (dialog) => {
@@ -92,7 +95,9 @@ async function show(page: Page, path: string, given: LinkPage): Promise<readonly
 const sideBySide = 4;
 
 /** Shows many pages, a few at a time; none may do anything, nor ask anybody for anything. */
-async function showAll(given: readonly (readonly [name: string, page: LinkPage])[]): Promise<void> {
+async function showAll(
+  given: readonly (readonly [name: string, page: ShownPage])[],
+): Promise<void> {
   const left = [...given.entries()];
   const faults: string[] = [];
   strayed.length = 0;
@@ -111,7 +116,7 @@ async function showAll(given: readonly (readonly [name: string, page: LinkPage])
 }
 
 /** Without the policy that would stop what the cleaning let through. */
-function strip({ html }: LinkPage): LinkPage {
+function strip({ html }: Pick<LinkPage, "html">): ShownPage {
   return { html, headers: { "content-type": "text/html; charset=utf-8" } };
 }
 
@@ -119,7 +124,7 @@ describe("in a browser", () => {
   test("a script that runs and a picture that is fetched are seen", async () => {
     const page = await browser.newPage();
     const html = "<script>alert(1)</script><img src=http://evil.example/a.png>";
-    expect(await show(page, "/control", strip({ html, headers: {} }))).toEqual(["said 1"]);
+    expect(await show(page, "/control", strip({ html }))).toEqual(["said 1"]);
     expect(strayed).toEqual(["evil.example/a.png"]);
     await page.close();
   });
@@ -169,12 +174,17 @@ describe.each([
     page.on("console", (message) => said.push(message.text()));
     for (const forPreview of [false, true]) {
       strayed.length = 0;
-      const done = await show(page, "/default", renderLinkPage({ ...sample, forPreview }));
+      // The server speaks no TLS, and a picture comes by nothing else.
+      const link = { ...sampleLink, social_image_url: null };
+      const done = await show(page, "/default", renderLinkPage({ ...sample, link, forPreview }));
       expect([done, strayed]).toEqual([[], []]);
       expect(said).toEqual([]);
       expect(await page.locator("h1").textContent()).toBe(sampleLink.social_title);
       const buttons = page.locator("a.store-button");
-      expect(await buttons.allTextContents()).toEqual(sample.buttons.map(({ label }) => label));
+      expect(await buttons.allTextContents()).toEqual([
+        "Open Example Shop",
+        "Get it on the App Store",
+      ]);
       for (const button of await buttons.all()) {
         const box = await button.boundingBox();
         expect(box?.height).toBeGreaterThanOrEqual(44);
@@ -198,7 +208,7 @@ function plain(text: string): string {
 
 function compileAnyway(body: string, css: string): CompiledTemplate | undefined {
   try {
-    return { templates: parseLiquid(body), css };
+    return { templates: parseLiquid(body), css, isStarter: false };
   } catch {
     return undefined;
   }

@@ -24,7 +24,8 @@ function subjectNamed(name: string): PageSubject {
 
 function render(body: string, name: string): string {
   const template = compileTemplate({ body: `${body}${buttons}`, css: "" });
-  const given = { buttons: [], template, nonce: "n", time: undefined };
+  const language = "en" as const;
+  const given = { buttons: [], template, language, nonce: "n", time: undefined };
   return renderLinkPage({ ...subjectNamed(name), ...given }).html;
 }
 

@@ -20,8 +20,8 @@ import { lookOver } from "./look-over.ts";
 const nonce = "the-nonce";
 
 const buttons = [
-  { kind: "open", label: "Open", href: "exampleshop://spring" },
-  { kind: "app_store", label: "Store", href: "https://apps.apple.com/app/id1" },
+  { kind: "open", app: "Shop", href: "exampleshop://spring" },
+  { kind: "app_store", app: null, href: "https://apps.apple.com/app/id1" },
 ] as const;
 
 const sample: PageInput = {
@@ -31,6 +31,7 @@ const sample: PageInput = {
   platform: "ios",
   buttons,
   template: undefined,
+  language: "en",
   nonce,
   time: undefined,
 };
@@ -112,7 +113,7 @@ function placeEverywhere(text: string): readonly PageInput[] {
   return [
     { ...sample, link: { ...link, ...addresses }, apps: { ios, android } },
     { ...sample, link, project: { name: text }, platform: "android" },
-    { ...sample, buttons: buttons.map((button) => ({ ...button, label: text })) },
+    { ...sample, buttons: buttons.map((button) => ({ ...button, app: text })) },
     { ...sample, buttons: buttons.map((button) => ({ ...button, href: text })) },
   ];
 }
@@ -127,7 +128,7 @@ function unescape(html: string): string {
 /** As it would be if nobody had checked it; what Liquid itself cannot read has no page. */
 function compileAnyway(body: string): CompiledTemplate | undefined {
   try {
-    return { templates: parseLiquid(body), css: "" };
+    return { templates: parseLiquid(body), css: "", isStarter: false };
   } catch {
     expect(() => compileTemplate({ body, css: "" })).toThrow(TemplateRefused);
     return undefined;

@@ -48,16 +48,16 @@ describe("a platform's own store", () => {
 
   test("has a button that names it, and no place in an intent", () => {
     const links = [
-      ["android", { android_fallback_url: market }, "Get it on Google Play"],
-      ["ios", { ios_fallback_url: itms }, "Get it on the App Store"],
+      ["android", { android_fallback_url: market }, "play_store"],
+      ["ios", { ios_fallback_url: itms }, "app_store"],
     ] as const;
-    for (const [platform, link, label] of links) {
+    for (const [platform, link, kind] of links) {
       const apps = { ios_app, android_app };
       const whole = { ...link, ios_app_id: "0a", android_app_id: "0b" };
       const visit = decideVisit(whole, apps, { platform });
       const address = "https://go.example/spring";
       const [open, next] = listPageButtons(visit, { platform, apps, address });
-      expect(next).toMatchObject({ label, href: Object.values(link)[0] });
+      expect(next).toMatchObject({ kind, href: Object.values(link)[0] });
       expect(open?.href).not.toContain("browser_fallback_url");
     }
   });

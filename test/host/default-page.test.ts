@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { sha256 } from "../contract/sample-link.ts";
+import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
+import { openForAll } from "../support/open-for.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/** The page of a project that has published none: what it says, to whom, and in which language. */
+
+let host: LinkHost;
+const bundle_id = "com.example.a";
+const picture = "https://shop.example/spring.png";
+const iPhone = agents.ios["Safari on an iPhone"];
+const computer = agents.desktop["Chrome on Windows"];
+
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
+  const team_id = "ABCDE12345";
+  const name = "Al's <Shop>";
+  await host.add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop", name });
+  await host.add("android_app", { package_name: bundle_id, fingerprints: [sha256], name });
+  const apps = { ios_app: { bundle_id }, android_app: { package_name: bundle_id } };
+  await host.add("link", { path: "spring", social_title: "Sale", ...apps });
+  await host.add("link", { path: "pictured", social_image_url: picture, ...apps });
+  await host.add("link", {
+    path: "plain-http",
+    social_image_url: "http://shop.example/a",
+    ...apps,
+  });
+  await host.add("link", { path: "bare" });
+  const project = await host.world.addProject({ subdomain: "other", name: "Other" });
+  const key = await host.world.addKey({ project });
+  const ios_app = { bundle_id, team_id };
+  await host.world.call("POST", "/links", { key, body: { path: "nameless", ios_app } });
+});
+
+const show = async (path: string, given: Visiting = {}) => {
+  const { text, headers } = await host.visit(path, { agent: iPhone, ...given });
+  const [, shown = ""] = /<body[^>]*>(.*)<\/body>/s.exec(text) ?? [];
+  return { text, shown, policy: String(headers["content-security-policy"]), headers };
+};
+const speak = (language: string) => ({ headers: { "accept-language": language } });
+const listWays = (shown: string) =>
+  Array.from(shown.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
+
+describe("the default page", () => {
+  test("speaks the visitor's language, in its direction, and names apps as they are", async () => {
+    const seen = [];
+    for (const language of ["de-AT", "ar", "sv, zh-CN;q=0.5", ""]) {
+      const { text, shown, headers } = await show("/spring", speak(language));
+      expect(headers).toMatchObject({
+        vary: "user-agent, accept-language",
+        "cache-control": "private, no-store",
+      });
+      const [, html] = /<html ([^>]*)>/.exec(text) ?? [];
+      const [label] = Array.from(shown.matchAll(/<span>(.*?)<\/span>/g), ([, words]) => words);
+      seen.push([html, label]);
+    }
+    const name = "<bdi>Al&#39;s &lt;Shop&gt;</bdi>";
+    expect(seen).toEqual([
+      ['lang="de" dir="ltr"', `${name} öffnen`],
+      ['lang="ar" dir="rtl"', `فتح ${name}`],
+      ['lang="zh-Hans" dir="ltr"', `打开 ${name}`],
+      ['lang="en" dir="ltr"', `Open ${name}`],
+    ]);
+    expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
+  });
+
+  test("does not keep one visitor's language for the next", async () => {
+    const labels = ["fr", "ja", "fr"].map(async (language) =>
+      /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
+    );
+    expect(await Promise.all(labels)).toEqual(["fr", "ja", "fr"]);
+  });
+
+  test("shows the link's picture, and lets pictures in for that alone", async () => {
+    const { shown, policy } = await show("/pictured");
+    expect(shown).toContain(`src="${picture}"`);
+    expect(shown).toMatch(/role="img" aria-label="[^"]+"/);
+    expect(policy).toContain("img-src data: https:;");
+    for (const path of ["/spring", "/plain-http"]) {
+      const other = await show(path);
+      expect(other.shown).not.toContain("<img");
+      expect(other.policy).toContain("img-src data:;");
+    }
+  });
+
+  test("of a link without a name says the project's name once", async () => {
+    const { shown } = await show("/bare", { agent: computer });
+    expect(shown.match(/>\s*Default\s*</g)).toHaveLength(1);
+    const other = { host: `other.localhost:${host.port}` };
+    expect((await show("/nameless", other)).shown.match(/Other/g)).toHaveLength(1);
+  });
+
+  test("is as small as a page has to be", async () => {
+    const { text } = await show("/spring", { agent: computer, ...speak("hi") });
+    expect(Buffer.byteLength(text)).toBeLessThan(30_000);
+  });
+});
+
+describe("who comes by a computer and has nowhere to go there", () => {
+  test("is shown both stores, and a code of the very address to go on by phone", async () => {
+    const { shown } = await show("/spring?id=7", { agent: computer });
+    expect(listWays(shown)).toEqual([
+      "https://apps.apple.com/app/id1",
+      `https://play.google.com/store/apps/details?id=${bundle_id}`,
+    ]);
+    const code = (await host.visit("/spring.qr?id=7")).text;
+    expect(shown).toContain(`role="img" aria-label="QR code of this link">${code}</div>`);
+    expect((await show("/spring", { agent: computer })).shown).not.toContain(code);
+  });
+
+  test("is shown no code where a phone has nowhere to go either", async () => {
+    const { shown } = await show("/bare", { agent: computer });
+    expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
+  });
+
+  test("is no bot, which reads the tags", async () => {
+    const { shown } = await show("/spring", { agent: agents.bots.Slack });
+    expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
+  });
+
+  test("costs others nothing by queries that nobody has: their codes are the link's", async () => {
+    const shown = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        show(`/pictured?turn=${index}`, { agent: computer }),
+      ),
+    );
+    const codes = shown.map((page) => /aria-label="QR[^>]*>(.*?)<\/div>/.exec(page.shown)?.[1]);
+    expect(codes).not.toContain(undefined);
+    expect(codes.at(-1)).toBe((await host.visit("/pictured.qr")).text);
+  });
+});
+
+describe("within an app whose browser opens no other", () => {
+  const inside = [
+    ["Instagram", "⋯", agents.ios["Instagram's browser on an iPhone"]],
+    ["Facebook", "⋯", agents.ios["Facebook's browser on an iPhone"]],
+    ["TikTok", "⋯", agents.ios["TikTok's browser on an iPhone"]],
+    ["LinkedIn", "⋯", agents.ios["LinkedIn's browser on an iPhone"]],
+    ["Facebook", "⋮", agents.android["Facebook's browser on a phone"]],
+    ["TikTok", "⋮", agents.android["TikTok's browser on a phone"]],
+    ["WeChat", "⋯", agents.android["WeChat's browser on a phone"]],
+  ] as const;
+
+  test.each(inside)("%s, a visitor is told how to leave by %s", async (name, menu, agent) => {
+    const { shown } = await show("/spring", { agent, ...speak("fr") });
+    expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
+    expect(shown).toContain(`<bdi>${name}</bdi> n’ouvre pas toujours`);
+    expect(shown).toContain(`<bdi>${menu}</bdi>`);
+    expect(listWays(shown)).toHaveLength(2);
+  });
+
+  test("nobody is told so where the browser opens apps, or the page opens none", async () => {
+    const [, , instagram] = inside[0];
+    for (const [path, agent] of [
+      ["/spring", iPhone],
+      ["/spring", agents.android["Chrome on a phone"]],
+      ["/bare", instagram],
+    ] as const) {
+      expect((await show(path, { agent })).shown).not.toContain('class="leave"');
+    }
+  });
+});
+
+test("css that is published alone is put on this page, in the visitor's language", async () => {
+  await using own = await openLinkHost();
+  await own.add("ios_app", { bundle_id, team_id: "ABCDE12345", custom_scheme: "shop" });
+  await own.add("link", { path: "spring", ios_app: { bundle_id } });
+  const body = { css: ".card { outline: 3px solid #123456 }" };
+  expect((await own.world.call("POST", "/page_template/publish", { body })).status).toBe(200);
+  const { text } = await own.visit("/spring", { agent: iPhone, ...speak("pl") });
+  expect(text).toContain(body.css);
+  expect(text).toContain("Otwórz aplikację");
+});
