@@ -86,6 +86,8 @@ projects create, projects update
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN   --verify-domain
   --destinations A,*.B (any)      the hosts that links may lead to from now on
+  --home URL           where the root of the project's link host leads; "" takes it away
+  --not-found URL      where an address of no link leads, likewise
   --json
 
 import FILE

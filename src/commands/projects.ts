@@ -6,6 +6,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
+import { writeLocalOrigin } from "../contract/rules/link-address.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
@@ -24,6 +25,8 @@ export const projectFlags = {
   "max-links": { type: "string" },
   suspend: { type: "string" },
   destinations: { type: "string" },
+  home: { type: "string" },
+  "not-found": { type: "string" },
   "custom-domain": { type: "string" },
   "verify-domain": { type: "boolean" },
   json: { type: "boolean" },
@@ -38,7 +41,7 @@ export async function runProjects(
   flags: ProjectFlags,
 ): Promise<void> {
   const fields = readFields(flags);
-  const settings = readSettings(flags);
+  const settings = { ...readSettings(flags), linkOrigins: listLinkOrigins(config) };
   if (subcommand === "list" && name === undefined) return showProjects(config, flags);
   if (subcommand === "create" && name === undefined) {
     requireDomain(settings, fields.custom_domain);
@@ -64,6 +67,13 @@ export async function runProjects(
   }
   throw new UsageFault(
     "use projects create, projects list or projects update ID-OR-SUBDOMAIN (waypost --help)",
+  );
+}
+
+/** Under which the links of this data folder are, or will be once it is served. */
+function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
+  return [link_origin ?? writeLocalOrigin(), second_origin].filter(
+    (origin) => origin !== undefined,
   );
 }
 
@@ -140,6 +150,8 @@ function describe(project: StoredProject): string {
     ...(project.link_in_referrer ? ["link in referrer"] : []),
     ...(custom_domain === null ? [] : [domain]),
     ...(project.destinations === null ? [] : [`leads to ${project.destinations} alone`]),
+    ...(project.home_url === null ? [] : [`home ${project.home_url}`]),
+    ...(project.not_found_url === null ? [] : [`not found ${project.not_found_url}`]),
     ...(project.suspended ? ["suspended"] : []),
   ].join(", ");
 }
@@ -162,6 +174,8 @@ function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
     ...(referrer !== undefined && { link_in_referrer: readSwitch("link-in-referrer", referrer) }),
     ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
     ...(flags.destinations !== undefined && { destinations: readHosts(flags.destinations) }),
+    ...(flags.home !== undefined && { home_url: flags.home || null }),
+    ...(flags["not-found"] !== undefined && { not_found_url: flags["not-found"] || null }),
     ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
   };
 }

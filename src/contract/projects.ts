@@ -33,6 +33,8 @@ export const defaultProjectSettings = {
   suspended: false,
   custom_domain_verified: false,
   destinations: null,
+  home_url: null,
+  not_found_url: null,
 } as const;
 
 export const projects = {

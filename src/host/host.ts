@@ -6,6 +6,7 @@ import { StoreBusy } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures } from "./answer-qr.ts";
 import { answerVisit } from "./answer-visit.ts";
+import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
@@ -59,12 +60,15 @@ export function createHost(options: HostOptions): Host {
   async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
     const target = readTarget(request.url ?? "");
-    const path = target && normalizePath(target.split("?", 1)[0] ?? "");
-    if (path === undefined || target === undefined || site === undefined) return notFoundPage;
+    if (target === undefined || site === undefined) return notFoundPage;
     if (site.project.suspended) return notFoundPage;
+    const [written = ""] = target.split("?", 1);
+    const path = normalizePath(written);
     const languages = request.headers["accept-language"];
+    if (path === undefined) return answerElse(site, written.slice(1), languages);
     const hosted = { request, site, target, path, languages };
-    return (await answerOwnFile(hosted)) ?? (await answerLink(hosted)) ?? notFoundPage;
+    const answer = (await answerOwnFile(hosted)) ?? (await answerLink(hosted));
+    return answer ?? answerElse(site, path, languages);
   }
 
   /** What the host answers itself; no link can have these paths. */

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { makeAnswer } from "./http-answer.ts";
 
 /**
- * The one page for an unknown path, an unknown project and a suspended one. Byte for byte the
- * same, so that it does not tell which.
+ * The one page for an unknown project and a suspended one, whatever is asked for there. Byte for
+ * byte the same, so that it does not tell which.
  */
 
 const style = [

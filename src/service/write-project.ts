@@ -1,6 +1,12 @@
 import { takenFault, validationFailed } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
-import { checkProject, type ProjectValues } from "../contract/rules/project-rules.ts";
+import { restoreDestinations } from "../contract/rules/destinations.ts";
+import { matchLinkHost } from "../contract/rules/link-address.ts";
+import {
+  checkProject,
+  checkProjectPages,
+  type ProjectValues,
+} from "../contract/rules/project-rules.ts";
 import {
   findProject,
   findProjectNamed,
@@ -14,15 +20,23 @@ import { createIdAndTime, type IdSources } from "./ids.ts";
 
 /** How a project comes to be and changes, by the API or by the operator, in a transaction. */
 
+/** What only the operator sets. */
+type GivenSettings = Partial<ProjectSettings> & {
+  /** Under which a project's links may be, with `{subdomain}` in them. */
+  readonly linkOrigins?: readonly string[];
+};
+
 export async function makeProject(
   db: Db,
   sources: IdSources,
   fields: ProjectFields,
-  settings: Partial<ProjectSettings> = {},
+  { linkOrigins = [], ...settings }: GivenSettings = {},
 ): Promise<StoredProject> {
   const values = await readValues(db, fields);
+  const project = { ...defaultProjectSettings, ...settings, ...values };
+  requirePages(settings, project, linkOrigins);
   const { id, now } = createIdAndTime(sources);
-  return insertProject(db, id, { ...defaultProjectSettings, ...settings, ...values }, now);
+  return insertProject(db, id, project, now);
 }
 
 export async function changeProject(
@@ -30,14 +44,30 @@ export async function changeProject(
   { clock }: Pick<IdSources, "clock">,
   before: StoredProject,
   fields: ProjectFields,
-  settings: Partial<ProjectSettings> = {},
+  { linkOrigins = [], ...settings }: GivenSettings = {},
 ): Promise<StoredProject> {
   const values = await readValues(db, { ...before, ...fields }, before.id);
+  requirePages(settings, { ...before, ...settings, ...values }, linkOrigins);
   // Another custom domain has not been verified yet.
   const isMoved = before.custom_domain !== values.custom_domain;
   const changes = { ...values, ...(isMoved && { custom_domain_verified: false }), ...settings };
   await updateProject(db, before.id, changes, clock.now());
   return (await findProject(db, before.id)) ?? before;
+}
+
+/** Those that are set now; what is stored already may stay, whatever else changes. */
+function requirePages(
+  settings: Partial<ProjectSettings>,
+  { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,
+  linkOrigins: readonly string[],
+): void {
+  const problems = checkProjectPages(settings, {
+    destinations: restoreDestinations(destinations),
+    isOwnHost: (hostname) =>
+      hostname === custom_domain ||
+      linkOrigins.some((origin) => matchLinkHost(origin, hostname) === subdomain),
+  });
+  if (problems.length > 0) throw validationFailed(problems);
 }
 
 /** The values to store, when nothing is wrong with them and both host names are free. */

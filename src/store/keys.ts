@@ -1,5 +1,5 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readFlags, type ProjectSettings } from "./projects.ts";
@@ -24,8 +24,12 @@ export type KeyHolder = {
   readonly token_hash: string;
   readonly scopes: readonly Scope[];
   readonly role: Role;
-  readonly project: (ProjectValues & ProjectSettings & { readonly id: string }) | null;
+  readonly project: HeldProject | null;
 };
+
+/** All but what visitors of the host alone are led by. */
+type HeldProject = ProjectValues &
+  Omit<ProjectSettings, keyof ProjectPages> & { readonly id: string };
 
 type HolderRow = NonNullable<Awaited<ReturnType<typeof selectHolder>>>;
 

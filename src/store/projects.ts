@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
-import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import { countRows, readPage, type Page } from "./list-page.ts";
 import { queueChore } from "./queue-chore.ts";
 import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables.ts";
@@ -9,6 +9,7 @@ import type { Db } from "./tenant.ts";
 
 /** What the operator sets and the API does not show (design.md, `waypost projects`). */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
+  ProjectPages &
   Readonly<Record<ProjectFlag, boolean>>;
 
 export type StoredProject = Project & ProjectSettings;
@@ -60,9 +61,12 @@ export async function insertProject(
   now: number,
 ): Promise<StoredProject> {
   const { name, subdomain, custom_domain, plan, max_links, destinations } = project;
+  const { home_url, not_found_url } = project;
   const plain = { id, name, subdomain, custom_domain, plan, max_links, destinations };
   const row: ProjectTable = {
     ...plain,
+    home_url,
+    not_found_url,
     custom_domain_verified: toFlag(project.custom_domain_verified),
     templates_enabled: toFlag(project.templates_enabled),
     link_in_referrer: toFlag(project.link_in_referrer),
@@ -106,9 +110,9 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
 
 function toProject(row: ProjectRow): StoredProject {
   const { id, name, subdomain, custom_domain, links_count } = row;
-  const { plan, max_links, destinations } = row;
+  const { plan, max_links, destinations, home_url, not_found_url } = row;
   const plain = { id, name, subdomain, custom_domain, links_count, plan, max_links, destinations };
-  return { ...plain, ...readFlags(row) };
+  return { ...plain, home_url, not_found_url, ...readFlags(row) };
 }
 
 /** A null counts as no: a key without a project has nulls here. */

@@ -1,4 +1,4 @@
-import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readFlags } from "./projects.ts";
 import type { ProjectFlag } from "./tables.ts";
@@ -6,6 +6,7 @@ import type { Db } from "./tenant.ts";
 
 /** What the link host needs of a project. */
 export type SiteProject = ProjectValues &
+  ProjectPages &
   Readonly<Record<ProjectFlag, boolean>> & {
     readonly id: string;
     /** Goes up with every write to the project's links, apps or templates. */
@@ -21,6 +22,8 @@ const shownColumns = [
   "projects.templates_enabled",
   "projects.link_in_referrer",
   "projects.suspended",
+  "projects.home_url",
+  "projects.not_found_url",
   "tallies.generation",
 ] as const;
 

@@ -16,6 +16,7 @@ import { foundByAnything } from "./migrations/007-found-by-anything.ts";
 import { postgresTables } from "./migrations/007-postgres.ts";
 import { postgresSearch } from "./migrations/008-postgres-search.ts";
 import { postgresRequestCounts, requestCounts } from "./migrations/009-request-counts.ts";
+import { projectPages } from "./migrations/010-project-pages.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
@@ -51,9 +52,13 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       shortPaths,
       foundByAnything,
       requestCounts,
+      projectPages,
     ],
   },
-  postgres: { table, list: [postgresTables, postgresSearch, postgresRequestCounts] },
+  postgres: {
+    table,
+    list: [postgresTables, postgresSearch, postgresRequestCounts, projectPages],
+  },
 };
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */

@@ -1,6 +1,6 @@
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
-import type { ProjectValues } from "../contract/rules/project-rules.ts";
+import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 
 /**
@@ -39,6 +39,7 @@ export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "suspended";
 
 export type ProjectTable = ProjectValues &
+  ProjectPages &
   Readonly<Record<ProjectFlag, Flag>> &
   Times & {
     readonly id: string;

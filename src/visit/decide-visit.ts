@@ -4,6 +4,7 @@ import type { Checked } from "../contract/problem.ts";
 import { addQuery } from "../contract/rules/address-query.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
 import { findAddressFault, isStoreAddress } from "../contract/rules/store-address.ts";
+import { writeForHeader } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**
@@ -151,7 +152,7 @@ function readAddress(
   const address = link[field];
   if (address === null || address === undefined) return undefined;
   if (findAddressFault(field, address) !== undefined) return undefined;
-  const to = /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
+  const to = writeForHeader(address);
   return isStoreAddress(to) ? to : addQuery(to, query);
 }
 

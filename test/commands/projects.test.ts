@@ -7,6 +7,7 @@ import {
   type Serving,
   untilSeen,
 } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** `waypost projects` while `serve` runs on the same data folder. */
@@ -38,6 +39,8 @@ describe("a project", () => {
       link_in_referrer: false,
       max_links: 1000,
       destinations: null,
+      home_url: null,
+      not_found_url: null,
       suspended: false,
     });
     const { token } = await runJson(["keys", "create", "--data", folder.path, "--master"]);
@@ -145,6 +148,29 @@ describe("a change reaches the running service within a second", () => {
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
 
+  test("the host's root and its missing links lead where the project says", async () => {
+    const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
+    const ask = async (path: string) => {
+      const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });
+      return headers.location ?? status;
+    };
+    expect([await ask("/"), await ask("/nothing")]).toEqual([200, 404]);
+    const given = ["--home", "https://shop.example/", "--not-found", "https://shop.example/404"];
+    expect(await update(...given)).toMatchObject({
+      home_url: "https://shop.example/",
+      not_found_url: "https://shop.example/404",
+    });
+    const found = [await ask("/"), await ask("/nothing")];
+    expect(found).toEqual(["https://shop.example/", "https://shop.example/404"]);
+    const { stdout } = await run(inFolder("list"));
+    expect(stdout).toContain(", home https://shop.example/, not found https://shop.example/404");
+    expect(await create({ path: "nothing", url: "https://shop.example/now" })).toBe(201);
+    expect(await ask("/nothing")).toBe("https://shop.example/now");
+    const gone = await update("--home", "", "--not-found", "");
+    expect(gone).toMatchObject({ home_url: null, not_found_url: null });
+    expect(await ask("/")).toBe(200);
+  });
+
   test("another subdomain is another link host", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
@@ -174,6 +200,20 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", ...names, "--verify-domain"], "--verify-domain"],
     [["create", ...names, "--destinations", "https://a.example"], "--destinations has "],
     [["update", "default", "--destinations", "*"], "--destinations has "],
+    [["update", "default", "--home", "shop.example"], "Home url must be an http or https address"],
+    [["update", "default", "--home", "market://details?id=a"], "Home url must be an http or https"],
+    [
+      ["update", "default", "--not-found", "http://Default.localhost:9/x"],
+      "Not found url is on the project's own link host: visitors would go in circles",
+    ],
+    [
+      ["update", "default", "--home", "https://b.example", "--destinations", "a.example"],
+      "Home url must lead to one of the allowed hosts (a.example), not to b.example",
+    ],
+    [
+      ["create", ...names, "--custom-domain", "a.shop.example", "--home", "https://a.shop.example"],
+      "Home url is on the project's own link host",
+    ],
     [["create", "shop", ...names], "use projects create"],
     [["update", "nowhere", "--plan", "pro"], "there is no project nowhere"],
     [["update"], "use projects create"],

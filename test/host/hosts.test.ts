@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
 import { StoreBusy } from "../../src/store/store.ts";
 import agents from "./user-agents.json" with { type: "json" };
-import { elsewhere, openLinkHost, type LinkHost } from "../support/link-host.ts";
+import {
+  elsewhere,
+  openLinkHost,
+  type LinkHost,
+  type Visited,
+  type Visiting,
+} from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Whose links a host name shows, and that whatever is not there looks the same. */
@@ -78,37 +84,59 @@ describe("a host name", () => {
 });
 
 describe("what is not there", () => {
-  test("looks the same, whether the link, the project or its right is missing", async () => {
-    await host.add("link", { path: "gone", url });
-    const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
-      .links;
-    await host.world.call("DELETE", `/links/${link.id}`);
-    await change({ suspended: true });
+  test("looks the same, whether the project or its right is missing", async () => {
+    const home_url = "https://shop.example/home";
+    await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
-      await host.visit("/nothing"),
-      await host.visit("/gone"),
-      await host.visit("/"),
-      await host.visit("/nothing.qr"),
-      await host.visit("/.well-known/nothing"),
       await host.visit("/spring", { host: "nobody.localhost" }),
+      await host.visit("/", { host: "nobody.localhost" }),
       await host.visit("/.well-known/assetlinks.json", { host: "nobody.localhost" }),
       await host.visit("/spring", { host: "other.localhost" }),
+      await host.visit("/nothing", { host: "other.localhost" }),
+      await host.visit("/", { host: "other.localhost", headers: { "accept-language": "de" } }),
       await host.visit("/.well-known/assetlinks.json", { host: "other.localhost" }),
     ];
-    await change({ suspended: false });
+    await change({ suspended: false, home_url: null, not_found_url: null });
     const [first] = asked;
-    const told = asked.map(({ status, text, headers }) => {
-      return JSON.stringify({ status, text, headers: { ...headers, date: "" } });
-    });
-    expect(new Set(told).size).toBe(1);
+    expect(new Set(asked.map(tell)).size).toBe(1);
     expect(first?.status).toBe(404);
-    expect(first?.text).not.toMatch(/default|nothing|localhost|Waypost/i);
+    expect(first?.text).not.toMatch(/default|other|nothing|localhost|Waypost/i);
     expect(first?.headers).toMatchObject({
       "cache-control": "private, no-store",
       "x-robots-tag": "noindex",
       "content-type": "text/html; charset=utf-8",
     });
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
+  });
+
+  test("of a project is one page with its name, whether it was ever there or not", async () => {
+    await host.add("link", { path: "gone", url });
+    const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
+      .links;
+    await host.world.call("DELETE", `/links/${link.id}`);
+    const asked = [
+      await host.visit("/nothing"),
+      await host.visit("/gone"),
+      await host.visit("/gone?id=7"),
+      await host.visit("/nothing.qr"),
+      await host.visit("/gone.qr"),
+      await host.visit("/.well-known/nothing"),
+      await host.visit("/nothing", { agent: agents.bots.Slack }),
+    ];
+    const [first] = asked;
+    expect(new Set(asked.map(tell)).size).toBe(1);
+    expect(first?.status).toBe(404);
+    expect(first?.text).not.toMatch(/nothing|gone|localhost|Waypost|shop/i);
+    expect(first?.text).toContain('<p class="project" dir="auto">Default</p>');
+    expect(first?.headers).toMatchObject({
+      "cache-control": "private, no-store",
+      vary: "accept-language",
+      "x-robots-tag": "noindex",
+      "content-type": "text/html; charset=utf-8",
+    });
+    expect(first?.headers["content-security-policy"]).toMatch(/^default-src 'none'; /);
+    const { text } = await host.visit("/nothing", { headers: { "accept-language": "he" } });
+    expect(text).toContain('<html lang="he" dir="rtl">');
   });
 
   test("is there as soon as it is made, and gone as soon as it is deleted", async () => {
@@ -121,6 +149,65 @@ describe("what is not there", () => {
     expect((await host.visit("/brief")).headers.location).toBe(`${url}new`);
     await host.world.call("DELETE", `/links/${id}`);
     expect((await host.visit("/brief")).status).toBe(404);
+  });
+});
+
+describe("where a project leads", () => {
+  const home_url = "https://shop.example/home?a=1";
+  const not_found_url = "https://shop.example/müll";
+  const at = { host: "other.localhost" };
+  const ask = async (path: string, given: Visiting = {}) => {
+    const { status, headers } = await host.visit(path, { ...at, ...given });
+    return [status, headers.location];
+  };
+
+  test("who asks for the root, and who asks for no link, with nothing of theirs", async () => {
+    await change({ home_url, not_found_url });
+    const missing = [302, "https://shop.example/m%C3%BCll"];
+    for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);
+    for (const path of ["/nothing", "/nothing?id=7", "/a/../b", "/x%5Cy"]) {
+      expect([path, await ask(path)]).toEqual([path, missing]);
+    }
+    expect((await ask("/spring"))[1]).toBe(`${url}other`);
+    const { headers } = await host.visit("/nothing", at);
+    expect(headers).toMatchObject({ "cache-control": "private, no-store" });
+    await change({ home_url: null, not_found_url: null });
+    expect(await ask("/nothing")).toEqual([404, undefined]);
+  });
+
+  test("is nowhere for programs that ask for a file, and for nobody else's host", async () => {
+    await change({ home_url, not_found_url });
+    for (const path of ["/.well-known/change-password", "/nothing.qr", "/sitemap.xml"]) {
+      expect([path, await ask(path)]).toEqual([path, [404, undefined]]);
+    }
+    expect(await ask("/nothing", { host: "default.localhost" })).toEqual([404, undefined]);
+    await change({ home_url: null, not_found_url: null });
+  });
+
+  test("is never round in circles, nor to what the rules refuse by now", async () => {
+    const addresses = [
+      "https://other.localhost:1/nothing",
+      `http://OTHER.localhost:${host.port}/`,
+      "javascript:alert(1)",
+      "market://details?id=a",
+    ];
+    for (const address of addresses) {
+      await change({ home_url: address, not_found_url: address });
+      expect([address, await ask("/"), await ask("/nothing")]).toEqual([
+        address,
+        [200, undefined],
+        [404, undefined],
+      ]);
+    }
+    await change({ home_url: null, not_found_url: null });
+  });
+
+  test("without a home, its root has its name and nothing else", async () => {
+    await host.add("link", { path: "there", url });
+    const { status, text, headers } = await host.visit("/");
+    expect([status, headers["cache-control"]]).toEqual([200, "private, no-store"]);
+    const [, body = ""] = /<body>(.*)<\/body>/s.exec(text) ?? [];
+    expect(body.replaceAll(/<[^>]*>/g, " ").trim()).toMatch(/^D\s+Default$/);
   });
 });
 
@@ -212,6 +299,11 @@ describe("a store that does not answer", () => {
     expect(reported).toEqual([fault]);
   });
 });
+
+/** All that a visitor can tell two answers apart by. */
+function tell({ status, text, headers }: Visited): string {
+  return JSON.stringify({ status, text, headers: { ...headers, date: "" } });
+}
 
 async function change(changes: ProjectChanges): Promise<void> {
   await host.world.store.write((db) => updateProject(db, other.id, changes, 0));

@@ -1,6 +1,4 @@
-import { context, propagation } from "@opentelemetry/api";
 import { NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
-import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync } from "node:fs";
 
 /** What an operator preloads: an SDK, which writes each span as a line of a file. */
@@ -33,10 +31,3 @@ function describe(span) {
 }
 
 new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register();
-
-// As the instrumentation of undici does it, that many an operator preloads as well.
-subscribe("undici:request:create", ({ request }) => {
-  const headers = {};
-  propagation.inject(context.active(), headers);
-  for (const [name, value] of Object.entries(headers)) request.addHeader(name, value);
-});

@@ -44,7 +44,7 @@ export function findPathFault(path: string): string | undefined {
   if (new TextEncoder().encode(path).length > limits.path_bytes) {
     return `is too long (maximum is ${limits.path_bytes} bytes)`;
   }
-  return isReserved(path) ? "is reserved" : undefined;
+  return isReservedPath(path) ? "is reserved" : undefined;
 }
 
 /**
@@ -84,7 +84,7 @@ const reservedFiles = new Set([
 ]);
 export const reservedFolders: readonly string[] = [".well-known", "_waypost"];
 
-function isReserved(path: string): boolean {
+export function isReservedPath(path: string): boolean {
   const lower = path.toLowerCase();
   const [folder = ""] = lower.split("/");
   return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");

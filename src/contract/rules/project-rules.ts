@@ -2,6 +2,9 @@ import { limits } from "../limits.ts";
 import { faultOf, type Checked, type FieldProblem } from "../problem.ts";
 import type { ProjectFields } from "../projects.ts";
 import { isBlank, isStorable } from "../text.ts";
+import { judgeBy, type Destinations } from "./destinations.ts";
+import { findAddressFault } from "./store-address.ts";
+import { readUrl } from "./web-address.ts";
 
 /** The rules of a project. That it needs a name and a subdomain is our reading of "not shown". */
 
@@ -9,6 +12,18 @@ export type ProjectValues = {
   readonly name: string;
   readonly subdomain: string;
   readonly custom_domain: string | null;
+};
+
+/** Where the root of the project's host leads, and an address of no link; null is nowhere. */
+export type ProjectPages = Readonly<Record<(typeof pageFields)[number], string | null>>;
+
+const pageFields = ["home_url", "not_found_url"] as const;
+
+/** What the addresses of a project's pages are held to, beside the rules of every destination. */
+type PageRules = {
+  readonly destinations: Destinations | undefined;
+  /** Whether links of the project itself are at this host name. */
+  readonly isOwnHost: (hostname: string) => boolean;
 };
 
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -33,6 +48,31 @@ export function checkProject(fields: ProjectFields): Checked<ProjectValues> {
     addProblem("custom_domain", "is invalid");
   }
   return { values, problems };
+}
+
+/** Checks those that are given, as a link's url is checked. */
+export function checkProjectPages(
+  pages: Partial<ProjectPages>,
+  rules: PageRules,
+): readonly FieldProblem[] {
+  return pageFields.flatMap((field) => {
+    const address = pages[field];
+    const fault = address && findPageFault(field, address, rules);
+    return fault ? [faultOf(field, fault)] : [];
+  });
+}
+
+function findPageFault(
+  field: string,
+  address: string,
+  { destinations, isOwnHost }: PageRules,
+): string | undefined {
+  const fault = findAddressFault(field, address);
+  if (fault !== undefined) return fault;
+  if (isOwnHost(readUrl(address)?.hostname ?? "")) {
+    return "is on the project's own link host: visitors would go in circles";
+  }
+  return destinations && judgeBy(destinations)(address);
 }
 
 function isDomain(domain: string): boolean {

@@ -40,6 +40,11 @@ function findAmbiguity(address: string): string | undefined {
   return undefined;
 }
 
+/** A sound address as a header can carry it: verbatim, unless there are other letters in it. */
+export function writeForHeader(address: string): string {
+  return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
+}
+
 /** Everything before an @ in the host's place is a name and a password, even when it is empty. */
 export function hasLogin(address: string): boolean {
   return /^https?:\/\/[^/?#]*@/i.test(address);

@@ -1,0 +1,14 @@
+import { runStatements, type Migration } from "../../sql/migrate.ts";
+
+/** Where the root of a project's host leads, and an address of no link; null is nowhere. */
+export const projectPages: Migration = {
+  name: "010-project-pages",
+  up: (db, engine) => {
+    // As all of our texts there: they are compared byte by byte.
+    const type = engine === "postgres" ? 'text collate "C"' : "text";
+    return runStatements(db, [
+      `alter table projects add column home_url ${type}`,
+      `alter table projects add column not_found_url ${type}`,
+    ]);
+  },
+};

@@ -1,0 +1,91 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sha256 } from "../contract/sample-link.ts";
+import { launchBrowser, openTab } from "../support/browser.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+import agents from "./user-agents.json" with { type: "json" };
+
+/** The default page before people's eyes and axe's, whichever way they hold their phone. */
+
+let host: LinkHost;
+let browser: Browser;
+const bundle_id = "com.example.a";
+const name = "The Extraordinarily Long Named Application For Everything";
+const picture = "https://pictures.example/wide.svg";
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"/>';
+const userAgents = {
+  phone: agents.ios["Instagram's browser on an iPhone"],
+  desktop: agents.desktop["Chrome on Windows"],
+};
+
+beforeAll(async () => {
+  [host, browser] = await Promise.all([openLinkHost(), launchBrowser()]);
+  const team_id = "ABCDE12345";
+  await host.add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop", name });
+  await host.add("android_app", { package_name: bundle_id, fingerprints: [sha256], name });
+  const apps = { ios_app: { bundle_id }, android_app: { package_name: bundle_id } };
+  await host.add("link", {
+    path: "full",
+    social_title: "تخفيضات الربيع: خصم على كل شيء ".repeat(8),
+    social_description: "Everything must go. ".repeat(30),
+    social_image_url: picture,
+    ...apps,
+  });
+  await host.add("link", { path: "plain", ...apps });
+});
+afterAll(async () => {
+  await browser.close();
+  await host[Symbol.asyncDispose]();
+});
+
+async function openPage(path: string, device: keyof typeof userAgents, language: string) {
+  const extraHTTPHeaders = { "accept-language": language };
+  const page = await openTab(browser, { userAgent: userAgents[device], extraHTTPHeaders });
+  await page.route(picture, (route) => route.fulfill({ body: svg, contentType: "image/svg+xml" }));
+  await page.goto(`${host.origin}/${path}`);
+  return page;
+}
+
+test.each([
+  ["full", "phone", "ar"],
+  ["full", "desktop", "de"],
+  ["plain", "phone", "en"],
+  ["nothing", "phone", "he"],
+  ["", "desktop", "en"],
+] as const)("/%s on a %s in %s has nothing that axe finds", async (path, device, language) => {
+  const page = await openPage(path, device, language);
+  await lookAtPage(page, `host ${path} ${device} ${language}`);
+  await page.context().close();
+});
+
+test.each([
+  { width: 740, height: 360 },
+  { width: 667, height: 375 },
+  { width: 360, height: 740 },
+  { width: 320, height: 568 },
+])("the main button is seen at once at $width×$height", async (size) => {
+  const page = await openPage("full", "phone", "fr");
+  await page.setViewportSize(size);
+  const box = await page.locator(".store-button-primary").boundingBox();
+  expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(size.height);
+  await page.context().close();
+});
+
+test("a picture has its room, and one that is broken leaves none empty", async () => {
+  const page = await openPage("full", "phone", "en");
+  const measure = async () => {
+    const { width = 0, height = 1 } = (await page.locator(".picture").boundingBox()) ?? {};
+    return width / height;
+  };
+  expect(await measure()).toBeCloseTo(1200 / 630, 1);
+  await page.unroute(picture);
+  await page.route(picture, (route) => route.fulfill({ status: 404 }));
+  await page.reload();
+  expect(await measure()).toBeCloseTo(1200 / 630, 1);
+  // What stands in its place hides the browser's sign of a broken picture.
+  const shown = "getComputedStyle(document.querySelector('.picture-front'), '::after')";
+  expect(await page.evaluate(`${shown}.backgroundImage`)).toContain("linear-gradient");
+  expect(await page.evaluate(`${shown}.position`)).toBe("absolute");
+  await page.context().close();
+});
