@@ -55,7 +55,10 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
     // Whoever looks at a preview is no visitor: a language of theirs is not asked for.
     language: "en" as const,
-    phone: platform === "desktop" ? await findPhoneWays(subject, address) : undefined,
+    phone:
+      platform === "desktop"
+        ? await findPhoneWays(subject, { address, link_in_referrer })
+        : undefined,
     nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
     forPreview: true,
   };
@@ -121,10 +124,13 @@ function choosePlatform(agent: string): Platform {
 }
 
 /** As the host finds them, for a link that leads nowhere on a computer. */
-async function findPhoneWays({ link, apps }: Subject, address: string) {
+async function findPhoneWays(
+  { link, apps }: Subject,
+  options: VisitOptions & Pick<PageButtonOptions, "address">,
+) {
   if (decideVisit(link, apps, { platform: "desktop" }).action !== "default_page") return undefined;
-  const stores = listPhoneStores(link, apps, { address });
-  return stores && { stores, code: await drawSvg(address) };
+  const stores = listPhoneStores(link, apps, options);
+  return stores && { stores, code: await drawSvg(options.address) };
 }
 
 /** A preview never redirects: where a visitor would be sent on, there is a button instead. */

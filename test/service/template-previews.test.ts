@@ -109,6 +109,18 @@ describe("of a link", () => {
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
+  test("that leads nowhere on a computer shows the default page's ways on by phone", async () => {
+    await world.call("POST", "/ios_apps", { body: { ios_app } });
+    const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
+    const link = (await world.call("POST", "/links", { body: fields })).body;
+    const given = { headers: { "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64)" } };
+    const { text } = await preview({ link_id: link.id }, given);
+    expect(text).toContain('href="https://apps.apple.com/app/id123"');
+    expect(text).toContain('aria-label="QR code of this link"');
+    const own = await preview({ body, link_id: link.id }, given);
+    expect(own.text).not.toMatch(/<svg|<a /);
+  });
+
   test("needs the scope links.show beside its own", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
