@@ -106,31 +106,35 @@ async function applyRows(context: RunContext): Promise<Pass> {
     if (end !== undefined) await jobs.noteEnd(run, planned.position, end);
   }
 
-  for await (const receipt of listOpen(context)) {
-    const isAlone = mustBeAlone(receipt.planned);
-    if (isAlone) await Promise.all(inHand);
-    while (inFlight.size >= mostAtOnce) await Promise.race(inFlight);
-    while (inHand.size >= mostInHand) await Promise.race(inHand);
-    await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
-      // A run that is stopped need not wait.
-      if (!stopped.aborted) throw error;
-    });
-    if (failure !== undefined || isLost || stopped.aborted) break;
-    const applying = apply(receipt)
-      .catch(fail)
-      .finally(() => inFlight.delete(applying));
-    inFlight.add(applying);
-    // The next row need not wait for this note: what is noted of it comes to the disk after it.
-    const noting = note(receipt, applying)
-      .catch(fail)
-      .finally(() => inHand.delete(noting));
-    inHand.add(noting);
-    if (!isAlone) continue;
-    // Later rows may need what this one does, and whoever goes on with the job has to know of it.
-    await noting;
-    if ((await applying)?.status === "unknown") break;
+  try {
+    for await (const receipt of listOpen(context)) {
+      const isAlone = mustBeAlone(receipt.planned);
+      if (isAlone) await Promise.all(inHand);
+      while (inFlight.size >= mostAtOnce) await Promise.race(inFlight);
+      while (inHand.size >= mostInHand) await Promise.race(inHand);
+      await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
+        // A run that is stopped need not wait.
+        if (!stopped.aborted) throw error;
+      });
+      if (failure !== undefined || isLost || stopped.aborted) break;
+      const applying = apply(receipt)
+        .catch(fail)
+        .finally(() => inFlight.delete(applying));
+      inFlight.add(applying);
+      // The next row need not wait for this note: what is noted of it comes to the disk after it.
+      const noting = note(receipt, applying)
+        .catch(fail)
+        .finally(() => inHand.delete(noting));
+      inHand.add(noting);
+      if (!isAlone) continue;
+      // Later rows may need what this one does, and whoever goes on with the job has to know of it.
+      await noting;
+      if ((await applying)?.status === "unknown") break;
+    }
+  } finally {
+    // Whatever has ended it: who goes on with the job must find no row of ours on the way.
+    await Promise.all(inHand);
   }
-  await Promise.all(inHand);
   if (failure !== undefined) throw failure.error;
   return { isStopped: isLost || stopped.aborted, unknown };
 }

@@ -76,6 +76,7 @@ function guardJobs(jobs: Jobs, door: Door): Jobs {
     take: (run) => door("take", () => jobs.take(run)),
     renew: (run) => door("renew", () => jobs.renew(run)),
     release: (...given) => door("release", () => jobs.release(...given)),
+    listReceipts: (job, page) => door(`list ${page.from ?? 0}`, () => jobs.listReceipts(job, page)),
     noteSent: (run, position) => door(`begin ${position}`, () => jobs.noteSent(run, position)),
     noteEnd: (run, position, end) =>
       door(`end ${position}`, () => jobs.noteEnd(run, position, end)),
@@ -136,6 +137,12 @@ async function listStatuses({ state }: Process, plan: Plan) {
   return (receipts ?? []).map(({ status }) => status);
 }
 
+/** So often that whatever else may begin comes there as well. */
+async function comeToDisk({ state }: Process): Promise<void> {
+  const nobody = { id: "no-job", runner: "nobody" };
+  for (let turn = 0; turn < mostInHand; turn += 1) await state.jobs.renew(nobody);
+}
+
 test("a job that is killed between any two of its steps does each row once", async () => {
   const rows = 12;
   let ended: Job | "killed" = "killed";
@@ -177,9 +184,7 @@ test("rows begin while it is noted how others ended, but no more than are in han
   const plan = await makePlan(process, "pipe", { rows });
   const running = process.run(plan);
   await time.drive(full.opened);
-  // Each of these comes to the disk, and so would what else may begin.
-  const nobody = { id: "no-job", runner: "nobody" };
-  for (let turn = 0; turn < mostInHand; turn += 1) await process.state.jobs.renew(nobody);
+  await comeToDisk(process);
   expect(begun).toHaveLength(mostInHand);
   gate.open();
   expect(await time.drive(running)).toMatchObject({ state: "done", counts: { done: rows } });
@@ -203,5 +208,25 @@ test("a row that goes alone begins when all before it are noted, and is noted fi
   expect(begun).toBe(2 * apart);
   expect(noted).toBe(begun + 1);
   expect(story).toHaveLength(2 * rows);
+  await end(process);
+});
+
+test("a job whose rows cannot be read on is held until those on the way have ended", async () => {
+  const rows = 4;
+  const [failed, gate] = [createGate(), createGate()];
+  const process = await startProcess(async (what, act) => {
+    if (what.startsWith("write")) await gate.opened;
+    if (what !== `list ${rows}`) return act();
+    failed.open();
+    throw new Error("the state is away");
+  });
+  const plan = await makePlan(process, "unread", { rows });
+  const running = process.run(plan);
+  await time.drive(failed.opened);
+  await comeToDisk(process);
+  expect(await process.state.jobs.findOfPlan(plan.id)).toMatchObject({ isHeld: true });
+  gate.open();
+  const counts = { done: rows, unknown: 0, left: 0 };
+  expect(await time.drive(running)).toMatchObject({ state: "interrupted", counts });
   await end(process);
 });
