@@ -29,7 +29,7 @@ const onBoth = [
   "test/bulk/plan/make-plan.test.ts",
   "test/bulk/select/*.test.ts",
   "test/mcp/access/key-access.test.ts",
-  "test/mcp/approval/{address,between,form,pin,preview,require-approval,what-asks}.test.ts",
+  "test/mcp/approval/{address,between,bypass,form,pin,preview,require-approval,what-asks}.test.ts",
   "test/mcp/deployments/find-by-anything.test.ts",
   "test/mcp/results/sentences.test.ts",
   "test/mcp/tools/{destinations,tools}.test.ts",
