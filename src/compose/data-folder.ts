@@ -88,6 +88,17 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
+/** A new store would take on the old one's key, and nobody would hear that the links are gone. */
+export function requireNotEmptied(folder: string): void {
+  const file = join(folder, databaseFile);
+  const isEmptied = hasDatabase(folder) && statSync(file).size === 0;
+  if (!isEmptied || !existsSync(findOwnerKeyFile(folder))) return;
+  throw new UsageFault(
+    `${file} is empty, but ${ownerKeyFile} beside it tells that there was a store; put the file ` +
+      "back from a copy, or remove it to begin a new store",
+  );
+}
+
 export function findOwnerKeyFile(folder: string): string {
   return join(folder, ownerKeyFile);
 }

@@ -18,6 +18,7 @@ import {
   findOwnerKeyFile,
   prepareDataFolder,
   hasDatabase,
+  requireNotEmptied,
 } from "./data-folder.ts";
 import { findKeyElsewhere, prepareFirstStart } from "./first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
@@ -86,9 +87,10 @@ export async function openEmbedded(
   }
 }
 
-function openTables(place: DataPlace, trace: TraceSql | undefined): Promise<Sql<Tables>> {
+async function openTables(place: DataPlace, trace: TraceSql | undefined): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) return openPostgres(url, trace);
+  requireNotEmptied(place.data);
   return openSqlite(join(place.data, databaseFile), { applicationId, trace });
 }
 

@@ -168,6 +168,7 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     ["a folder of someone else's things", "open to others and not empty", foreignFolder],
     ["a file of someone else's", "is not a Waypost database", foreignFile],
     ["a key file without a key", "holds no key", foreignKey],
+    ["a store that was emptied", "tells that there was a store", emptiedStore],
     [
       "an address of another machine",
       "(EADDRNOTAVAIL); see --host and --port",
@@ -308,6 +309,12 @@ function foreignFile({ path }: Folder): Prepared {
 function foreignKey({ path }: Folder): Prepared {
   mkdirSync(path, { mode: 0o700 });
   writeFileSync(join(path, "owner.key"), "none of your business\n");
+  return {};
+}
+
+function emptiedStore(folder: Folder): Prepared {
+  foreignKey(folder);
+  writeFileSync(join(folder.path, "waypost.db"), "");
   return {};
 }
 
