@@ -134,4 +134,20 @@ export const bulk: readonly Mutation[] = [
     replace: "      if (taken !== undefined && taken.length === 0) return taken;",
     tests: ["test/state/lost-transaction.test.ts"],
   },
+  {
+    id: "E15",
+    file: "src/bulk/apply/apply-rows.ts",
+    what: "a job is let go of with rows on the way, where the next ones cannot be read",
+    find: `  } finally {
+    // Whatever has ended it: who goes on with the job must find no row of ours on the way.
+    await Promise.all(inHand);
+  }
+`,
+    replace: `  } catch (error) {
+    throw error;
+  }
+  await Promise.all(inHand);
+`,
+    tests: ["test/bulk/apply/every-step.test.ts"],
+  },
 ];
