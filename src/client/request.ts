@@ -1,4 +1,4 @@
-import type { ApiRequest } from "../contract/api-message.ts";
+import type { ApiRequest, Via } from "../contract/api-message.ts";
 import { pickLasting, type Condition } from "../contract/condition.ts";
 import { idParameter, pickFields, type Endpoint } from "../contract/endpoint.ts";
 import { isOwnField, searchName, toPlainFilter, type ListInput } from "../contract/filters.ts";
@@ -17,6 +17,8 @@ export type Target = {
   readonly key: string | undefined;
   /** Whether the deployment refuses a write whose condition does not hold, as only ours does. */
   readonly checksConditions?: boolean;
+  /** Said to our own service alone. */
+  readonly via?: Via | undefined;
 };
 
 type RequestOptions = {
@@ -53,6 +55,7 @@ export function buildRequest(
     },
     body,
     requestId,
+    via: target.via,
   };
 }
 

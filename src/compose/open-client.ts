@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import type { Via } from "../contract/api-message.ts";
 import { createClient, type Client, type SetTimer } from "../client/client.ts";
 import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
@@ -8,6 +9,7 @@ import { shareBudgets } from "./shared-rate-limit.ts";
 
 type ClientParts = {
   readonly key: string | undefined;
+  readonly via?: Via | undefined;
   /** Ends the calls that have no signal of their own. */
   readonly life: AbortSignal;
   readonly openState: () => Promise<State>;
@@ -15,11 +17,11 @@ type ClientParts = {
 };
 
 export function openClient({ origin, send, own }: Deployment, parts: ClientParts): Client {
-  const { key, life } = parts;
+  const { key, life, via } = parts;
   // Our own service counts for each process, and so does its client.
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
-  const target = { origin, key, checksConditions: own !== undefined };
+  const target = { origin, key, checksConditions: own !== undefined, via };
   const client = createClient({ target, send, clock, random, sleep, ledger, setTimer });
   return {
     call: (endpoint, input, signal = life, options) =>

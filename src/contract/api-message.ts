@@ -16,7 +16,12 @@ export type ApiRequest<Body = string> = {
   readonly address?: string | undefined;
   /** By what it is known in logs. */
   readonly requestId?: string | undefined;
+  /** By which of our own ways it comes: no message that came over a network says it. */
+  readonly via?: Via | undefined;
 };
+
+/** A person who works at the console, which is a process of ours. */
+export type Via = "console";
 
 /** Its body may still be arriving; it is read on demand, and never before the key was checked. */
 export type CarriedRequest = ApiRequest<string | (() => Promise<string>)> & {

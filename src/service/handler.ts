@@ -1,3 +1,4 @@
+import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
@@ -39,6 +40,7 @@ type Call<E extends Endpoint> = {
   readonly precondition: Precondition;
   /** Its write lets others go first. */
   readonly isPatient: boolean;
+  readonly via: Via | undefined;
   /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
@@ -66,6 +68,7 @@ export type WriteCall = {
   readonly caller: Caller;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
+  readonly via: Via | undefined;
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 

@@ -1,4 +1,4 @@
-import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
+import type { ApiReply, CarriedRequest, Via } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -27,6 +27,7 @@ export type AnyHandler = (call: {
   readonly agent: string;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
+  readonly via: Via | undefined;
   readonly signal: Waiter;
 }) => Awaitable<Handled>;
 
@@ -85,6 +86,7 @@ function handle(
     agent: request.headers["user-agent"] ?? "",
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
+    via: request.via,
     signal,
   });
 }

@@ -55,6 +55,7 @@ export async function createLink(
   // All members from the start: an object that grows out of a small one costs as much as a row.
   return insertLink(tenant, {
     ...blankLink,
+    created_via: call.via ?? "api",
     ...values,
     ...apps.ids,
     id,
@@ -98,6 +99,7 @@ export async function claimGeneratedPath(
 }
 
 const blankLink = {
+  created_via: "api",
   id: "",
   now: 0,
   path: "",

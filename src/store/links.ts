@@ -24,6 +24,7 @@ export type NewLink = LinkValues & {
   readonly ios_app_id: string | null;
   readonly android_app_id: string | null;
   readonly now: number;
+  readonly created_via: "api" | "console";
 };
 
 export type LinkChanges = Partial<
@@ -184,7 +185,6 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     former_ios_app_id: null,
     former_android_app_id: null,
     clicks: 0,
-    created_via: "api",
     created_at: now,
     updated_at: now,
   });

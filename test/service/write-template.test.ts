@@ -50,6 +50,7 @@ test.each([
     caller: { ...holder, project },
     precondition: { tags: undefined, mustBeAbsent: false },
     isPatient: false,
+    via: undefined,
     signal: staying,
   };
   await expect(changeDraft(call, given, "save", saveDraft)).rejects.toMatchObject({ status: 422 });

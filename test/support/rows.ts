@@ -74,6 +74,7 @@ const blank = {
   ios_app_id: null,
   android_app_id: null,
   shortened_path: null,
+  created_via: "api",
 } as const;
 
 export async function addLink(
