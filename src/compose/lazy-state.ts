@@ -95,9 +95,11 @@ function share(tables: Sql<StateTables>): Sql<StateTables> {
   return { engine, db, readLong, write, countWrites, readVersion, close: closeNothing };
 }
 
-async function removeEnded({ approvals, exports, previews }: State, data: string): Promise<void> {
+async function removeEnded(state: State, data: string): Promise<void> {
+  const { approvals, exports, previews, consoleSessions } = state;
   await removeEndedFiles(data, clock.now());
   await approvals.removeEnded();
   await exports.removeEnded();
   await previews.removeEnded();
+  await consoleSessions.removeEnded();
 }

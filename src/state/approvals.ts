@@ -34,6 +34,8 @@ export type Approvals = {
   readonly askPage: (
     wanted: WantedPage,
   ) => Promise<Said | { readonly said: "used" } | { readonly waits: Approval }>;
+  /** Those of a key that wait for a person. */
+  readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Without what a person is shown, which may be long: whoever waits asks often. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
@@ -82,6 +84,9 @@ export function createApprovals(
         await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
         return { said };
       }),
+
+    listWaiting: (key_print) =>
+      listCurrent(sql.db, { key_print, channel: "page", status: "waiting" }),
 
     findPage: async (id) => (await listCurrent(sql.db, { id, channel: "page" }))[0],
 

@@ -23,4 +23,6 @@ export const stateCopy: CopiedTables = {
     { name: "exports", key: ["id", "page"] },
     { name: "previews", key: ["token_hash"] },
   ],
+  // Whoever was signed in does so again, at the place that has the copy now.
+  left: ["console_sessions", "sign_in_tries"],
 };

@@ -6,6 +6,7 @@ import type { TraceSql } from "../sql/trace-sql.ts";
 import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
+import { createConsoleSessions, type ConsoleSessions } from "./console-sessions.ts";
 import { createExports, type Exports } from "./exports.ts";
 import { createHostBudget, type HostBudget } from "./host-budget.ts";
 import { createHistory, type History } from "./history.ts";
@@ -22,10 +23,12 @@ import { previews } from "./migrations/007-previews.ts";
 import { planRequests } from "./migrations/009-plan-requests.ts";
 import { postgresTables } from "./migrations/009-postgres.ts";
 import { jobKeys } from "./migrations/010-job-keys.ts";
+import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
 import { createPreviews, type Previews } from "./previews.ts";
+import { createSignInTries, type SignInTries } from "./sign-in-tries.ts";
 import type { StateTables } from "./tables.ts";
 
 export { isFull } from "../sql/faults.ts";
@@ -44,6 +47,8 @@ export type State = {
   readonly history: History;
   readonly knownAccess: KnownAccess;
   readonly previews: Previews;
+  readonly consoleSessions: ConsoleSessions;
+  readonly signInTries: SignInTries;
   /** A secret that every process of this folder or database shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
@@ -58,10 +63,21 @@ export const applicationId = 0x57415953;
 export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
   sqlite: {
     table: "migrations",
-    list: [init, bulk, pinTries, overwrites, history, knownAccess, previews, planRequests, jobKeys],
+    list: [
+      init,
+      bulk,
+      pinTries,
+      overwrites,
+      history,
+      knownAccess,
+      previews,
+      planRequests,
+      jobKeys,
+      consoleTables,
+    ],
   },
   // In one database, the store has marks of its own.
-  postgres: { table: "state_migrations", list: [postgresTables, jobKeys] },
+  postgres: { table: "state_migrations", list: [postgresTables, jobKeys, consolePostgresTables] },
 };
 const secretBytes = 32;
 /** What is written here is seldom read again. */
@@ -108,6 +124,8 @@ export async function openState(
     history: createHistory(sql, given),
     knownAccess: createKnownAccess(sql, clock),
     previews: createPreviews(sql, given),
+    consoleSessions: createConsoleSessions(sql, clock),
+    signInTries: createSignInTries(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     isCurrent: () => isCurrent(sql, stateMigrations[sql.engine]),
     measure: sql.measure,

@@ -128,6 +128,16 @@ export type StateTables = {
     until: number;
   };
   previews: { token_hash: string; key_print: string; html: string; expires_at: number };
+  /** A session, or an address that begins one and can be opened once. */
+  console_sessions: {
+    token_hash: string;
+    kind: "session" | "address";
+    /** The secret that was signed in with, for whoever has the token. */
+    sealed: string;
+    expires_at: number;
+  };
+  /** One row for each time that somebody failed to sign in; the engine numbers the rows. */
+  sign_in_tries: { id: Generated<number>; address: string; at: number };
   successors: { realm: string; id: string; successor_id: string; at: number };
   /** And, in a database of many machines, where the owner's key was written. */
   secrets: { name: string; value: string };
