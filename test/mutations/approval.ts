@@ -47,7 +47,7 @@ export const approval: readonly Mutation[] = [
   },
   {
     id: "B6",
-    file: "src/mcp/approval/page.ts",
+    file: "src/mcp/approval/check-pin.ts",
     what: "a right PIN works even after the tries are used up",
     find: `  const taken = await pinTries.take(id);
   if (taken === undefined) return "This PIN was not looked at.";

@@ -62,7 +62,7 @@ export function renderQuestion(question: Question): string {
     `<p class="lead">${escapeText(writeLead(question.asker))}</p>
 <h1>${escapeText(preview.title)}</h1>
 <p class="small">${escapeText(writeOrigin(question))}</p>
-${renderRecent(question)}
+${renderRecent(preview, question.now)}
 ${renderFacts(preview.facts)}
 ${preview.frames === undefined ? "" : renderFrames(preview.frames)}
 ${plan === undefined ? "" : renderPlanPage(plan)}
@@ -96,7 +96,8 @@ function writeOrigin({ asker, now, created_at }: Question): string {
   ].join(" · ");
 }
 
-function renderRecent({ preview: { recent }, now }: Question): string {
+/** Whoever knows the target as it was an hour ago is told that it is not so any more. */
+export function renderRecent({ recent }: Pick<Preview, "recent">, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
   const text = ` ${writeAgo(now - at)} by ${by}: was ${was}`;

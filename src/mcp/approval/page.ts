@@ -5,15 +5,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import type { Approval } from "../../state/approvals.ts";
-import type { TriesLeft } from "../../state/pin-tries.ts";
-import type { State } from "../../state/state.ts";
 import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
+import { askAgain, describeBlock, findPinFault, type PinOptions } from "./check-pin.ts";
 import { answerFrame } from "./page-frames.ts";
 import { elsewhere, pageHeaders, renderNotice, renderQuestion, wrongMethod } from "./page-html.ts";
 import { readPageNumber, readPlanPage } from "./page-rows.ts";
 import type { Asker } from "./person-asked.ts";
-import { writeSpan } from "./write-span.ts";
 
 /** The page on which a person approves or declines, whatever their assistant can show. */
 export type ApprovalPages = {
@@ -21,11 +19,8 @@ export type ApprovalPages = {
   readonly fetch: (request: Request, address?: string) => Promise<Response>;
 };
 
-export type PageOptions = {
-  readonly openState: () => Promise<State>;
+export type PageOptions = PinOptions & {
   readonly hostnames: readonly string[];
-  /** Whether a PIN is the one with this hash, which an approval has from whoever asked for it. */
-  readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
   readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
   /** An answer came that decides nothing; the reason has no secret in it. */
   readonly onRefused: (reason: string, address: string | undefined) => void;
@@ -143,20 +138,6 @@ async function ask({ approval, page, options }: Visit, fault?: string): Promise<
   return show(fault === undefined ? 200 : 403, html);
 }
 
-const askAgain = "Then ask your assistant again.";
-
-/** Why no PIN is taken any more, and until when. */
-function describeBlock(tries: TriesLeft | undefined, now: number): string | undefined {
-  if (tries === undefined || tries.left > 0) return undefined;
-  const { blocked_until } = tries;
-  if (blocked_until === undefined) {
-    return `There were too many wrong PINs: this can only be declined. ${askAgain}`;
-  }
-  const span = writeSpan(blocked_until - now);
-  return `There were too many wrong PINs for this API key: its approvals can only be declined \
-for now. A PIN can be tried again in ${span}.`;
-}
-
 async function decide(visit: Visit): Promise<Response> {
   const { approval, address, options } = visit;
   const form = await readForm(visit.request);
@@ -201,22 +182,6 @@ async function findYesFault(
     return `Type the number of links, ${count}, to approve.`;
   }
   return findPinFault(approval, form.get("pin") ?? "", options);
-}
-
-/** Why this PIN is refused; undefined where it is right, or where none is asked for. */
-async function findPinFault(
-  { id, pin: hash }: Approval,
-  pin: string,
-  { openState, checkPin }: PageOptions,
-): Promise<string | undefined> {
-  if (hash === null) return undefined;
-  if (pin.trim() === "") return "Type the PIN to approve.";
-  const { pinTries } = await openState();
-  const taken = await pinTries.take(id);
-  if (taken === undefined) return "This PIN was not looked at.";
-  if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
-  await taken.giveBack();
-  return undefined;
 }
 
 function readStored({ preview }: Approval): StoredPreview {
