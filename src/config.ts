@@ -45,6 +45,8 @@ export type Config = {
   readonly machine_zone?: string | undefined;
   /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
   readonly check_destinations: boolean;
+  /** Whether a person has pages for all of it, at the main address. */
+  readonly console: boolean;
   readonly secrets: Secrets & {
     /** May have a password in it. Undefined keeps everything in the data folder. */
     readonly database_url: string | undefined;
@@ -118,8 +120,15 @@ export function readConfig(environment: Values, flags: Values): Config {
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
   const serve = readSwitch("WAYPOST_SERVE", environment, true);
   const check_destinations = readSwitch("WAYPOST_CHECK_DESTINATIONS", environment, false);
+  const console = readSwitch("WAYPOST_CONSOLE", environment, true);
   const machine_zone = environment["TZ"];
-  const also = { serve, check_destinations, machine_zone, isDataNamed: isSet(flags["data"]) };
+  const also = {
+    serve,
+    check_destinations,
+    console,
+    machine_zone,
+    isDataNamed: isSet(flags["data"]),
+  };
   return { ...settled, scopes: declared, ...also, secrets };
 }
 

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { backupFlags, runBackup } from "./commands/backup.ts";
 import { binFlags, runBin } from "./commands/bin.ts";
+import { runConsole } from "./commands/console.ts";
 import { doctorFlags, runDoctor } from "./commands/doctor.ts";
 import { exportFlags, runExport } from "./commands/export.ts";
 import { help } from "./commands/help.ts";
@@ -13,7 +14,12 @@ import { restoreFlags, runRestore } from "./commands/restore.ts";
 import { serve } from "./commands/serve.ts";
 import { runStdio } from "./commands/stdio.ts";
 import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
-import { nameCommand, nameCommandAnywhere } from "./commands/terminal/command-name.ts";
+import {
+  locateProgram,
+  nameCommand,
+  nameCommandAnywhere,
+  nameData,
+} from "./commands/terminal/command-name.ts";
 import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
@@ -64,16 +70,25 @@ const commands: Readonly<Record<string, Command>> = {
     const { config } = readAlone("stdio", words, {});
     // A client starts it in a folder of its own, which is not where the person types.
     const command = nameCommandAnywhere(readProgram());
-    return runStdio({ config, version, command, keepCompiled, ...openTerminal() });
+    const program = locateProgram(readProgram());
+    return runStdio({ config, version, command, program, keepCompiled, ...openTerminal() });
   },
   serve: (words) => {
     const { config, values } = readAlone("serve", words, jsonFlag);
     const json = values.json === true;
-    return serve({ config, version, json, command: nameOwn(), stopped: waitForStop() });
+    const command = nameOwn();
+    const consoleCommand = `${command} console${nameData(config)}`;
+    const named = { command, consoleCommand, program: locateProgram(readProgram()) };
+    return serve({ config, version, json, ...named, stopped: waitForStop() });
   },
   tools: (words) => {
     const { config, values } = readAlone("tools", words, jsonFlag);
     return showTools({ config, version, json: values.json === true });
+  },
+  console: (words) => {
+    const { config } = readAlone("console", words, {});
+    const serveCommand = `${nameOwn()} serve${nameData(config)}`;
+    return runConsole({ config, serveCommand });
   },
   doctor: (words) => {
     const { config, values: flags } = readAlone("doctor", words, doctorFlags);

@@ -9,6 +9,7 @@ test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
     check_destinations: false,
+    console: true,
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",
     port: 8787,

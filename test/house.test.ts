@@ -70,12 +70,14 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 
+  web: "text contract network",
+
   start: "",
   config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
-    text sql copies contract contract/rules network network/hosts client state store service host
+    text qr sql copies contract contract/rules network network/hosts client state store service host
     metrics traces bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools
-    mcp/protocol config`,
+    mcp/protocol web config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "contract state config",
   "commands/bulk": `

@@ -2,8 +2,9 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
 
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
   waypost serve            the links on their own hosts; MCP at /mcp, the REST API at /api/v1,
-                           /healthz and /readyz, approval pages
+                           /healthz and /readyz, approval pages, the console for a browser
   waypost tools            the tools that this configuration shows, their access and cost
+  waypost console          shows a terminal an address that signs in at the console, once
   waypost doctor           looks whether everything is set right, and changes nothing
   waypost keys create      make an API key; it is shown once
   waypost keys list        the keys, without their tokens
@@ -52,6 +53,7 @@ Settings (a flag wins over its variable)
 In a variable alone
   WAYPOST_ALLOW_HTTP   1 lets the key go over plain http to another machine
   WAYPOST_SERVE        on, or off: over stdio too, links open on this machine, at --port
+  WAYPOST_CONSOLE      on, or off: the console, at the address of serve, for a browser
   WAYPOST_CHECK_DESTINATIONS  off, or on: audit_links may ask the hosts that links lead to
 
 Secrets, in variables alone

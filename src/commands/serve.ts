@@ -1,7 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
 import { createReadiness } from "../compose/answer-probes.ts";
-import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
+import {
+  chooseTools,
+  createAssistant,
+  readKnownKey,
+  type Assistant,
+} from "../compose/assistant.ts";
 import { prepareDataFolder } from "../compose/data-folder.ts";
 import type { Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
@@ -11,6 +16,7 @@ import {
   setRequestHandlers,
   type HttpServer,
 } from "../compose/http-server.ts";
+import { tryConsoleAddress } from "../compose/console-address.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
@@ -26,6 +32,7 @@ import { readApiKey, readHttpToken } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
+import { createConsolePages, identifyOwn } from "../compose/console.ts";
 import { createHost } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
@@ -36,7 +43,7 @@ import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Traces } from "../traces/traces.ts";
 import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
-import { claimStdout } from "./terminal/output.ts";
+import { claimStdout, openScreen } from "./terminal/output.ts";
 
 const heapFlags = [
   // Left to itself the heap grows to four times what is in use before it is cleared.
@@ -54,6 +61,10 @@ type ServeOptions = {
   readonly json: boolean;
   /** What the person types to start another command. */
   readonly command: string;
+  /** What shows an address that signs in at the console. */
+  readonly consoleCommand: string;
+  /** What Node is started with, from any folder. */
+  readonly program: string;
   /** Resolves when the process is asked to stop. */
   readonly stopped: Promise<unknown>;
 };
@@ -143,6 +154,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     trustedProxies: config.trusted_proxies,
     report,
   });
+  const identify = await createIdentify(config, deployment);
   const mcp = createMcpHttp({
     ...serving,
     ...assistant,
@@ -150,7 +162,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     hostnames,
     clock,
     setAlarm,
-    identify: await createIdentify(config, deployment),
+    identify,
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
   });
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log) });
@@ -160,6 +172,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   setRequestHandlers(server, {
     api: own?.http,
     mcp: sessions.share(watchMcp(mcp, serving.watchMcp)),
+    console: createConsolePages({ ...serving, state, assistant, identify, hostnames }),
     pages: {
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
@@ -180,16 +193,30 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
-  serving.announce(writeAnnouncement(serving));
+  const isSeen = openScreen().isTTY;
+  const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
+  serving.announce(writeAnnouncement({ ...serving, signIn }));
   assistant.followLost();
   await serving.stopped;
   readiness.stop();
+  await finish(server, assistant, {
+    // A client that listens to the server's notifications never ends its request by itself.
+    closeOthers: () => Promise.all([mcp.close(finish_ms), sessions.close()]),
+    leaveFolder: () => folder?.end(),
+  });
+}
+
+type Ending = { readonly closeOthers: () => Promise<unknown>; readonly leaveFolder: () => void };
+
+async function finish(
+  server: HttpServer,
+  assistant: Assistant,
+  { closeOthers, leaveFolder }: Ending,
+): Promise<void> {
   const endsAt = clock.monotonic() + finish_ms;
   assistant.handOver();
-  // A client that listens to the server's notifications never ends its request by itself.
-  const besides = Promise.all([mcp.close(finish_ms), sessions.close()]);
-  const closed = closeHttpServer(server, { besides, most_ms: finish_ms });
-  folder?.end();
+  const closed = closeHttpServer(server, { besides: closeOthers(), most_ms: finish_ms });
+  leaveFolder();
   await closed;
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
@@ -211,12 +238,7 @@ async function createIdentify(
   config: Config,
   deployment: Deployment,
 ): Promise<(token: string) => Promise<IdentifiedCaller | undefined>> {
-  if (deployment.own !== undefined) {
-    return async (token) => {
-      const known = await deployment.followKey(token)();
-      return known && { key: token, known };
-    };
-  }
+  if (deployment.own !== undefined) return identifyOwn(deployment);
   prepareDataFolder(config.data);
   const expected = readHttpToken(config, () => createToken(random));
   const key = readApiKey(config);

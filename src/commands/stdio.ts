@@ -2,7 +2,12 @@ import { resolve } from "node:path";
 import type { Writable } from "node:stream";
 import type { Server } from "@modelcontextprotocol/server";
 import { createReadiness } from "../compose/answer-probes.ts";
-import { chooseTools, createAssistant, readKnownKey } from "../compose/assistant.ts";
+import {
+  chooseTools,
+  createAssistant,
+  readKnownKey,
+  type Assistant,
+} from "../compose/assistant.ts";
 import type { Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
@@ -15,12 +20,14 @@ import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
+import type { ConsoleParts } from "../compose/console-parts.ts";
+import { createConsolePages, identifyOwn } from "../compose/console.ts";
 import { createHost } from "../host/host.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
 import type { Listening } from "../mcp/access/listening.ts";
 import { NowhereToAsk } from "../mcp/approval/approval-failures.ts";
 import { createPageServer } from "../mcp/approval/page-server.ts";
-import { approvalPath } from "../mcp/approval/page.ts";
+import { approvalPath, type ApprovalPages } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Traces } from "../traces/traces.ts";
@@ -40,6 +47,8 @@ type StdioOptions = {
   readonly version: string;
   /** As it is typed in a shell: `waypost`. */
   readonly command: string;
+  /** What Node is started with, from any folder. */
+  readonly program: string;
   readonly input: NodeJS.ReadStream;
   /** Keeps what the next start need not compile again. */
   readonly keepCompiled: () => void;
@@ -80,10 +89,11 @@ type Serving = StdioOptions &
 async function serve(serving: Serving): Promise<void> {
   const { config, deployment, listener, serveCommand, toolbox, log, keepCompiled } = serving;
   const { own } = deployment;
+  const state = createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql });
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,
-    state: createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql }),
+    state,
     openPage: async (id) => {
       const open = await listener.read();
       if (open !== undefined) return open.url + approvalPath + id;
@@ -101,11 +111,8 @@ async function serve(serving: Serving): Promise<void> {
     onRefused: () => {},
   });
   if (own !== undefined) {
-    const pagesByPath = {
-      [approvalPath]: pages.fetch,
-      [previewPath]: assistant.openPreviewPages(hostnames).fetch,
-    };
-    listener.setHandlers((listening) => makeHandlers(own, pagesByPath, listening, serving));
+    const showing = { pages, state, assistant };
+    listener.setHandlers((listening) => makeHandlers(own, showing, listening, serving));
   }
   await assistant.loadUnfinished();
   const key = readApiKey(config);
@@ -160,18 +167,35 @@ async function saveFile(
   }
 }
 
+type Showing = Pick<ConsoleParts, "state"> & {
+  readonly pages: ApprovalPages;
+  readonly assistant: Assistant;
+};
+
 /** Links and pages for a person: the API and MCP over HTTP are for `serve` alone. */
 function makeHandlers(
   own: NonNullable<Deployment["own"]>,
-  pages: RequestHandlers["pages"],
-  { links }: Listening,
-  { config, report, watchVisit }: Serving,
+  { pages, ...showing }: Showing,
+  { links, url }: Listening,
+  serving: Serving,
 ): RequestHandlers {
+  const { config, deployment, command, report, watchVisit } = serving;
   const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
   return {
     api: undefined,
     mcp: undefined,
-    pages,
+    console: createConsolePages({
+      ...serving,
+      ...showing,
+      identify: identifyOwn(deployment),
+      hostnames,
+      addresses: { url, mcp: undefined },
+      consoleCommand: `${command} console --data ${quoteWord(resolve(config.data))}`,
+    }),
+    pages: {
+      [approvalPath]: pages.fetch,
+      [previewPath]: showing.assistant.openPreviewPages(hostnames).fetch,
+    },
     links: watchHost(createHost({ ...own, ...origins, clock, random, report }), watchVisit),
     hostnames,
     readUnready: createReadiness([own.store], setAlarm).readUnready,

@@ -1,6 +1,7 @@
 import type { JobMeasures } from "../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
+import type { Via } from "../contract/api-message.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { WatchCall, WatchRow } from "../contract/watch.ts";
 import {
@@ -29,15 +30,19 @@ import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { createFindOwner, nobody } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
-import { checkPin, openPin } from "./pin-file.ts";
+import { checkPin, openOwnPin } from "./pin-file.ts";
 import { readTimeZone } from "./time-zone.ts";
+
+/** Whose calls they are, and whether a person makes them at the console. */
+type Caller = {
+  readonly key: string | undefined;
+  readonly known: KnownKey;
+  readonly via?: Via | undefined;
+};
 
 /** What stdio and HTTP have in common: tools, approvals and what each key sees. */
 export type Assistant = {
-  readonly createKeyContext: (
-    caller: { readonly key: string | undefined; readonly known: KnownKey },
-    listeners: VisibleListeners,
-  ) => KeyContext;
+  readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
     keyContext: KeyContext,
     direct?: Pick<DirectCalls, "admit">,
@@ -86,7 +91,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, report, watchCall } = options;
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
-  const readPin = once(() => openPinIn(config.secrets.approval_pin_file));
+  const readPin = once(() => openOwnPin(config));
   const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
   const life = new AbortController();
@@ -144,9 +149,9 @@ function prepareContexts(
   const openState = state.open;
   const timeZone = readTimeZone(config);
   const hasMemory = own === undefined && (!isLook || state.exists());
-  return ({ key, known }, listeners) =>
+  return ({ key, known, via }, listeners) =>
     createKeyContext({
-      client: openClient(deployment, { key, life, openState, report }),
+      client: openClient(deployment, { key, via, life, openState, report }),
       bulk,
       origin: deployment.origin,
       checksConditions: own !== undefined,
@@ -198,10 +203,6 @@ function prepareAsking(
 function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDecision {
   return (id, wait) =>
     awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
-}
-
-function openPinIn(file: string | undefined): Promise<string | undefined> {
-  return file === undefined ? Promise.resolve(undefined) : openPin(file);
 }
 
 /** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */

@@ -56,6 +56,8 @@ export type RequestHandlers = {
   readonly mcp: McpCarrier | undefined;
   /** What a person opens in a browser, by how its path begins: `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
+  /** What a browser is shown where nothing else is asked for; undefined where there is none. */
+  readonly console?: HttpFetch | undefined;
   /** Undefined where the links live elsewhere. */
   readonly links: Host | undefined;
   /** This server's own names: none is a link host, whatever the link origin says. */
@@ -94,6 +96,8 @@ export async function listenAt(
 }
 
 const apiStart = `${apiPrefix}/`;
+/** The console's own files, which browsers take as what they are. */
+const assetPath = "/console/";
 
 type Closing = {
   /** Ends what never ends by itself. */
@@ -166,6 +170,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
     return { start, open: once(() => listen(fetch)) };
   });
+  const openConsole = once(() => handlers.console && listen(handlers.console));
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     unused.delete(request.socket);
@@ -191,10 +196,19 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
     if (path === "/mcp") nameRequest(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
-    const answer = page?.open() ?? (path === "/mcp" ? answerMcp : answerApi);
+    const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));
     if (answer !== undefined) void answer(request, response);
     else respondJson(response, 404, { error: "Not found: this server has no API here." });
   }
+
+  function findRest(request: IncomingMessage, path: string) {
+    return (wantsPage(request, path) ? openConsole() : undefined) ?? answerApi;
+  }
+}
+
+/** A program takes JSON, or whatever there is; a person's browser says that it wants a page. */
+function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string): boolean {
+  return accept.includes("text/html") || path.startsWith(assetPath);
 }
 
 /** What calls tools reads it as if it came so, and the answer says it. */

@@ -1,7 +1,7 @@
 import { randomBytes, scrypt } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { UsageFault } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 
 /**
@@ -14,6 +14,12 @@ const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
 const least = 6;
+
+/** The hash of the PIN that the operator has set; undefined where they have set none. */
+export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string | undefined> {
+  const { approval_pin_file: file } = secrets;
+  return file === undefined ? Promise.resolve(undefined) : openPin(file);
+}
 
 /** The hash of the file's PIN, from which nobody reads the PIN itself. */
 export async function openPin(path: string): Promise<string> {

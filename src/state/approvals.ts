@@ -68,22 +68,7 @@ export function createApprovals(
         return row !== undefined && setStatus(db, row.id, "waiting", "used");
       }),
 
-    askPage: ({ waited, ...wanted }) =>
-      writeCurrent(async (db) => {
-        const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
-        const ended = current.find(({ id }) => id === waited);
-        if (ended?.status === "used") return { said: "used" };
-        if (ended?.status === "told") return { said: "declined" };
-        // A yes that was given without this PIN, in front of another process, is none here.
-        const pin = wanted.pin ?? null;
-        const open = current.filter(({ status }) => status !== "used" && status !== "told");
-        const row = open.find((approval) => approval.pin === pin);
-        if (row === undefined) return { waits: await begin(db, "page", { ...wanted, pin }) };
-        if (row.status === "waiting") return { waits: row };
-        const said = row.status === "approved" ? "approved" : "declined";
-        await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
-        return { said };
-      }),
+    askPage: (wanted) => writeCurrent((db) => askOnPage(wanted, { db, listCurrent, begin })),
 
     listWaiting: (key_print) =>
       listCurrent(sql.db, { key_print, channel: "page", status: "waiting" }),
@@ -123,6 +108,31 @@ export function createApprovals(
   async function listCurrent(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
     return (await listRows(db, known)).filter(lifetimes.isCurrent);
   }
+}
+
+type Rows = {
+  readonly db: Db;
+  readonly listCurrent: (db: Db, known: Partial<Row>) => Promise<readonly Row[]>;
+  readonly begin: (db: Db, channel: "page", wanted: Wanted & Partial<Row>) => Promise<Approval>;
+};
+
+async function askOnPage(
+  { waited, ...wanted }: WantedPage,
+  { db, listCurrent, begin }: Rows,
+): ReturnType<Approvals["askPage"]> {
+  const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
+  const ended = current.find(({ id }) => id === waited);
+  if (ended?.status === "used") return { said: "used" };
+  if (ended?.status === "told") return { said: "declined" };
+  // A yes that was given without this PIN, in front of another process, is none here.
+  const pin = wanted.pin ?? null;
+  const open = current.filter(({ status }) => status !== "used" && status !== "told");
+  const row = open.find((approval) => approval.pin === pin);
+  if (row === undefined) return { waits: await begin(db, "page", { ...wanted, pin }) };
+  if (row.status === "waiting") return { waits: row };
+  const said = row.status === "approved" ? "approved" : "declined";
+  await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
+  return { said };
 }
 
 async function listRows(db: Db, known: Partial<Row>): Promise<readonly Row[]> {

@@ -65,7 +65,7 @@ export const furtherRights: readonly Mutation[] = [
   },
   {
     id: "N8",
-    file: "src/mcp/approval/page.ts",
+    file: "src/mcp/approval/check-pin.ts",
     what: "a right PIN on the page counts as a wrong one",
     find: `
   await taken.giveBack();`,

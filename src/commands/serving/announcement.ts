@@ -3,7 +3,7 @@ import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
 import { findHttpTokenFile } from "../../compose/data-folder.ts";
 import type { Deployment } from "../../compose/deployment.ts";
 import type { Config } from "../../config.ts";
-import { quoteWord } from "../terminal/command-name.ts";
+import { nameData, quoteWord } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 
 /** What `serve` tells whoever started it, once it is ready. */
@@ -20,6 +20,8 @@ type Announced = {
   readonly json: boolean;
   /** What the person types to start another command. */
   readonly command: string;
+  /** An address that signs in at the console, once; undefined where none may be shown. */
+  readonly signIn: string | undefined;
 };
 
 export function announce({ json, lines }: Announcement): void {
@@ -28,18 +30,20 @@ export function announce({ json, lines }: Announcement): void {
 }
 
 export function writeAnnouncement(announced: Announced): Announcement {
-  const { config, addresses, deployment, json, command } = announced;
+  const { config, addresses, deployment, json, command, signIn } = announced;
   const { own } = deployment;
   const { json: facts, lines } =
     own === undefined
       ? describeGateway(config, addresses)
       : describeOwn(config, addresses, own, command);
+  const told =
+    signIn === undefined ? lines : [...lines, `Console, for you, once in ten minutes: ${signIn}`];
   const warning =
     `Waypost listens on ${config.host}: keys and approvals travel unencrypted there. Put a ` +
     "proxy that ends TLS in front of it, and say so with --public-url https://…";
   return {
     json: json ? JSON.stringify({ ...addresses, ...facts }) : undefined,
-    lines: isOpenToOthers(config) ? [...lines, warning] : lines,
+    lines: isOpenToOthers(config) ? [...told, warning] : told,
   };
 }
 
@@ -51,8 +55,7 @@ function describeOwn(
   { keyFile, isFirstStart, keyElsewhere }: NonNullable<Deployment["own"]>,
   command: string,
 ): Described {
-  const data = config.isDataNamed ? ` --data ${quoteWord(config.data)}` : "";
-  const makeKey = `${command} keys create --project default${data}`;
+  const makeKey = `${command} keys create --project default${nameData(config)}`;
   const json = { key_file: keyElsewhere === undefined ? keyFile : null };
   if (!isFirstStart) {
     const other =

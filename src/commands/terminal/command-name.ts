@@ -1,4 +1,5 @@
-import { basename, relative } from "node:path";
+import { basename, relative, resolve } from "node:path";
+import type { Config } from "../../config.ts";
 
 /** How the person who started this process starts `waypost` again, from the same folder. */
 export function nameCommand(program: string, folder: string): string {
@@ -17,6 +18,16 @@ export function nameCommandAnywhere(program: string): string {
 /** A link in node_modules/.bin is on no shell's path, but on npx's. */
 function isInModules(program: string): boolean {
   return /[\\/]node_modules[\\/]\.bin[\\/]/.test(program);
+}
+
+/** What Node is started with, from any folder. */
+export function locateProgram(program: string): string {
+  return resolve(program);
+}
+
+/** What else it must be told, to work on the same data. */
+export function nameData({ data, isDataNamed }: Pick<Config, "data" | "isDataNamed">): string {
+  return isDataNamed ? ` --data ${quoteWord(data)}` : "";
 }
 
 /** As a shell reads it as one word. */

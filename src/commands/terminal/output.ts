@@ -10,6 +10,11 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Whether what is printed is read where it is typed, and goes into no file. */
+export function isReadByPerson(): boolean {
+  return process.stdout.isTTY;
+}
+
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }

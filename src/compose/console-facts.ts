@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import type { KnownKey } from "../contract/access.ts";
+import type { Mode } from "../mcp/approval/mode.ts";
+import type { Account } from "../web/account.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { readDatabaseUrl } from "./secrets.ts";
+
+/** What the console tells of the process that shows it: nothing of it is a secret. */
+
+const modes: Readonly<Record<Mode, string>> = {
+  "read-only": "read-only: assistants change nothing",
+  guarded: "guarded: you approve what destroys or overwrites",
+  "two-step": "two-step: assistants confirm what destroys by a second call",
+  full: "full: assistants are never asked",
+};
+
+export function describeConsole(
+  { config, deployment, addresses, program, version }: ConsoleParts,
+  { linkHost, otherLinkHosts = [], facts }: KnownKey,
+): Pick<Account, "facts" | "connection"> {
+  const isOwn = deployment.own !== undefined;
+  const others = otherLinkHosts.filter((host) => host !== linkHost);
+  const store = readDatabaseUrl(config) === undefined ? resolve(config.data) : "PostgreSQL";
+  const told = [
+    ["Links", linkHost],
+    ["Also at", others.length === 0 ? undefined : others.join(", ")],
+    [isOwn ? "Store" : "Deployment", isOwn ? store : config.base_url],
+    ["Mode", modes[config.mode]],
+    ["Plan", facts?.plan],
+    ["Your key", facts === undefined ? undefined : describeKey(facts)],
+    ["Version", version],
+  ] as const;
+  const named = config.isDataNamed || store !== resolve(config.data);
+  // Another process would have to be told of the database, whose address may hold a password.
+  const isByFolder = isOwn && store === resolve(config.data);
+  return {
+    facts: told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+    connection: {
+      command: isByFolder
+        ? [program, ...(named ? ["--data", resolve(config.data)] : [])]
+        : undefined,
+      mcp: addresses.mcp,
+      secret: isOwn ? "your key" : "the gateway's token",
+    },
+  };
+}
+
+function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {
+  if (kind === "master") return "master key: projects alone";
+  return scopes.length === 0 ? `${role}, full access` : `${role}, ${scopes.join(", ")}`;
+}

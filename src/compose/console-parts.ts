@@ -1,0 +1,33 @@
+import type { Config } from "../config.ts";
+import type { KnownKey } from "../contract/access.ts";
+import type { WatchCall } from "../contract/watch.ts";
+import type { Toolbox } from "../mcp/tools/toolbox.ts";
+import type { Addresses } from "./addresses.ts";
+import type { Assistant } from "./assistant.ts";
+import type { Deployment } from "./deployment.ts";
+import type { LazyState } from "./lazy-state.ts";
+
+/** What the console of a process is made of. */
+
+export type ConsoleParts = {
+  readonly config: Config;
+  readonly version: string;
+  readonly deployment: Deployment;
+  readonly toolbox: Toolbox;
+  readonly state: LazyState;
+  readonly assistant: Pick<Assistant, "createKeyContext">;
+  /** Whose secret it is, as for callers of MCP. */
+  readonly identify: (secret: string) => Promise<Caller | undefined>;
+  readonly hostnames: readonly string[];
+  readonly addresses: Pick<Addresses, "url"> & { readonly mcp: string | undefined };
+  /** As the person types them. */
+  readonly consoleCommand: string;
+  readonly program: string;
+  readonly report: (error: unknown) => string;
+  readonly watchCall?: WatchCall | undefined;
+};
+
+type Caller = { readonly key: string | undefined; readonly known: KnownKey };
+
+/** As it stands in the history. */
+export const consoleName = "Waypost console";

@@ -1,0 +1,86 @@
+import { printKey, type KeyContext } from "../mcp/access/key-context.ts";
+import { createRequireApproval } from "../mcp/approval/require-approval.ts";
+import { once } from "../mcp/schemas/once.ts";
+import type { HttpFetch } from "../service/http-carrier.ts";
+import type { Account } from "../web/account.ts";
+import { createAccount } from "./console-account.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import type { Deployment } from "./deployment.ts";
+import { clock } from "./embedded.ts";
+import { checkPin, openOwnPin } from "./pin-file.ts";
+
+/** The console of a process: the pages of `web`, upon the tools that assistants have. */
+
+/** Of so many keys what is known is kept from one page to the next. */
+const mostKeys = 50;
+/** Undefined where the operator wants none. Nothing of it is loaded before it is asked. */
+export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
+  const { config } = parts;
+  if (!config.console) return undefined;
+  const open = once(() => openConsole(parts));
+  return async (request, address, incoming) => (await open()).fetch(request, address, incoming);
+}
+
+async function openConsole(parts: ConsoleParts) {
+  const { config, state, hostnames, consoleCommand, report } = parts;
+  const { createConsole } = await import("../web/console.ts");
+  const readPin = once(() => openOwnPin(config));
+  const identify = createIdentify(parts, readPin);
+  return createConsole({
+    identify,
+    secretName: config.base_url === undefined ? "API key" : "Token of this gateway",
+    consoleCommand,
+    openRows: async () => (await state.open()).consoleSessions,
+    takeTry: async (address) => (await state.open()).signInTries.take(address),
+    readPinCheck: async () => {
+      const hash = await readPin();
+      return hash === undefined ? undefined : (pin) => checkPin(pin, hash);
+    },
+    hostnames,
+    publicUrl: config.public_url,
+    clock,
+    report,
+  });
+}
+
+/** Here whoever shows an API key of ours is the one whose it is. */
+export function identifyOwn({ followKey }: Deployment): ConsoleParts["identify"] {
+  return async (token) => {
+    const known = await followKey(token)();
+    return known && { key: token, known };
+  };
+}
+
+const nobody = { onChange: () => {}, onListed: () => {} };
+
+function createIdentify(
+  parts: ConsoleParts,
+  readPin: () => Promise<string | undefined>,
+): (secret: string) => Promise<Account | undefined> {
+  const { assistant, state } = parts;
+  // A person sits here and is asked here, whatever an assistant of the same key would be.
+  const requireApproval = createRequireApproval({
+    mode: "guarded",
+    readPin,
+    openState: state.open,
+    openPage: (id) => Promise.resolve(id),
+    clock,
+  });
+  const contexts = new Map<string, KeyContext>();
+  return async (secret) => {
+    const caller = await parts.identify(secret);
+    if (caller === undefined) return undefined;
+    const print = printKey(caller.key);
+    const keyContext =
+      contexts.get(print) ?? assistant.createKeyContext({ ...caller, via: "console" }, nobody);
+    contexts.delete(print);
+    contexts.set(print, keyContext);
+    const [oldest] = contexts.size > mostKeys ? contexts.keys() : [];
+    if (oldest !== undefined) contexts.delete(oldest);
+    await keyContext.readListening();
+    await keyContext.renew();
+    // As before a list of tools: of a deployment elsewhere it is found out.
+    await keyContext.exploreForList();
+    return createAccount({ ...parts, keyContext, requireApproval });
+  };
+}

@@ -1,0 +1,30 @@
+import { createHash } from "node:crypto";
+import { script } from "./script.ts";
+import { style } from "./style.ts";
+
+/** The one style and the one script: by names that change with them, so that browsers keep them. */
+
+const start = "/console/";
+
+const files = [
+  { ending: "css", type: "text/css; charset=utf-8", text: style },
+  { ending: "js", type: "text/javascript; charset=utf-8", text: script },
+].map((file) => ({ ...file, address: `${start}${digest(file.text)}.${file.ending}` }));
+
+const [styleFile, scriptFile] = files;
+export const styleAddress = styleFile?.address ?? "";
+export const scriptAddress = scriptFile?.address ?? "";
+
+export function isAsset(path: string): boolean {
+  return path.startsWith(start);
+}
+
+export function findAsset(
+  path: string,
+): { readonly type: string; readonly text: string } | undefined {
+  return files.find(({ address }) => address === path);
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
+}

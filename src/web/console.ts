@@ -1,0 +1,194 @@
+import type { Clock } from "../contract/clock.ts";
+import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { isSameSecret } from "../text/same-secret.ts";
+import type { Account } from "./account.ts";
+import { findAsset, isAsset } from "./assets.ts";
+import { html } from "./html.ts";
+import { listEntries } from "./layout.ts";
+import { createForm, type Form, type Page, type Reply, type Visit } from "./page.ts";
+import { findPage, pages } from "./pages.ts";
+import { isFromHere, readPlace, type Place } from "./place.ts";
+import { respondFile, respondGo, respondPage } from "./respond.ts";
+import { createSessions, writeFormToken, type SessionRows, type Sessions } from "./session.ts";
+import {
+  answerSignIn,
+  isSignIn,
+  renderSignInAgain,
+  type Signed,
+  type SignInOptions,
+} from "./sign-in.ts";
+
+/** The console: what a person meets in a browser at the main address of a process. */
+
+export type Console = {
+  /** Whether a request is for it: a program that asks the same address wants no page. */
+  readonly answers: (path: string, accept: string | undefined) => boolean;
+  readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
+};
+
+export type ConsoleOptions = SignInOptions & {
+  readonly openRows: () => Promise<SessionRows>;
+  /** The host names that this process answers to. */
+  readonly hostnames: readonly string[];
+  readonly publicUrl: string | undefined;
+  readonly clock: Pick<Clock, "now">;
+  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  readonly report: (error: unknown) => string;
+};
+
+const bodyBytes = 256 * 1024;
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
+export function createConsole(options: ConsoleOptions): Pick<Console, "fetch"> {
+  const sessions = createSessions(options);
+  return {
+    fetch: async (request, address, incoming) => {
+      const url = new URL(request.url);
+      try {
+        return await answer({ request, url, address, incoming, options, sessions });
+      } catch (error) {
+        const reference = options.report(error);
+        return tell(500, "Something went wrong", `Try again. The reference is ${reference}.`);
+      }
+    },
+  };
+}
+
+type Asked = {
+  readonly request: Request;
+  readonly url: URL;
+  readonly address: string | undefined;
+  readonly incoming: Incoming | undefined;
+  readonly options: ConsoleOptions;
+  readonly sessions: Sessions;
+};
+
+async function answer(asked: Asked): Promise<Response> {
+  const { request, url, options } = asked;
+  const { method } = request;
+  // Another site's page can make a name of its own point here, and is refused by that name.
+  if (!options.hostnames.includes(url.hostname)) {
+    return tell(403, "Not from here", "Open the console by the address that Waypost tells.");
+  }
+  if (!methods.has(method)) return tell(405, "Not in this way", "Open it in a browser.");
+  if (isAsset(url.pathname)) return answerAsset(url.pathname);
+  const place = readPlace(request, options.publicUrl);
+  if (place === undefined) return tell(403, "Not over plain http", insecure);
+  const form = method === "POST" ? await readForm(asked, place) : undefined;
+  if (form === "foreign") return tell(403, "Not from here", "That came from another page.");
+  if (form === "too long") return tell(413, "Too long", "That is more than a form can hold.");
+  const signingIn = { ...asked, place, form };
+  if (isSignIn(url.pathname)) {
+    const signed = await answerSignIn(signingIn);
+    return signed instanceof Response ? signed : begin(signed);
+  }
+  const token = place.cookies.read("session");
+  const account = token === undefined ? undefined : await findAccount(token, asked);
+  if (token === undefined || account === undefined) return renderSignInAgain(signingIn);
+  return answerVisit({ token, account, form, url, place, sessions: asked.sessions });
+}
+
+function answerAsset(path: string): Response {
+  const file = findAsset(path);
+  if (file === undefined) return tell(404, "Not found", "There is no such file.");
+  const kept = ["cache-control", "public, max-age=31536000, immutable"] as const;
+  return respondFile(file.type, file.text, [kept]);
+}
+
+/** What was typed in an earlier session is shown again, and done when it is sent from there. */
+async function begin({ account, token, url, kept, cookies }: Signed): Promise<Response> {
+  const headers = cookies.map((cookie) => ["set-cookie", cookie] as const);
+  if (kept === undefined) return respondGo(url.pathname + url.search, headers);
+  const [page, params] = findPage(url.pathname, account);
+  const visit = { account, url, params, formToken: writeFormToken(token), kept };
+  return send(await answerPage(page, visit, undefined), visit, headers);
+}
+
+const insecure =
+  "A key would travel unencrypted. Open the console on the machine that runs Waypost, or by " +
+  "https: put a proxy that ends TLS in front, and say so with --public-url https://…";
+
+/** A key that was revoked ends its sessions. */
+async function findAccount(
+  token: string,
+  { options, sessions }: Pick<Asked, "options" | "sessions">,
+): Promise<Account | undefined> {
+  const secret = await sessions.find(token);
+  if (secret === undefined) return undefined;
+  const account = await options.identify(secret);
+  if (account === undefined) await sessions.end(token);
+  return account;
+}
+
+type SignedIn = {
+  readonly token: string;
+  readonly account: Account;
+  readonly form: Form | undefined;
+  readonly url: URL;
+  readonly place: Place;
+  readonly sessions: Sessions;
+};
+
+async function answerVisit(signedIn: SignedIn): Promise<Response> {
+  const { token, account, form, url, place, sessions } = signedIn;
+  const formToken = writeFormToken(token);
+  const isOurs = form !== undefined && isSameSecret(form.read("form_token"), formToken);
+  if (url.pathname === "/sign-out" && isOurs) {
+    await sessions.end(token);
+    return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
+  }
+  const [page, params] = findPage(url.pathname, account);
+  // What a form of an earlier session holds is shown again, and done only when sent from there.
+  const kept = form !== undefined && !isOurs ? form : undefined;
+  const visit: Visit = { account, url, params, formToken, kept };
+  const reply = await answerPage(page, visit, isOurs ? form : undefined);
+  return send(reply, visit);
+}
+
+function answerPage(page: Page | undefined, visit: Visit, form: Form | undefined): Promise<Reply> {
+  if (page === undefined) return Promise.resolve(nothingThere);
+  if (form === undefined) return page.show(visit);
+  return page.submit?.(visit, form) ?? Promise.resolve(nothingThere);
+}
+
+const nothingThere: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<h1>Not found</h1>
+    <p class="soft">There is nothing at this address, or your key may not see it.</p>
+    <p><a class="button" href="/">Go to the start</a></p>`,
+};
+
+function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
+  if (reply.kind === "go") return respondGo(reply.to, headers);
+  if (reply.kind === "file") {
+    const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
+    return respondFile(reply.type, reply.bytes, [disposition, ...headers]);
+  }
+  const { title, body, status = 200 } = reply;
+  return respondPage(
+    status,
+    { title, body, frame: { ...visit, entries: listEntries(visit, pages) } },
+    headers,
+  );
+}
+
+type Cookies = readonly (readonly ["set-cookie", string])[];
+
+async function readForm(
+  { request, incoming }: Asked,
+  place: Place,
+): Promise<Form | "foreign" | "too long"> {
+  if (!isFromHere(request, place)) return "foreign";
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
+  const bytes = await readAtMost(incoming ?? request, bodyBytes);
+  return bytes === undefined ? "too long" : createForm(new URLSearchParams(bytes.toString("utf8")));
+}
+
+function tell(status: number, title: string, text: string): Response {
+  const body = html`<h1>${title}</h1>
+    <p>${text}</p>`;
+  return respondPage(status, { title, body, frame: undefined });
+}

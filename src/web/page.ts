@@ -1,0 +1,58 @@
+import type { Account } from "./account.ts";
+import type { Html } from "./html.ts";
+
+/** One page of the console, as it is listed in `pages.ts`: what it needs and what it answers. */
+export type Page = {
+  /** Of the whole path; its named groups are the visit's `params`. */
+  readonly path: RegExp;
+  /** How it is found from every other page; left out for those that are reached in another way. */
+  readonly entry?: Entry;
+  /** The tool without which it is not there. */
+  readonly needs?: string;
+  readonly show: (visit: Visit) => Promise<Reply>;
+  /** What its form asks for; left out where it has none. */
+  readonly submit?: (visit: Visit, form: Form) => Promise<Reply>;
+};
+
+type Entry = { readonly name: string; readonly address: string; readonly icon: string };
+
+export type Visit = {
+  readonly account: Account;
+  readonly url: URL;
+  readonly params: Readonly<Record<string, string>>;
+  /** Stands in each form. */
+  readonly formToken: string;
+  /** What was typed when the session was over, to be shown again. */
+  readonly kept: Form | undefined;
+};
+
+export type Form = {
+  /** The first of that name; an empty text where there is none. */
+  readonly read: (name: string) => string;
+  readonly has: (name: string) => boolean;
+  readonly entries: readonly (readonly [name: string, value: string])[];
+};
+
+export type Reply =
+  | {
+      readonly kind: "page";
+      readonly title: string;
+      readonly body: Html;
+      readonly status?: number;
+    }
+  /** Whoever loads the page again then does not do it again. */
+  | { readonly kind: "go"; readonly to: string }
+  | {
+      readonly kind: "file";
+      readonly type: string;
+      readonly name: string;
+      readonly bytes: Uint8Array;
+    };
+
+export function createForm(params: URLSearchParams): Form {
+  return {
+    read: (name) => params.get(name) ?? "",
+    has: (name) => params.has(name),
+    entries: [...params],
+  };
+}

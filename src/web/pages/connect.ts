@@ -1,0 +1,86 @@
+import type { Connection } from "../account.ts";
+import { html, type Html } from "../html.ts";
+
+/** How each client is connected, ready to be copied. */
+
+type Client = { readonly name: string; readonly where: Html; readonly block: string };
+
+export function renderConnection(connection: Connection): Html | string {
+  const clients = listClients(connection);
+  if (clients.length === 0) return "";
+  return html`<section class="card" aria-labelledby="connect">
+    <h2 id="connect">Connect your assistant</h2>
+    <div class="inside"><div>${clients.map(renderClient)}</div></div>
+  </section>`;
+}
+
+function renderClient({ name, where, block }: Client, index: number): Html {
+  const id = `client-${index}`;
+  // The first one shows what there is to be seen in the others.
+  const open = index === 0 ? html` open` : "";
+  return html`<details class="client" name="client" ${open}>
+    <summary>${name}</summary>
+    <div>
+      <p class="soft">${where}</p>
+      <pre id="${id}" tabindex="0" role="group" aria-label="${name}">${block}</pre>
+      <div>
+        <button
+          type="button"
+          class="small"
+          data-copy="${id}"
+          aria-label="Copy the block for ${name}"
+        >
+          Copy
+        </button>
+      </div>
+    </div>
+  </details>`;
+}
+
+function listClients({ command, mcp, secret }: Connection): readonly Client[] {
+  const overHttp = mcp === undefined ? [] : [describeHttp(mcp, secret)];
+  if (command === undefined) return overHttp;
+  const started = { command: "node", args: command };
+  const words = ["node", ...command].map(quoteWord).join(" ");
+  return [
+    {
+      name: "Claude Desktop",
+      where: html`Into <code>claude_desktop_config.json</code>: Settings, Developer, Edit Config.`,
+      block: writeJson({ mcpServers: { waypost: started } }),
+    },
+    {
+      name: "Claude Code",
+      where: html`In a terminal.`,
+      block: `claude mcp add waypost -- ${words}`,
+    },
+    {
+      name: "VS Code",
+      where: html`Into <code>.vscode/mcp.json</code>.`,
+      block: writeJson({ servers: { waypost: { type: "stdio", ...started } } }),
+    },
+    {
+      name: "Cursor",
+      where: html`Into <code>.cursor/mcp.json</code>.`,
+      block: writeJson({ mcpServers: { waypost: started } }),
+    },
+    ...overHttp,
+  ];
+}
+
+function describeHttp(url: string, secret: string): Client {
+  const headers = { Authorization: `Bearer <${secret}>` };
+  return {
+    name: "Any client over HTTP",
+    where: html`With ${secret} in place of what stands in angle brackets.`,
+    block: writeJson({ mcpServers: { waypost: { type: "http", url, headers } } }),
+  };
+}
+
+function writeJson(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}
+
+/** As a shell reads it as one word. */
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

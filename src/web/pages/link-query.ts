@@ -1,0 +1,91 @@
+import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/filters.ts";
+import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+
+/** Which links a list shows, as its address says it: the same address shows the same place. */
+export type LinkQuery = {
+  readonly search: string;
+  readonly sort: SortName;
+  readonly filters: readonly FilterInput[];
+  readonly page: number;
+};
+
+export const sorts = {
+  newest: { label: "Newest first", field: "created_at", direction: "desc" },
+  oldest: { label: "Oldest first", field: "created_at", direction: "asc" },
+  clicks: { label: "Most clicks", field: "clicks", direction: "desc" },
+  name: { label: "Name", field: "name", direction: "asc" },
+  path: { label: "Path", field: "path", direction: "asc" },
+} as const;
+type SortName = keyof typeof sorts;
+
+export const filterFields: FilterFields = { ...linkFilters, ...ownLinkFilters };
+
+/** In words, as a person reads them between a field and a value. */
+export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> = {
+  eq: "is",
+  not_eq: "is not",
+  cont: "contains",
+  start: "starts with",
+  gt: "is more than",
+  gteq: "is at least",
+  lt: "is less than",
+  lteq: "is at most",
+  empty: "is empty",
+  present: "is there",
+};
+
+/** What a name in an address is no condition of. */
+const mostFilters = 10;
+
+export function readLinkQuery({ searchParams }: URL): LinkQuery {
+  const sort = searchParams.get("sort") ?? "";
+  const page = Number(searchParams.get("page"));
+  return {
+    search: (searchParams.get("search") ?? "").trim(),
+    sort: Object.hasOwn(sorts, sort) ? (sort as SortName) : "newest",
+    filters: searchParams.getAll("filter").slice(0, mostFilters).flatMap(readFilter),
+    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+  };
+}
+
+/** `clicks gteq 10`, as an address has it. */
+export function readFilter(text: string): readonly FilterInput[] {
+  const [, field = "", word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
+  const kind = Object.hasOwn(filterFields, field) ? filterFields[field] : undefined;
+  const condition = [...conditions, "empty" as const].find((each) => each === word);
+  if (kind === undefined || condition === undefined) return [];
+  if (condition === "empty" || condition === "present") {
+    return [{ field, condition, value: given !== "false" }];
+  }
+  if (conditionWords[condition] === undefined || !takes(kind, condition)) return [];
+  const value = given.trim();
+  if (value === "") return [];
+  const isNumber = kind === "integer" && /^\d+$/.test(value);
+  return [{ field, condition, value: isNumber ? Number(value) : value }];
+}
+
+export function writeFilter({ field, condition, value }: FilterInput): string {
+  return `${field} ${condition} ${String(value)}`;
+}
+
+/** The part behind the question mark; what is usual is left out. */
+export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
+  const params = new URLSearchParams();
+  if (search !== "") params.set("search", search);
+  for (const filter of filters) params.append("filter", writeFilter(filter));
+  if (sort !== "newest") params.set("sort", sort);
+  if (page > 1) params.set("page", String(page));
+  const text = String(params);
+  return text === "" ? "" : `?${text}`;
+}
+
+export function writeArguments({ search, sort, filters, page }: LinkQuery): JsonObject {
+  const { field, direction } = sorts[sort];
+  return {
+    ...(search !== "" && { search }),
+    ...(filters.length > 0 && { filters }),
+    sort: { field, direction },
+    page,
+  };
+}

@@ -1,0 +1,251 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { act } from "../act.ts";
+import { html, trust, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderCopy, renderHidden, renderNote, writeLabel } from "../parts.ts";
+import { readRecord, readRecords, readText } from "../read.ts";
+import { renderChanges } from "../render-changes.ts";
+import {
+  listChanged,
+  readShown,
+  readTyped,
+  readValues,
+  renderFields,
+  writeChanges,
+  type Values,
+} from "./link-fields.ts";
+import type { Failure } from "../account.ts";
+import { renderVisits } from "./visits.ts";
+
+/** One link: its address, what its visitors meet, its fields and its history. */
+
+const idPattern = String.raw`/links/(?<id>[^/]+)`;
+
+export const linkPage: Page = {
+  path: new RegExp(`^${idPattern}$`),
+  needs: "get_link",
+  show: (visit) => show(visit, {}),
+  submit: save,
+};
+
+export const linkQrPage: Page = {
+  path: new RegExp(`^${idPattern}/qr\\.png$`),
+  needs: "get_link",
+  show: async ({ account, params }) => {
+    const answer = await account.call("get_link", { id: readId(params) });
+    const address =
+      answer.kind === "done" ? readText(readRecord(answer.result, "link"), "address") : "";
+    const bytes = address === "" ? undefined : await account.qr.drawPng(address);
+    if (bytes === undefined) return gone;
+    const name = readText(readRecord(answer.kind === "done" ? answer.result : {}, "link"), "path");
+    return {
+      kind: "file",
+      type: "image/png",
+      name: `${name.replace(/[^\w.-]+/g, "-")}.png`,
+      bytes,
+    };
+  },
+};
+
+export const deleteLinkPage: Page = {
+  path: new RegExp(`^${idPattern}/delete$`),
+  needs: "delete_link",
+  // Whoever opens the address alone has not pressed anything.
+  show: ({ params }) => Promise.resolve({ kind: "go", to: `/links/${params["id"] ?? ""}` }),
+  submit: async (visit, form) => {
+    const id = readId(visit.params);
+    const back = `/links/${encodeURIComponent(id)}`;
+    const ended = await act(visit, form, { tool: "delete_link", args: { id }, back });
+    if (ended.kind === "reply") return ended.reply;
+    if (ended.kind === "failed") return { kind: "go", to: back };
+    return { kind: "go", to: "/links?done=deleted" };
+  },
+};
+
+function readId(params: Visit["params"]): string {
+  try {
+    return decodeURIComponent(params["id"] ?? "");
+  } catch {
+    return "";
+  }
+}
+
+const gone: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<h1>This link is not there</h1>
+    <p class="soft">It was deleted, or its address is another one.</p>
+    <p><a class="button" href="/links">Show all links</a></p>`,
+};
+
+/** What a form that was not done shows again. */
+type Again = {
+  readonly typed?: Values;
+  readonly was?: Values;
+  readonly failure?: Failure;
+};
+
+async function show(visit: Visit, again: Again): Promise<Reply> {
+  const { account, kept, params } = visit;
+  const id = readId(params);
+  const [record, answer] = await Promise.all([
+    account.readLink(id),
+    account.call("get_link", { id }),
+  ]);
+  if (record === undefined || answer.kind !== "done") return gone;
+  const link = readRecord(answer.result, "link");
+  const values = readValues(record);
+  const was = again.was ?? (kept === undefined ? values : readShown(kept));
+  const typed = again.typed ?? (kept === undefined ? values : readTyped(kept));
+  const title = readText(link, "name") || `/${readText(link, "path")}`;
+  const [fields, side] = await Promise.all([
+    account.mayUse("update_link")
+      ? renderForm(visit, { typed, was, failure: again.failure })
+      : renderRecord(values),
+    renderSide(visit, link, id),
+  ]);
+  const body = html`<div class="head">
+      <div>
+        <p class="crumbs"><a href="${readBack(visit.url)}">Links</a></p>
+        <h1 dir="auto">${title}</h1>
+      </div>
+      ${renderDelete(visit, id)}
+    </div>
+    ${renderNote(visit.url)} ${kept === undefined ? "" : signedInAgain}
+    <div class="columns">
+      <div class="column">
+        ${renderAddresses(link)}
+        <section class="card" aria-label="Fields"><div class="inside">${fields}</div></section>
+      </div>
+      <div class="column">${side}</div>
+    </div>`;
+  return { kind: "page", title, body, status: again.failure === undefined ? 200 : 422 };
+}
+
+export const signedInAgain = html`<p class="note" role="status">
+  You are signed in again. This is what you had typed: look at it, and press the button once more.
+</p>`;
+
+/** The list as it was left. */
+function readBack({ searchParams }: URL): string {
+  const from = searchParams.get("from") ?? "";
+  return from === "" ? "/links" : `/links?${String(new URLSearchParams(from))}`;
+}
+
+function renderAddresses(link: JsonObject): Html | string {
+  const [address, short] = [readText(link, "address"), readText(link, "short_address")];
+  if (address === "") return "";
+  return html`<section class="card" aria-label="Address">
+    <div class="inside">
+      ${renderCopy(address, "address", "Copy the address")}
+      ${short === "" ? "" : renderCopy(short, "short", "Copy the short address")}
+    </div>
+  </section>`;
+}
+
+type Shown = {
+  readonly typed: Values;
+  readonly was: Values;
+  readonly failure: Failure | undefined;
+};
+
+async function renderForm(visit: Visit, { typed, was, failure }: Shown): Promise<Html> {
+  const { account, formToken, url } = visit;
+  return html`<form method="post" action="${url.pathname}" class="stack">
+    ${renderHidden("form_token", formToken)}
+    ${await renderFields({ account, values: typed, shown: was, failure })}
+    <div class="buttons"><button class="main">Save</button></div>
+  </form>`;
+}
+
+/** For a key that may only look. */
+function renderRecord(values: Values): Html {
+  const rows = Object.entries(values).filter(([, value]) => value !== "");
+  return html`<dl class="facts">
+    ${rows.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${writeLabel(name)}</dt>
+          <dd dir="auto">${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+function renderDelete({ account, formToken }: Visit, id: string): Html | string {
+  if (!account.mayUse("delete_link")) return "";
+  return html`<form method="post" action="/links/${encodeURIComponent(id)}/delete">
+    ${renderHidden("form_token", formToken)}<button class="grave">Delete…</button>
+  </form>`;
+}
+
+async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<Html> {
+  const { account } = visit;
+  const address = readText(link, "address");
+  const [svg, visits, changes] = await Promise.all([
+    address === "" ? undefined : account.qr.drawSvg(address),
+    account.mayUse("explain_link") ? account.call("explain_link", { id }) : undefined,
+    account.mayUse("list_changes") ? account.call("list_changes", { target: id }) : undefined,
+  ]);
+  return html`${visits?.kind === "done" ? renderVisits(visits.result) : ""}
+  ${svg === undefined ? "" : renderQr(svg, id)}
+  ${
+    changes?.kind === "done"
+      ? html`<section class="card" aria-labelledby="history">
+          <h2 id="history">History</h2>
+          <div class="inside">${renderChanges(readRecords(changes.result, "changes"), visit)}</div>
+        </section>`
+      : ""
+  }`;
+}
+
+function renderQr(svg: string, id: string): Html {
+  const png = `/links/${encodeURIComponent(id)}/qr.png`;
+  const data = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  return html`<section class="card" aria-labelledby="qr">
+    <h2 id="qr">QR code</h2>
+    <div class="inside qr">
+      <div role="img" aria-label="QR code of the address">${trust(svg)}</div>
+      <div class="buttons">
+        <a class="button small" href="${png}">PNG</a>
+        <a class="button small" href="${data}" download="qr.svg">SVG</a>
+      </div>
+    </div>
+  </section>`;
+}
+
+/** Only what was changed in the form is written, and only where nobody else has changed it. */
+async function save(visit: Visit, form: Form): Promise<Reply> {
+  const { account, params } = visit;
+  const id = readId(params);
+  const [was, typed] = [readShown(form), readTyped(form)];
+  const changed = listChanged(was, typed);
+  const back = `/links/${encodeURIComponent(id)}`;
+  if (changed.length === 0) return { kind: "go", to: `${back}?done=unchanged` };
+  const record = await account.readLink(id);
+  if (record === undefined) return gone;
+  const now = readValues(record);
+  const problems = changed
+    .filter((name) => now[name] !== was[name] && now[name] !== typed[name])
+    .map((name) => ({ field: name, message: describeConflict(now[name] ?? "") }));
+  if (problems.length > 0) {
+    const failure = { code: "plan_changed", message: "It was changed meanwhile.", problems };
+    // Whoever saves it once more has seen what is there now.
+    return show(visit, { typed, was: { ...was, ...pick(now, changed) }, failure });
+  }
+  const args = { id, ...writeChanges(typed, changed) };
+  const ended = await act(visit, form, { tool: "update_link", args, back });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") return show(visit, { typed, was, failure: ended.failure });
+  return { kind: "go", to: `${back}?done=saved` };
+}
+
+function describeConflict(value: string): string {
+  const is = value === "" ? "It is empty now" : `It is “${value}” now`;
+  return `Somebody changed this meanwhile. ${is}; save again to have it as you typed it.`;
+}
+
+function pick(values: Values, names: readonly string[]): Values {
+  return Object.fromEntries(names.map((name) => [name, values[name] ?? ""]));
+}

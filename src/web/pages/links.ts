@@ -1,0 +1,233 @@
+import type { FilterInput } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderHidden, renderNote, writeLabel } from "../parts.ts";
+import { readNumber, readRecord, readRecords, readText } from "../read.ts";
+import {
+  conditionWords,
+  filterFields,
+  readFilter,
+  readLinkQuery,
+  sorts,
+  writeArguments,
+  writeFilter,
+  writeLinkQuery,
+  type LinkQuery,
+} from "./link-query.ts";
+
+/** All links, searched while somebody types, filtered, in an order, page by page. */
+export const linksPage: Page = {
+  path: /^\/links$/,
+  entry: {
+    name: "Links",
+    address: "/links",
+    icon:
+      "M6.5 9.5 9.5 6.5M7.2 4.6l1-1a2.6 2.6 0 0 1 3.7 3.7l-1 1" +
+      "M8.8 11.4l-1 1a2.6 2.6 0 0 1-3.7-3.7l1-1",
+  },
+  needs: "list_links",
+  show,
+};
+
+async function show({ account, url }: Visit): Promise<Reply> {
+  const query = readLinkQuery(url);
+  const added = readAdded(url);
+  if (added !== undefined) {
+    const wanted = { ...query, filters: [...query.filters, ...added], page: 1 };
+    return { kind: "go", to: `/links${writeLinkQuery(wanted)}` };
+  }
+  const answer = await account.call("list_links", writeArguments(query));
+  const list =
+    answer.kind === "done"
+      ? renderList(answer.result, query)
+      : html`<p class="fault" role="alert">
+          ${answer.kind === "failed" ? answer.failure.message : ""}
+        </p>`;
+  const body = html`<div class="head">
+      <h1>Links</h1>
+      ${
+        account.mayUse("list_changes") && account.mayUse("delete_link")
+          ? html`<a class="button quiet" href="/links/deleted">Deleted</a>`
+          : ""
+      }
+      ${
+        account.mayUse("create_link")
+          ? html`<a class="button main" href="/links/new">New link</a>`
+          : ""
+      }
+    </div>
+    ${renderNote(url)}
+    <section class="card" aria-label="Links">
+      <div class="tools">${renderSearch(query)} ${renderFilters(query)}</div>
+      <div id="results" aria-live="polite">${list}</div>
+    </section>`;
+  return { kind: "page", title: "Links", body };
+}
+
+/** One more filter, as its form sends it; undefined where none was sent. */
+function readAdded({ searchParams }: URL): readonly FilterInput[] | undefined {
+  const field = searchParams.get("field");
+  if (field === null) return undefined;
+  const [condition, value] = [searchParams.get("condition"), searchParams.get("value")];
+  return readFilter(`${field} ${condition ?? ""} ${value ?? ""}`);
+}
+
+function renderSearch({ search, sort, filters }: LinkQuery): Html {
+  const options = Object.entries(sorts).map(([name, { label }]) => {
+    const selected = name === sort ? html` selected` : "";
+    return html`<option value="${name}" ${selected}>${label}</option>`;
+  });
+  return html`<form action="/links" role="search" class="row" data-live="results">
+    ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
+    <div class="search">
+      <label class="hidden" for="search">Search links</label>
+      <input
+        type="search"
+        id="search"
+        name="search"
+        value="${search}"
+        autocomplete="off"
+        placeholder="Search name, path, address or destination"
+      />
+    </div>
+    <div class="sort">
+      <label class="hidden" for="sort">Order</label>
+      <select id="sort" name="sort">
+        ${options}
+      </select>
+    </div>
+    <button class="plain">Search</button>
+  </form>`;
+}
+
+function renderFilters(query: LinkQuery): Html {
+  const { search, sort, filters } = query;
+  const chips = filters.map((filter, index) => {
+    const rest = filters.filter((_, other) => other !== index);
+    const without = writeLinkQuery({ ...query, filters: rest, page: 1 });
+    const text = describeFilter(filter);
+    return html`<li>
+      <a class="button small" href="/links${without}" aria-label="Take away: ${text}"
+        ><bdi>${text}</bdi> <span aria-hidden="true">×</span></a
+      >
+    </li>`;
+  });
+  const count = filters.length === 0 ? "" : html` <span class="count">(${filters.length})</span>`;
+  const open = filters.length > 0 ? html` open` : "";
+  return html`<details class="filtering" ${open}>
+    <summary>Filters${count}</summary>
+    ${
+      chips.length === 0
+        ? ""
+        : html`<ul class="chips">
+            ${chips}
+          </ul>`
+    }
+    <form action="/links" class="filters">
+      ${search === "" ? "" : renderHidden("search", search)} ${renderHidden("sort", sort)}
+      ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
+      <div class="field">
+        <label for="field">Field</label>
+        <select id="field" name="field">
+          ${Object.keys(filterFields).map(renderField)}
+        </select>
+      </div>
+      <div class="field">
+        <label for="condition">Condition</label>
+        <select id="condition" name="condition">
+          ${Object.entries(conditionWords).map(
+            ([name, word]) => html`<option value="${name}">${word}</option>`,
+          )}
+        </select>
+      </div>
+      <div class="field">
+        <label for="value">Value</label> <input id="value" name="value" autocomplete="off" />
+      </div>
+      <button>Add filter</button>
+    </form>
+  </details>`;
+}
+
+function renderField(name: string): Html {
+  return html`<option value="${name}">${writeLabel(name)}</option>`;
+}
+
+function describeFilter({ field, condition, value }: FilterInput): string {
+  const words = `${writeLabel(field)} ${conditionWords[condition] ?? condition}`;
+  return typeof value === "boolean" ? words : `${words} ${String(value)}`;
+}
+
+function renderList(result: JsonObject, query: LinkQuery): Html {
+  const links = readRecords(result, "links");
+  if (links.length === 0) return renderNone(query);
+  const from = writeLinkQuery(query).slice(1);
+  return html`<table>
+      <caption class="hidden">
+        Links
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Link</th>
+          <th scope="col" class="late">Destination</th>
+          <th scope="col" class="number clicks">Clicks</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${links.map((link) => renderRow(link, from))}
+      </tbody>
+    </table>
+    ${renderPaging(readRecord(result, "meta"), query)}`;
+}
+
+function renderRow(link: JsonObject, from: string): Html {
+  const [path, name] = [readText(link, "path"), readText(link, "name")];
+  const destination = readText(link, "destination") || describeApps(link);
+  const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
+  const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
+  return html`<tr>
+    <td>
+      <a class="line" href="${address}" dir="auto">${name || `/${path}`}</a>
+      ${name === "" ? "" : html`<span class="line soft" dir="auto">/${path}</span>`}
+      <span class="line soft early" dir="auto">${destination}</span>
+    </td>
+    <td class="late"><span class="line soft" dir="auto">${destination}</span></td>
+    <td class="number">${readNumber(link, "clicks").toLocaleString("en")}</td>
+  </tr>`;
+}
+
+function describeApps(link: JsonObject): string {
+  const apps = [readText(link, "ios_app"), readText(link, "android_app")];
+  return apps.filter((name) => name !== "").join(", ") || "No destination";
+}
+
+function renderNone({ search, filters }: LinkQuery): Html {
+  if (search !== "" || filters.length > 0) {
+    return html`<div class="empty">
+      <p>No link is like that.</p>
+      <a class="button" href="/links">Show all links</a>
+    </div>`;
+  }
+  return html`<div class="empty">
+    <p>There is no link yet. Make the first one, or ask your assistant to.</p>
+  </div>`;
+}
+
+function renderPaging(meta: JsonObject, query: LinkQuery): Html {
+  const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
+  const [from, to] = [readNumber(meta, "from"), readNumber(meta, "to")];
+  const count = readNumber(meta, "count").toLocaleString("en");
+  const step = (name: string, to_page: number, isThere: boolean) =>
+    isThere
+      ? html`<a class="button small" href="/links${writeLinkQuery({ ...query, page: to_page })}"
+          >${name}</a
+        >`
+      : "";
+  const range = from > 0 ? html`${from.toLocaleString("en")}–${to.toLocaleString("en")} of ` : "";
+  return html`<nav class="foot" aria-label="Pages of links">
+    <span class="number">${range}${count}</span>
+    <span class="buttons"
+      >${step("Previous", page - 1, page > 1)} ${step("Next", page + 1, page < last)}</span
+    >
+  </nav>`;
+}

@@ -1,0 +1,53 @@
+import type { Failure } from "../account.ts";
+import { act } from "../act.ts";
+import { html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderHidden } from "../parts.ts";
+import { readRecord, readText } from "../read.ts";
+import { signedInAgain } from "./link.ts";
+import { listChanged, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
+import type { Values } from "./link-fields.ts";
+
+/** A form for a new link. */
+export const newLinkPage: Page = {
+  path: /^\/links\/new$/,
+  needs: "create_link",
+  show: (visit) => show(visit, visit.kept === undefined ? blank : readTyped(visit.kept)),
+  submit: create,
+};
+
+const blank = readValues({});
+
+async function show(visit: Visit, values: Values, failure?: Failure): Promise<Reply> {
+  const { account, formToken, kept } = visit;
+  const fields = await renderFields({ account, values, failure });
+  const body = html`<div class="head">
+      <div>
+        <p class="crumbs"><a href="/links">Links</a></p>
+        <h1>New link</h1>
+      </div>
+    </div>
+    ${kept === undefined ? "" : signedInAgain}
+    <section class="card narrow" aria-label="Fields">
+      <div class="inside">
+        <form method="post" action="/links/new" class="stack">
+          ${renderHidden("form_token", formToken)} ${fields}
+          <div class="buttons">
+            <button class="main">Create link</button>
+            <a class="button quiet" href="/links">Cancel</a>
+          </div>
+        </form>
+      </div>
+    </section>`;
+  return { kind: "page", title: "New link", body, status: failure === undefined ? 200 : 422 };
+}
+
+async function create(visit: Visit, form: Form): Promise<Reply> {
+  const typed = readTyped(form);
+  const args = writeChanges(typed, listChanged(blank, typed));
+  const ended = await act(visit, form, { tool: "create_link", args, back: "/links" });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") return show(visit, typed, ended.failure);
+  const id = readText(readRecord(ended.result, "link"), "id");
+  return { kind: "go", to: `/links/${encodeURIComponent(id)}?done=created` };
+}

@@ -1,0 +1,56 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import { readRecord, readRecords, readText } from "../read.ts";
+
+/** What each platform's visitor meets, and what is wrong about that. */
+
+export function renderVisits(result: JsonObject): Html {
+  const visits = readRecord(result, "visits");
+  const problems = readRecords(result, "problems");
+  return html`<section class="card" aria-labelledby="visits">
+    <h2 id="visits">What visitors meet</h2>
+    <div class="inside">
+      <ul class="list">
+        ${renderMobile("iPhone", readRecord(visits, "ios"))}
+        ${renderMobile("Android", readRecord(visits, "android"))}
+        ${renderPlatform("Desktop", readRecord(visits, "desktop"))}
+      </ul>
+      ${problems.map((problem) => html`<p class="warning">${readText(problem, "message")}</p>`)}
+    </div>
+  </section>`;
+}
+
+function renderMobile(name: string, outcomes: JsonObject): Html {
+  const [with_app, without_app] = [
+    readRecord(outcomes, "with_app"),
+    readRecord(outcomes, "without_app"),
+  ];
+  if (readText(with_app, "action") !== "open_app") return renderPlatform(name, without_app);
+  return html`<li>
+    <h3>${name}</h3>
+    <p>Opens the app.</p>
+    <p class="soft">Without it: ${describe(without_app)}</p>
+  </li>`;
+}
+
+function renderPlatform(name: string, outcome: JsonObject): Html {
+  return html`<li>
+    <h3>${name}</h3>
+    <p>${describe(outcome)}</p>
+  </li>`;
+}
+
+function describe(outcome: JsonObject): Html | string {
+  const to = readText(outcome, "to");
+  const end = html`<bdi>${to}</bdi>`;
+  switch (readText(outcome, "action")) {
+    case "redirect":
+      return html`Goes to ${end}`;
+    case "preview_page":
+      return to === ""
+        ? "Sees the preview page."
+        : html`Sees the preview page, which leads to ${end}`;
+    default:
+      return "Sees the usual page: the link leads nowhere here.";
+  }
+}

@@ -1,0 +1,23 @@
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
+
+/** What a tool has answered, member by member: a deployment elsewhere may leave any of them out. */
+
+export function readText(record: JsonObject, name: string): string {
+  const value = record[name];
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+
+export function readNumber(record: JsonObject, name: string): number {
+  const value = record[name];
+  return typeof value === "number" ? value : 0;
+}
+
+export function readRecord(record: JsonObject, name: string): JsonObject {
+  const value = record[name];
+  return isJsonObject(value) ? value : {};
+}
+
+export function readRecords(record: JsonObject, name: string): readonly JsonObject[] {
+  const value = record[name];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

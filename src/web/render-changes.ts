@@ -1,0 +1,105 @@
+import type { JsonObject } from "../contract/json.ts";
+import { html, type Html } from "./html.ts";
+import type { Visit } from "./page.ts";
+import { renderHidden } from "./parts.ts";
+import { readRecord, readText } from "./read.ts";
+
+/** What was changed: what it was, when and by whom, and how it is taken back. */
+
+export function renderChanges(changes: readonly JsonObject[], visit: Visit): Html {
+  if (changes.length === 0) return html`<p class="soft">Nothing yet.</p>`;
+  return html`<ul class="list">
+    ${changes.map((change) => renderChange(change, visit))}
+  </ul>`;
+}
+
+function renderChange(change: JsonObject, visit: Visit): Html {
+  const target = readRecord(change, "target");
+  const name = readText(target, "name") || readText(target, "kind").replaceAll("_", " ");
+  const isLink = readText(target, "kind") === "link" && visit.account.mayUse("get_link");
+  const id = readText(target, "id");
+  const isGone = readText(change, "tool").startsWith("delete_");
+  const shown = html`<bdi>${name}</bdi>`;
+  const subject =
+    isLink && id !== "" && !isGone
+      ? html`<a href="/links/${encodeURIComponent(id)}">${shown}</a>`
+      : shown;
+  return html`<li>
+    <div class="split">
+      <div>
+        <p>${describeAct(change)} ${subject}</p>
+        ${renderFields(change)}
+        <p class="hint">${renderTime(readText(change, "at"))}${describeWriter(change)}</p>
+      </div>
+      ${renderUndo(change, visit)}
+    </div>
+  </li>`;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  create: "Created",
+  upsert: "Saved",
+  update: "Changed",
+  delete: "Deleted",
+  restore: "Restored",
+  shorten: "Shortened",
+  register: "Registered",
+  save: "Saved",
+  publish: "Published",
+  unpublish: "Took down",
+  apply: "Applied",
+  undo: "Undid a change of",
+};
+
+function describeAct(change: JsonObject): string {
+  const [verb = ""] = readText(change, "tool").split("_");
+  return verbs[verb] ?? "Changed";
+}
+
+const mostFields = 3;
+const mostCharacters = 48;
+
+function renderFields(change: JsonObject): Html | string {
+  const names = Object.keys(readRecord(change, "fields"));
+  if (describeAct(change) !== "Changed" || names.length === 0) return "";
+  const shown = names.slice(0, mostFields).map((name) => {
+    const { from, to } = readRecord(readRecord(change, "fields"), name);
+    return html`<p class="hint">
+      ${name.replaceAll("_", " ")}: <bdi>${write(from)}</bdi> → <bdi>${write(to)}</bdi>
+    </p>`;
+  });
+  const rest = names.length - mostFields;
+  return html`${shown}${rest > 0 ? html`<p class="hint">and ${rest} more</p>` : ""}`;
+}
+
+function write(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "empty";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters).toWellFormed()}…` : text;
+}
+
+/** On the user's clocks, as the tool has told it. */
+export function renderTime(at: string): Html | string {
+  const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(at) ?? [];
+  return day === "" ? "" : html`<time datetime="${at}">${day}, ${time}</time>`;
+}
+
+function describeWriter(change: JsonObject): Html | string {
+  const writer = readText(change, "client") || readText(change, "by");
+  return writer === "" ? "" : html` · <bdi>${writer}</bdi>`;
+}
+
+function renderUndo(change: JsonObject, { account, formToken, url }: Visit): Html | string {
+  const isDone = readText(change, "undone_by") !== "";
+  if (isDone) return html`<span class="tag">undone</span>`;
+  // Many links are put back by a plan, which has a page of its own.
+  const isJob = readText(readRecord(change, "target"), "kind") === "job";
+  if (!account.mayUse("undo") || isJob || readText(change, "end") !== "") return "";
+  const name = readText(readRecord(change, "target"), "name");
+  return html`<form method="post" action="/">
+    ${renderHidden("form_token", formToken)} ${renderHidden("back", url.pathname)}
+    ${renderHidden("change_id", readText(change, "id"))}
+    <button class="small" aria-label="Undo: ${describeAct(change)} ${name}">Undo</button>
+  </form>`;
+}

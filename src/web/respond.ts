@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { renderShell, type Shell } from "./layout.ts";
+
+/** How a page leaves: with a policy that lets nothing run, load or frame it but what is ours. */
+
+const shared: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  // With no referrer at all a browser would send a form's origin as null.
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+  "x-frame-options": "DENY",
+  "x-robots-tag": "noindex",
+};
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+export function respondPage(
+  status: number,
+  page: Omit<Shell, "nonce">,
+  more: Headers = [],
+): Response {
+  const nonce = randomBytes(16).toString("base64");
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ");
+  const headers = [
+    ["content-type", "text/html; charset=utf-8"] as const,
+    ["content-security-policy", policy] as const,
+    ...more,
+  ];
+  return respond(String(renderShell({ ...page, nonce })), { status, headers });
+}
+
+export function respondGo(to: string, more: Headers = []): Response {
+  return respond(null, { status: 303, headers: [["location", to], ...more] });
+}
+
+export function respondFile(type: string, bytes: string | Uint8Array, more: Headers): Response {
+  const policy = ["content-security-policy", "default-src 'none'; sandbox"] as const;
+  return respond(bytes, { status: 200, headers: [["content-type", type], policy, ...more] });
+}
+
+function respond(
+  body: string | Uint8Array | null,
+  { status, headers }: { readonly status: number; readonly headers: Headers },
+): Response {
+  const all = new Headers(shared);
+  for (const [name, value] of headers) {
+    if (name === "set-cookie") all.append(name, value);
+    else all.set(name, value);
+  }
+  return new Response(body, { status, headers: all });
+}

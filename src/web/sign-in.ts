@@ -1,0 +1,228 @@
+import { randomBytes } from "node:crypto";
+import { isSameSecret } from "../text/same-secret.ts";
+import type { Account } from "./account.ts";
+import { html, type Html } from "./html.ts";
+import { createForm, type Form } from "./page.ts";
+import type { Place } from "./place.ts";
+import { respondGo, respondPage } from "./respond.ts";
+import { writeFormToken, type Sessions } from "./session.ts";
+
+/** Signing in: with a key, or by an address that a terminal was shown, once. */
+
+export type SignInOptions = {
+  /** Whoever shows this key, or this token of a gateway's; undefined where it is nobody's. */
+  readonly identify: (secret: string) => Promise<Account | undefined>;
+  /** What is to be typed: "API key". */
+  readonly secretName: string;
+  /** What a person types to be shown an address that signs in. */
+  readonly consoleCommand: string;
+  /** Undefined where the address has failed too often within the hour. */
+  readonly takeTry: (
+    address: string,
+  ) => Promise<{ readonly giveBack: () => Promise<void> } | undefined>;
+  /** Whether this is the operator's PIN; undefined where none is set. */
+  readonly readPinCheck: () => Promise<((pin: string) => Promise<boolean>) | undefined>;
+};
+
+/** Somebody is signed in from now on. */
+export type Signed = {
+  readonly account: Account;
+  readonly token: string;
+  /** Where they wanted to go. */
+  readonly url: URL;
+  /** What they had typed there. */
+  readonly kept: Form | undefined;
+  readonly cookies: readonly string[];
+};
+
+type SigningIn = {
+  readonly url: URL;
+  readonly address: string | undefined;
+  readonly options: SignInOptions;
+  readonly sessions: Sessions;
+  readonly place: Place;
+  readonly form: Form | undefined;
+};
+
+const start = "/sign-in";
+
+export function isSignIn(path: string): boolean {
+  return path === start || path.startsWith(`${start}/`);
+}
+
+/** The address that a terminal shows. */
+export function writeSignInAddress(origin: string, token: string): string {
+  return `${origin}${start}/${token}`;
+}
+
+export async function answerSignIn(signingIn: SigningIn): Promise<Response | Signed> {
+  const { url, form, place, options, sessions } = signingIn;
+  const token = url.pathname.slice(start.length + 1);
+  const isOnce = token !== "";
+  if (isOnce && !(await sessions.isAddress(token))) return renderOver();
+  if (form === undefined) return render(signingIn, { isOnce, next: url.searchParams.get("next") });
+  const visit = place.cookies.read("visit");
+  const isOurs =
+    visit !== undefined && isSameSecret(form.read("form_token"), writeFormToken(visit));
+  const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
+  if (!isOurs) return render(signingIn, { ...again, fault: "This page was old. Try once more." });
+  const taken = await options.takeTry(signingIn.address ?? "here");
+  if (taken === undefined) return render(signingIn, { ...again, status: 429, fault: tooMany });
+  const opened: Opened = isOnce
+    ? await openOnce(token, form, signingIn)
+    : { secret: form.read("key").trim() };
+  if ("fault" in opened) return render(signingIn, { ...again, status: 403, fault: opened.fault });
+  const account = await options.identify(opened.secret);
+  if (account === undefined) {
+    const fault = `That ${options.secretName} is not valid here. Copy it once more, whole.`;
+    return render(signingIn, { ...again, status: 403, fault });
+  }
+  await taken.giveBack();
+  return begin(signingIn, account, opened.secret);
+}
+
+const tooMany = "Too many wrong sign-ins came from your address. Try again in an hour.";
+
+type Opened = { readonly secret: string } | { readonly fault: string };
+
+/** Whoever comes first has it; a wrong PIN leaves it as it is. */
+async function openOnce(
+  token: string,
+  form: Form,
+  { options, sessions }: SigningIn,
+): Promise<Opened> {
+  const checkPin = await options.readPinCheck();
+  if (checkPin !== undefined && !(await checkPin(form.read("pin")))) {
+    return { fault: "The PIN is wrong." };
+  }
+  const secret = await sessions.takeAddress(token);
+  return secret === undefined ? { fault: over } : { secret };
+}
+
+const over = "This address was used already, or its ten minutes are over.";
+
+/** A session is never one that a browser had before. */
+async function begin(
+  { place, form, sessions }: SigningIn,
+  account: Account,
+  secret: string,
+): Promise<Signed> {
+  const before = place.cookies.read("session");
+  if (before !== undefined) await sessions.end(before);
+  const token = await sessions.begin(secret);
+  const kept = form?.read("kept") ?? "";
+  return {
+    account,
+    token,
+    url: readNext(form?.read("next") ?? "", place),
+    kept: kept === "" ? undefined : createForm(new URLSearchParams(kept)),
+    cookies: [place.cookies.write("session", token), place.cookies.write("visit", "")],
+  };
+}
+
+/** An address of this place alone, whatever was asked for. */
+function readNext(next: string, { origin }: Place): URL {
+  const home = new URL("/", origin);
+  try {
+    const url = new URL(next, home);
+    return url.origin === home.origin && !isSignIn(url.pathname) ? url : home;
+  } catch {
+    return home;
+  }
+}
+
+/** Where nobody is signed in, or nobody is any more: what a form held is kept. */
+export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
+  const { url, form } = signingIn;
+  const next = url.pathname + url.search;
+  if (form === undefined) {
+    const wanted = next === "/" ? start : `${start}?next=${encodeURIComponent(next)}`;
+    return Promise.resolve(respondGo(wanted));
+  }
+  const kept = new URLSearchParams();
+  for (const [name, value] of form.entries) if (name !== "form_token") kept.append(name, value);
+  const fault = "Your session is over. Sign in again: what you typed is shown again then.";
+  return render(signingIn, { isOnce: false, next, kept: String(kept), fault, status: 401 });
+}
+
+type Shown = {
+  readonly isOnce: boolean;
+  readonly next: string | null;
+  readonly kept?: string;
+  readonly fault?: string;
+  readonly status?: number;
+};
+
+async function render(signingIn: SigningIn, shown: Shown): Promise<Response> {
+  const { place, options, url } = signingIn;
+  const visit = place.cookies.read("visit") ?? randomBytes(32).toString("base64url");
+  const asksPin = shown.isOnce && (await options.readPinCheck()) !== undefined;
+  const action = shown.isOnce ? url.pathname : start;
+  const body = html`<h1>Sign in</h1>
+    ${shown.fault === undefined ? "" : html`<p class="fault" role="alert">${shown.fault}</p>`}
+    <form method="post" action="${action}" class="stack">
+      <input type="hidden" name="form_token" value="${writeFormToken(visit)}" />
+      ${shown.next === null ? "" : html`<input type="hidden" name="next" value="${shown.next}" />`}
+      ${
+        shown.kept === undefined || shown.kept === ""
+          ? ""
+          : html`<input type="hidden" name="kept" value="${shown.kept}" />`
+      }
+      ${shown.isOnce ? renderOnce(asksPin) : renderKey(options)}
+      <button class="main wide">Sign in</button>
+    </form>
+    ${shown.isOnce ? "" : renderOther(signingIn)}`;
+  const cookie = ["set-cookie", place.cookies.write("visit", visit)] as const;
+  const page = { title: "Sign in", body, frame: undefined };
+  return respondPage(shown.status ?? 200, page, [cookie]);
+}
+
+function renderOnce(asksPin: boolean): Html {
+  const text = html`<p class="soft">You opened a one-time address from your terminal.</p>`;
+  if (!asksPin) return text;
+  return html`${text}<label class="field" for="pin"
+      ><span>PIN</span>
+      <input
+        id="pin"
+        name="pin"
+        type="password"
+        autocomplete="off"
+        required
+        autofocus
+        aria-describedby="pin-hint"
+    /></label>
+    <p class="hint" id="pin-hint">The PIN that the operator of this server set.</p>`;
+}
+
+function renderKey({ secretName }: SignInOptions): Html {
+  return html`<div class="field">
+    <label for="key">${secretName}</label>
+    <input
+      id="key"
+      name="key"
+      type="password"
+      autocomplete="current-password"
+      required
+      autofocus
+      spellcheck="false"
+      autocapitalize="off"
+    />
+  </div>`;
+}
+
+/** Whoever asks from elsewhere learns nothing of this machine's folders. */
+function renderOther({ options, place }: SigningIn): Html {
+  const command = place.isSecure ? "waypost console" : options.consoleCommand;
+  return html`<p class="hint">
+      No key at hand? In a terminal on the machine that runs Waypost, this shows an address that
+      signs you in, once:
+    </p>
+    <pre class="wrap">${command}</pre>`;
+}
+
+function renderOver(): Response {
+  const body = html`<h1>This address is over</h1>
+    <p>${over}</p>
+    <p><a href="${start}">Sign in with a key</a></p>`;
+  return respondPage(404, { title: "This address is over", body, frame: undefined });
+}

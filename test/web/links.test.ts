@@ -1,0 +1,273 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { browse } from "../support/browse.ts";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import {
+  openConsole,
+  pressEnter,
+  pressOnto,
+  tabTo,
+  type ConsoleTab,
+} from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** Links in the console, in a real browser: found, made, changed, deleted and brought back. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let tab: ConsoleTab;
+let page: Page;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  await plant({ path: "spring", name: "Spring", url: "https://example.com/spring" });
+  await plant({ path: "größe/'\"<b>", name: hostile, url: "https://example.com/a" });
+  for (let week = 1; week <= 25; week += 1) {
+    await plant({ path: `week-${week}`, name: `Week ${week}`, url: "https://example.com/week" });
+  }
+});
+beforeEach(async () => {
+  tab = await openConsole(browser, serving);
+  page = tab.page;
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function plant(body: object): Promise<string> {
+  const made = await serving.call("POST", "/links", { body });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+async function readLink(path: string) {
+  const { body } = await serving.call("GET", `/links?q[path_eq]=${encodeURIComponent(path)}`);
+  return body.links[0];
+}
+
+const go = (path: string) => page.goto(serving.places.url + path);
+
+test("a link is made, led elsewhere, deleted and restored with the keyboard alone", async () => {
+  await pressOnto(page, /^Links$/);
+  await page.waitForURL("**/links");
+  await pressOnto(page, /^New link$/);
+  await page.waitForURL("**/links/new");
+  await tabTo(page, /^Name$/);
+  await page.keyboard.type("Autumn");
+  await tabTo(page, /^Path$/);
+  await page.keyboard.type("autumn");
+  await tabTo(page, /^URL$/);
+  await page.keyboard.type("https://example.com/autumn");
+  await pressEnter(page);
+  await page.getByText("The link is there.").waitFor();
+  expect((await readLink("autumn")).url).toBe("https://example.com/autumn");
+  const console = await serving.call("GET", "/links?q[created_via_eq]=console");
+  expect(console.body.links.map(({ path }: { path: string }) => path)).toEqual(["autumn"]);
+
+  await tabTo(page, /^URL$/);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("https://elsewhere.example/autumn");
+  await pressEnter(page);
+  // To another host it is asked about, as an assistant would be.
+  await page.getByRole("heading", { name: /^Point the link "Autumn" to/ }).waitFor();
+  expect((await readLink("autumn")).url).toBe("https://example.com/autumn");
+  await pressOnto(page, /^(Change|Point|Go on|Approve|Lead)/);
+  await page.getByText("Saved.").waitFor();
+  expect((await readLink("autumn")).url).toBe("https://elsewhere.example/autumn");
+
+  await pressOnto(page, /^Delete…$/);
+  await page.getByRole("heading", { name: /^Delete the link "Autumn"/ }).waitFor();
+  await lookAtPage(page, "delete");
+  await pressOnto(page, /^Delete/);
+  await page.getByText("Deleted.").waitFor();
+  expect(await readLink("autumn")).toBeUndefined();
+  await pressOnto(page, /^Deleted$/);
+  await page.waitForURL("**/links/deleted");
+  await lookAtPage(page, "deleted");
+  await pressOnto(page, /^Restore Autumn$/);
+  await page.getByText("Restored.").waitFor();
+  expect(await readLink("autumn")).toBeDefined();
+  expect(tab.complaints).toEqual([]);
+});
+
+test("the list and a link's page are what axe lets pass, in every look and small", async () => {
+  tab.takeBytes();
+  await go("/links");
+  await page.getByRole("table").waitFor();
+  expect(tab.takeBytes()).toBeLessThan(60_000);
+  await lookAtPage(page, "links");
+  const { id } = await readLink("größe/'\"<b>");
+  await go(`/links/${id}`);
+  expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
+  await lookAtPage(page, "link");
+  expect(tab.takeBytes()).toBeLessThan(60_000);
+  await go("/links/new");
+  await lookAtPage(page, "new-link");
+  expect(tab.complaints).toEqual([]);
+});
+
+test("links are found while somebody types, and the address shows the same place", async () => {
+  await go("/links");
+  await page.keyboard.press("/");
+  await page.keyboard.type("week 1");
+  const rows = page.locator("tbody tr");
+  await expect.poll(() => rows.count()).toBe(12);
+  expect(page.url()).toMatch(/\/links\?search=week\+1/);
+  await page.getByLabel("Order").selectOption("name");
+  await expect.poll(() => rows.first().innerText()).toContain("Week 1");
+  await rows.first().getByRole("link").click();
+  await page.locator(".crumbs a").click();
+  await page.waitForLoadState();
+  expect(page.url()).toMatch(/\/links\?search=week\+1&sort=name$/);
+  await page.reload();
+  expect(await page.getByLabel("Search links").inputValue()).toBe("week 1");
+});
+
+test("links are filtered by any field, page by page", async () => {
+  await go("/links");
+  await page.getByText("Filters").click();
+  await page.getByLabel("Field").selectOption("url");
+  await page.getByLabel("Condition").selectOption("cont");
+  await page.getByLabel("Value").fill("/week");
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await page.getByText("1–20 of 25").waitFor();
+  await page.getByRole("link", { name: "Next" }).click();
+  await page.getByText("21–25 of 25").waitFor();
+  await page.getByRole("link", { name: "Take away: URL contains /week" }).click();
+  expect(page.url()).toMatch(/\/links$/);
+});
+
+test("what the API refuses stands beside its field, in the API's own sentence", async () => {
+  await go("/links/new");
+  await page.getByLabel("URL", { exact: true }).fill("nowhere");
+  await page.getByLabel("Name").fill("kept");
+  await page.getByRole("button", { name: "Create link" }).click();
+  const field = page.getByLabel("URL", { exact: true });
+  expect(await field.getAttribute("aria-invalid")).toBe("true");
+  const told = (await field.getAttribute("aria-describedby"))?.split(" ") ?? [];
+  const texts = await Promise.all(told.map((id) => page.locator(`#${id}`).innerText()));
+  expect(texts).toContain("Url must be an http or https address");
+  expect(await page.getByLabel("Name").inputValue()).toBe("kept");
+  // What has to be mended has the focus.
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("url");
+  await lookAtPage(page, "refused");
+});
+
+test("an expired session keeps what was typed, and does nothing by itself", async () => {
+  await go("/links/new");
+  await page.getByLabel("Name").fill(hostile);
+  await page.getByLabel("Path").fill("kept");
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Create link" }).click();
+  await page.getByText("Your session is over.").waitFor();
+  await page.locator("#key:focus").waitFor();
+  await page.keyboard.type(serving.key);
+  await pressEnter(page);
+  await page.getByText("You are signed in again.").waitFor();
+  expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
+  expect(await readLink("kept")).toBeUndefined();
+  await page.getByRole("button", { name: "Create link" }).click();
+  await page.getByText("The link is there.").waitFor();
+  expect((await readLink("kept")).name).toBe(hostile);
+});
+
+describe("what somebody else changes meanwhile", () => {
+  test("in a field that was left alone stays, and in the same one is shown first", async () => {
+    const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
+    await go(`/links/${id}`);
+    const change = (body: object) => serving.call("PATCH", `/links/${id}`, { body });
+    await change({ social_title: "Theirs", name: "Theirs" });
+    await page.getByLabel("Name").fill("Mine");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("It is “Theirs” now").waitFor();
+    expect((await readLink("shared")).name).toBe("Theirs");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await readLink("shared")).toMatchObject({ name: "Mine", social_title: "Theirs" });
+  });
+
+  test("is shown before it is deleted", async () => {
+    const id = await plant({ path: "doomed", name: "Doomed", url: "https://example.com/1" });
+    await go(`/links/${id}`);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("heading", { name: /^Delete/ }).waitFor();
+    await serving.call("PATCH", `/links/${id}`, { body: { name: "Saved by the bell" } });
+    await page.getByRole("button", { name: /^Delete/ }).click();
+    await page.getByText("It was changed meanwhile.").waitFor();
+    expect(await page.getByRole("heading").first().innerText()).toContain("Saved by the bell");
+    expect(await readLink("doomed")).toBeDefined();
+    await page.getByRole("link", { name: "Leave it as it is" }).click();
+    expect(await readLink("doomed")).toBeDefined();
+  });
+});
+
+test("without script a link is found and made all the same", async () => {
+  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  await bare.goto(`${serving.places.url}/links`);
+  await bare.getByLabel("Search links").fill("spring");
+  await bare.getByRole("button", { name: "Search" }).click();
+  await expect.poll(() => bare.locator("tbody tr").count()).toBe(1);
+  await bare.getByRole("link", { name: "New link" }).click();
+  await bare.getByLabel("Path").fill("without-script");
+  await bare.getByRole("button", { name: "Create link" }).click();
+  await bare.getByText("The link is there.").waitFor();
+});
+
+test("what a key may not do is not there, whatever is asked for", async () => {
+  const words = ["keys", "create", "--scopes", "links.index,links.show", "--data", folder.path];
+  const { token } = await runJson(words);
+  const { id } = await readLink("spring");
+  const reader = browse(serving.places.url);
+  await reader.open("/sign-in");
+  await reader.submit({ key: token });
+  const list = await reader.open("/links?search=spring");
+  expect(list.text).toContain("Spring");
+  expect(list.text).not.toContain("/links/new");
+  const link = await reader.open(`/links/${id}`);
+  expect(link.text).not.toMatch(/name="url"|\/delete"/);
+  const form_token = /name="form_token" value="([^"]+)"/.exec(link.text)?.[1] ?? "";
+  for (const path of ["/links/new", `/links/${id}/delete`]) {
+    expect((await reader.post(path, { form_token, path: "made" })).status).toBe(404);
+  }
+  await reader.post(`/links/${id}`, { form_token, name: "changed", "was.name": "Spring" });
+  expect((await readLink("spring")).name).toBe("Spring");
+});
+
+test("nobody but the console itself says that a link was made there", async () => {
+  const headers = { via: "console", "x-via": "console", "waypost-via": "console" };
+  const response = await fetch(`${serving.places.api}/links`, {
+    method: "POST",
+    headers: {
+      authorization: `Token ${serving.key}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify({ path: "outside", created_via: "console", via: "console" }),
+  });
+  expect(response.status).toBe(201);
+  const { body } = await serving.call("GET", "/links?q[created_via_eq]=console");
+  expect(body.links.map(({ path }: { path: string }) => path)).not.toContain("outside");
+});
+
+test("a link's QR code is had as a picture", async () => {
+  const { id } = await readLink("spring");
+  await go(`/links/${id}`);
+  await page.getByRole("img", { name: "QR code of the address" }).waitFor();
+  const picture = await page.request.get(`${serving.places.url}/links/${id}/qr.png`, {
+    headers: { accept: "text/html" },
+  });
+  expect((await picture.body()).subarray(1, 4).toString()).toBe("PNG");
+});

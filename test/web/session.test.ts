@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { beforeEach, expect, test } from "vitest";
+import type { State } from "../../src/state/state.ts";
+import { createSessions, type Sessions } from "../../src/web/session.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+import { isOnPostgres } from "../support/store-place.ts";
+
+/** Sessions and one-time addresses: how long they last, and what they leave behind at rest. */
+
+const minute = 60_000;
+const hour = 60 * minute;
+const at = openStateForEach();
+const secret = "key_of_somebody";
+let state: State;
+let sessions: Sessions;
+
+beforeEach(async () => {
+  state = await at.open();
+  sessions = openSessions(state);
+});
+
+function openSessions({ consoleSessions }: State): Sessions {
+  return createSessions({
+    openRows: () => Promise.resolve(consoleSessions),
+    clock: { now: () => at.now },
+  });
+}
+
+test("a session lasts while somebody works, and for twelve hours without", async () => {
+  const token = await sessions.begin(secret);
+  for (let turn = 0; turn < 3; turn += 1) {
+    at.now += 11 * hour;
+    expect(await sessions.find(token)).toBe(secret);
+  }
+  at.now += 12 * hour;
+  expect(await sessions.find(token)).toBeUndefined();
+  await state.consoleSessions.removeEnded();
+  at.now -= hour;
+  expect(await sessions.find(token)).toBeUndefined();
+});
+
+test("a one-time address lasts for ten minutes, and opens for one of many at once", async () => {
+  const late = await sessions.makeAddress(secret);
+  at.now += 10 * minute;
+  expect(await sessions.isAddress(late)).toBe(false);
+  expect(await sessions.takeAddress(late)).toBeUndefined();
+  const token = await sessions.makeAddress(secret);
+  const other = openSessions(await at.open());
+  const takers = [sessions, other, sessions, other];
+  const taken = await Promise.all(takers.map((each) => each.takeAddress(token)));
+  expect(taken.filter((each) => each === secret)).toHaveLength(1);
+  expect(taken.filter((each) => each === undefined)).toHaveLength(3);
+});
+
+test("an address is no session, and a session no address", async () => {
+  const [session, address] = [await sessions.begin(secret), await sessions.makeAddress(secret)];
+  expect(await sessions.find(address)).toBeUndefined();
+  expect(await sessions.takeAddress(session)).toBeUndefined();
+  expect(await sessions.find(session)).toBe(secret);
+});
+
+test("a row of another token, or one that was changed, opens nothing", async () => {
+  const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
+  const sql = await at.openSql();
+  const rows = await sql.db.selectFrom("console_sessions").selectAll().execute();
+  const [first, second] = rows;
+  await sql.write(async (db) => {
+    for (const [to, from] of [
+      [first, second],
+      [second, first],
+    ]) {
+      await db
+        .updateTable("console_sessions")
+        .set({ sealed: from?.sealed ?? "" })
+        .where("token_hash", "=", to?.token_hash ?? "")
+        .execute();
+    }
+  });
+  expect(await sessions.find(mine)).toBeUndefined();
+  expect(await sessions.find(theirs)).toBeUndefined();
+});
+
+test.skipIf(isOnPostgres)("neither the key nor what opens it stands in the file", async () => {
+  const tokens = [await sessions.begin(secret), await sessions.makeAddress(secret)];
+  await state.close();
+  const texts = await Promise.all(
+    [at.file(), `${at.file()}-wal`].map((file) => readFile(file, "latin1").catch(() => "")),
+  );
+  for (const hidden of [secret, ...tokens]) expect(texts.join("")).not.toContain(hidden);
+});

@@ -1,0 +1,296 @@
+import { spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { browse, type Browsing } from "../support/browse.ts";
+import {
+  bundle,
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+
+/** Who gets into the console, and who does not: over the network, as browsers and others ask. */
+
+let folder: Folder;
+let serving: Serving;
+let other: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  serving = await startServe(folder.path);
+  other = await startServe(folder.path);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function signIn(key = serving.key, at = serving): Promise<Browsing> {
+  const tab = browse(at.places.url);
+  await tab.open("/sign-in");
+  await tab.submit({ key });
+  return tab;
+}
+
+function readSession({ cookies }: Browsing): string {
+  return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
+}
+
+/** What a terminal is shown; `script` makes one. */
+async function readAddress(
+  words = `console --data ${folder.path}`,
+  pattern = /(https?:\/\/\S+)/,
+): Promise<string> {
+  const command = `${process.execPath} ${bundle} ${words}`;
+  const child = spawn("script", ["-qec", command, "/dev/null"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let shown = "";
+  for await (const chunk of child.stdout) {
+    shown += String(chunk);
+    const [, address] = pattern.exec(shown) ?? [];
+    // The line is whole when something follows it.
+    if (address === undefined || !shown.includes(`${address}\r`)) continue;
+    child.kill();
+    return address;
+  }
+  return `no address: ${shown}`;
+}
+
+test("a browser is asked to sign in, and a program gets what it always got", async () => {
+  const tab = browse(serving.places.url);
+  const shown = await tab.open("/");
+  expect([shown.path, shown.status]).toEqual(["/sign-in", 200]);
+  expect(shown.text).toContain("<h1>Sign in</h1>");
+  for (const accept of ["application/json", "*/*"]) {
+    const { status, text } = await tab.open("/", { accept });
+    expect([status, JSON.parse(text)]).toEqual([404, { error: expect.any(String) }]);
+  }
+});
+
+test("each page forbids whatever is not ours, and none is shown in a frame", async () => {
+  const tab = await signIn();
+  for (const path of ["/", "/nowhere", "/sign-in"]) {
+    const { headers } = await tab.open(path);
+    expect(headers).toMatchObject({
+      "x-frame-options": "DENY",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "referrer-policy": "same-origin",
+      "cross-origin-opener-policy": "same-origin",
+    });
+    const policy = String(headers["content-security-policy"]).replace(/nonce-[\w+/=]+/g, "nonce");
+    expect(policy).toBe(
+      "default-src 'none'; script-src 'nonce'; style-src 'nonce'; img-src 'self' data:; " +
+        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+  }
+});
+
+test("a key signs in, and its cookie is for this server's pages alone", async () => {
+  const tab = browse(serving.places.url);
+  await tab.open("/sign-in");
+  const wrong = await tab.submit({ key: `${serving.key}x` });
+  expect([wrong.status, readSession(tab)]).toEqual([403, ""]);
+  expect(wrong.text).toContain("That API key is not valid here.");
+  const shown = await tab.submit({ key: serving.key });
+  expect([shown.status, shown.path]).toEqual([200, "/"]);
+  expect(shown.text).toContain("Connect your assistant");
+  expect(shown.text).not.toContain(serving.key);
+  expect(readSession(tab)).toMatch(/^[\w-]{43}$/);
+  const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
+  expect(page.headers.getSetCookie()[0]).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+});
+
+describe("a form counts only", () => {
+  test.each([
+    ["of another site", { origin: "https://evil.example" }],
+    ["of another port", { origin: "http://127.0.0.1:1" }],
+    ["without an origin", { origin: "" }],
+    ["of a page that says nothing of itself", { origin: "null" }],
+    ["that the browser calls cross-site", { "sec-fetch-site": "cross-site" }],
+    ["of a sibling", { "sec-fetch-site": "same-site" }],
+  ])("from this server's own page, not one %s", async (_, headers) => {
+    const tab = await signIn();
+    await tab.open("/");
+    const token = readSession(tab);
+    const { status } = await tab.post("/sign-out", {}, headers);
+    expect([status, readSession(tab)]).toEqual([403, token]);
+  });
+
+  test("with the token of its session", async () => {
+    const [tab, another] = [await signIn(), await signIn()];
+    const { text } = await another.open("/");
+    const foreign = /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+    for (const form_token of ["", "x", foreign]) {
+      await tab.post("/sign-out", { form_token });
+      expect((await tab.open("/")).path).toBe("/");
+    }
+  });
+
+  test("in a sign-in with the token of the page that was opened", async () => {
+    const tab = browse(serving.places.url);
+    await tab.open("/sign-in");
+    const { text } = await tab.post("/sign-in", { key: serving.key });
+    expect(text).toContain("This page was old.");
+    expect(readSession(tab)).toBe("");
+  });
+});
+
+test("signing in makes a new session, and ends the one that the browser came with", async () => {
+  const tab = await signIn();
+  const first = readSession(tab);
+  const fixed = browse(serving.places.url);
+  const name = [...tab.cookies.keys()].find((each) => each.includes("session")) ?? "";
+  fixed.cookies.set(name, first);
+  await fixed.open("/sign-in");
+  await fixed.submit({ key: serving.key });
+  expect(readSession(fixed)).not.toBe(first);
+  expect((await tab.open("/")).path).toBe("/sign-in");
+  const made = browse(serving.places.url);
+  made.cookies.set(name, "a".repeat(43));
+  expect((await made.open("/")).path).toBe("/sign-in");
+});
+
+test("every process of the folder serves the session, until it is signed out of", async () => {
+  const tab = await signIn();
+  const there = browse(other.places.url);
+  const { port } = new URL(other.places.url);
+  there.cookies.set(`waypost_session_${port}`, readSession(tab));
+  expect((await there.open("/")).text).toContain("Connect your assistant");
+  const { text } = await tab.open("/");
+  const form_token = /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+  expect((await tab.post("/sign-out", { form_token })).path).toBe("/sign-in");
+  expect((await there.open("/")).path).toBe("/sign-in");
+});
+
+test("a session ends with its key", async () => {
+  const { id, token } = await runJson(["keys", "create", "--data", folder.path]);
+  const tab = await signIn(token);
+  expect((await tab.open("/")).path).toBe("/");
+  await run(["keys", "revoke", id, "--data", folder.path]);
+  await expect.poll(async () => (await tab.open("/")).path).toBe("/sign-in");
+});
+
+test("a terminal is shown an address that signs in once, in whichever process", async () => {
+  const address = new URL(await readAddress());
+  const [tab, late] = [browse(serving.places.url), browse(other.places.url)];
+  expect((await tab.open(address.pathname)).text).toContain("one-time address");
+  await late.open(address.pathname);
+  expect((await tab.submit({})).path).toBe("/");
+  expect((await late.submit({})).text).toContain("This address was used already");
+  expect(readSession(late)).toBe("");
+  expect((await late.open(address.pathname)).status).toBe(404);
+});
+
+test("who starts serve in a terminal is shown one, and a log or a program is not", async () => {
+  await using place = await createFolder();
+  const words = `serve --data ${place.path} --port 0`;
+  const address = new URL(await readAddress(words, /Console, for you.*?(http\S+)/));
+  expect(address.pathname).toMatch(/^\/sign-in\/[\w-]{43}$/);
+  await using piped = await startServe(place.path);
+  const { stderr, stdout } = await piped.stop();
+  expect(stderr + stdout).not.toContain("/sign-in/");
+});
+
+test("nobody but a terminal is shown such an address", async () => {
+  const finished = await run(["console", "--data", folder.path]);
+  expect(finished).toMatchObject({ code: 2, stdout: "" });
+  expect(finished.stderr).toContain("in a terminal alone");
+});
+
+test("an address may fail to sign in twenty times an hour, over all processes", async () => {
+  await using place = await createFolder();
+  await using one = await startServe(place.path);
+  await using two = await startServe(place.path);
+  const tabs = [browse(one.places.url), browse(two.places.url)];
+  for (const tab of tabs) await tab.open("/sign-in");
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 20; turn += 1) {
+    statuses.push((await tabs[turn % 2]?.submit({ key: "wrong" }))?.status ?? 0);
+  }
+  expect(new Set(statuses)).toEqual(new Set([403]));
+  for (const tab of tabs) {
+    const { status, text } = await tab.submit({ key: one.key });
+    expect([status, text.includes("Try again in an hour.")]).toEqual([429, true]);
+  }
+});
+
+test("where a PIN is set, the one-time address asks for it", async () => {
+  await using place = await createFolder();
+  const file = join(dirname(place.path), "pin");
+  await writeFile(file, "135790", { mode: 0o600 });
+  const env = { WAYPOST_APPROVAL_PIN_FILE: file };
+  await using asking = await startServe(place.path, [], { env });
+  const tab = browse(asking.places.url);
+  const { pathname } = new URL(await readAddress(`console --data ${place.path}`));
+  await tab.open(pathname);
+  expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
+  expect(readSession(tab)).toBe("");
+  expect((await tab.submit({ pin: "135790" })).path).toBe("/");
+});
+
+test("a name that somebody else has pointed here is refused", async () => {
+  const tab = browse(serving.places.url);
+  const { port } = new URL(serving.places.url);
+  for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {
+    const shown = await tab.open("/sign-in", { host });
+    expect(shown.text).not.toContain('name="key"');
+  }
+});
+
+test("over plain http a key goes to this machine alone", async () => {
+  await using place = await createFolder();
+  const words = ["--public-url", "http://links.example.com"];
+  await using open = await startServe(place.path, words);
+  const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
+  const shown = await tab.open("/sign-in", { host: "links.example.com" });
+  expect([shown.status, shown.text.includes("Not over plain http")]).toEqual([403, true]);
+});
+
+test("behind https the cookie travels over that alone", async () => {
+  await using place = await createFolder();
+  await using open = await startServe(place.path, ["--public-url", "https://links.example.com"]);
+  const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
+  const host = "links.example.com";
+  const shown = await tab.open("/sign-in", { host });
+  expect(String(shown.headers["set-cookie"])).toMatch(
+    /^__Host-waypost_visit=\S+; Path=\/; .*; Secure/,
+  );
+  expect(shown.text).not.toContain(place.path);
+  const plain = await tab.submit({ key: open.key }, { host });
+  expect(plain.status).toBe(403);
+  await tab.open("/sign-in", { host });
+  await tab.submit({ key: open.key }, { host, origin: "https://links.example.com" });
+  expect(tab.cookies.has("__Host-waypost_session")).toBe(true);
+});
+
+test("in front of a deployment elsewhere the gateway's token signs in", async () => {
+  await using place = await createFolder();
+  const { url } = serving.places;
+  const env = { WAYPOST_API_KEY: serving.key };
+  await using gateway = await startServe(place.path, ["--base-url", url], { env });
+  const tab = browse(gateway.places.url);
+  expect((await tab.open("/")).text).toContain("Token of this gateway");
+  await tab.submit({ key: serving.key });
+  expect(readSession(tab)).toBe("");
+  expect((await tab.submit({ key: gateway.key })).path).toBe("/");
+});
+
+test("WAYPOST_CONSOLE=off takes it away", async () => {
+  await using place = await createFolder();
+  await using bare = await startServe(place.path, [], { env: { WAYPOST_CONSOLE: "off" } });
+  const { status, text } = await browse(bare.places.url).open("/");
+  expect([status, JSON.parse(text)]).toEqual([404, { error: expect.any(String) }]);
+});
+
+/** Where it listens, which its public address does not tell. */
+async function readPort({ places }: Serving): Promise<string> {
+  const note = await readFile(join(dirname(places.key_file), "listener.json"), "utf8");
+  return /"port":\s*(\d+)/.exec(note)?.[1] ?? "";
+}
