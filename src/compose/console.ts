@@ -1,7 +1,9 @@
+import { overloaded } from "../contract/problem.ts";
 import { printKey, type KeyContext } from "../mcp/access/key-context.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
+import { StoreBusy } from "../store/store.ts";
 import type { Account } from "../web/account.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
@@ -46,9 +48,14 @@ async function openConsole(parts: ConsoleParts) {
 /** Here whoever shows an API key of ours is the one whose it is. */
 export function identifyOwn({ followKey }: Deployment): ConsoleParts["identify"] {
   return async (token) => {
-    const known = await followKey(token)();
+    const known = await followKey(token)().catch(refuseForNow);
     return known && { key: token, known };
   };
+}
+
+/** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
+function refuseForNow(error: unknown): never {
+  throw error instanceof StoreBusy ? overloaded() : error;
 }
 
 const nobody = { onChange: () => {}, onListed: () => {} };

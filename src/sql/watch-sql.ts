@@ -50,7 +50,8 @@ export function watchSql<Tables>(
       if (error instanceof StoreBusy) {
         busy += 1;
         // Whoever has left has nothing to be told of.
-        if (options?.signal?.hasLeft() !== true) tell("given up, for it was busy");
+        const reason = error.isAway ? "could not be reached" : "was busy";
+        if (options?.signal?.hasLeft() !== true) tell(`given up, for it ${reason}`);
       }
       if (error instanceof OutcomeUnknown) tell("nobody knows whether it was done");
       throw error;

@@ -27,15 +27,14 @@ export async function runChores(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  const chores = await store.db.selectFrom("chores").selectAll().execute().catch(onError);
+  // Another process holds the store, or it is away, and there is nothing to report each time.
+  const note = (error: unknown) => {
+    if (!(error instanceof StoreBusy)) onError(error);
+  };
+  const chores = await store.db.selectFrom("chores").selectAll().execute().catch(note);
   for (const chore of chores ?? []) {
     if (signal.aborted) return;
-    try {
-      await runChore(store, chore, signal);
-    } catch (error) {
-      // Another process holds the store, and there is nothing to report.
-      if (!(error instanceof StoreBusy)) onError(error);
-    }
+    await runChore(store, chore, signal).catch(note);
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createFolder, startServe } from "../support/command.ts";
-import { post } from "../support/mcp-post.ts";
+import { modernCall, post, withSession } from "../support/mcp-post.ts";
+import { handshake } from "../support/mcp-raw.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
 import { takeDatabase } from "../support/postgres.ts";
 import { measured, readSeries } from "../support/scrape.ts";
@@ -38,12 +39,20 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   await waitUntil(async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
   expect(await ask("/healthz")).toEqual([200, { status: "ok" }]);
+  // Nobody knows whose a token is: whoever calls a tool is to come back as well.
+  const { key } = serving;
+  const session = withSession(key, undefined, handshake[0]);
+  for (const call of [modernCall(key, 1, "list_links"), session]) {
+    const refused = await post(places.mcp, call);
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+  }
   const away = await readSeries(serving);
   expect(away.get('waypost_requests_total{route="POST /links",status="2xx"}')).toBe(1);
 
   proxy.restore();
   await waitUntil(async () => (await ask("/readyz"))[0] === 200);
   expect((await call("GET", "/links")).status).toBe(200);
+  expect((await post(places.mcp, modernCall(key, 1, "list_links"))).status).toBe(200);
   await serving.stop();
   await database.giveBack();
 });

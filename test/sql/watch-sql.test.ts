@@ -59,7 +59,8 @@ test("what took long or was given up is noted, with the request that it was for"
   expect(noted).toEqual([]);
   await watched.write(take(1000), { signal });
   await watched.readLong(take(2000), { signal, line: "one" });
-  for (const fault of [new StoreBusy("busy"), new OutcomeUnknown("the connection broke")]) {
+  const away = new StoreBusy("no server", { isAway: true });
+  for (const fault of [new StoreBusy("busy"), away, new OutcomeUnknown("the connection broke")]) {
     await expect(watched.write(() => Promise.reject(fault), { signal })).rejects.toThrow(fault);
   }
   const request = "request-1";
@@ -67,6 +68,7 @@ test("what took long or was given up is noted, with the request that it was for"
     { request, ms: 1000, message: "write of the store: slow" },
     { request, ms: 2000, message: "read of the store: slow" },
     { request, ms: 0, message: "write of the store: given up, for it was busy" },
+    { request, ms: 0, message: "write of the store: given up, for it could not be reached" },
     { request, ms: 0, message: "write of the store: nobody knows whether it was done" },
   ]);
 });

@@ -1,9 +1,10 @@
-import { sql } from "kysely";
+import { sql, type KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
+import { runChores } from "../../src/store/chores.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { deleteProject } from "../../src/store/projects.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import { wholeIndex } from "../../src/store/engines/link-search.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { openWith, watchChores } from "../support/chore-stores.ts";
@@ -63,6 +64,21 @@ onFile(
     expect(await countUnindexed(store, broken.id)).toBe(0);
   },
 );
+
+test("a store that is away is not reported each time that chores are looked for", async () => {
+  await using world = await createWorld();
+  const sql = await world.openSql();
+  const away: KyselyPlugin = {
+    transformQuery: () => {
+      throw new StoreBusy("no server", { isAway: true });
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  const errors: unknown[] = [];
+  const store = { ...sql, db: sql.db.withPlugin(away) };
+  await runChores(store, new AbortController().signal, (error) => errors.push(error));
+  expect(errors).toEqual([]);
+});
 
 describe("a deleted project", () => {
   test("frees its name at once, and its rows follow batch by batch", async () => {

@@ -5,6 +5,7 @@ import {
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Problem } from "../../contract/problem.ts";
 import { findAddressGroup } from "../../network/ip-address.ts";
 import type { Incoming } from "../../network/read-at-most.ts";
 import { readBearer } from "../../text/bearer-token.ts";
@@ -39,7 +40,10 @@ export type McpHttp = {
 
 export type HttpOptions = Omit<ConnectionOptions, "limits"> &
   AnswerOptions & {
-    /** The caller that this bearer token belongs to, or undefined. */
+    /**
+     * The caller that this bearer token belongs to, or undefined. It fails with a `Problem` where
+     * nobody can tell for now.
+     */
     readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
     /** The host names that this server answers to; a page elsewhere could name any other one. */
     readonly hostnames: readonly string[];
@@ -66,6 +70,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
       try {
         return await admit(request, address, incoming);
       } catch (error) {
+        if (error instanceof Problem) return refuseForNow(error.message);
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
     },
