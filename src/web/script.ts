@@ -40,6 +40,8 @@ for (const form of document.querySelectorAll("form[data-live]")) {
       const page = await load(address, running.signal);
       if (!page) return location.assign(address);
       replace(page, id);
+      // What it adds to is what is searched for now.
+      replace(page, "filters");
       history.replaceState(null, "", address);
     } catch (error) {
       if (error.name !== "AbortError") document.getElementById(id)?.removeAttribute("aria-busy");

@@ -55,8 +55,8 @@ input:hover, select:hover, textarea:hover { border-color: var(--soft); }
 .tools .sort { width: auto; flex: 0 1 12rem; }
 summary { cursor: pointer; font-weight: 550; width: fit-content; border-radius: var(--round); }
 .chips { display: flex; flex-wrap: wrap; gap: var(--s2); list-style: none; padding: 0;
-  margin: var(--s3) 0 0; }
-summary .count { color: var(--accent); }
+  margin: 0; }
+.filtering { display: grid; gap: var(--s3); }
 .filters { margin-top: var(--s3); display: grid; gap: var(--s3);
   grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr)); align-items: end; }
 [aria-busy="true"] { opacity: .6; }
@@ -78,8 +78,10 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .qr svg { width: 100%; max-width: 11rem; height: auto; border-radius: var(--round);
   border: 1px solid var(--line); }
 
-.question dl { margin: 0; border-top: 1px solid var(--line); }
+.question { max-width: 48rem; }
+.question dl { margin: 0; }
 .question dl > div { padding: var(--s3) 0; border-bottom: 1px solid var(--line); }
+.question dl > div:first-child { padding-top: 0; }
 .question dt { color: var(--soft); font-size: var(--small); }
 .question dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap;
   unicode-bidi: isolate; }

@@ -28,7 +28,7 @@ const groups: readonly Group[] = [
     name: "Link",
     fields: [
       { name: "name", kind: "text", hint: "For you and your assistant." },
-      { name: "path", kind: "text", hint: "Left empty, one is made." },
+      { name: "path", kind: "text", hint: "Behind the host. A new link without one is given one." },
       {
         name: "url",
         kind: "text",

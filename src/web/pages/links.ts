@@ -113,40 +113,40 @@ function renderFilters(query: LinkQuery): Html {
       >
     </li>`;
   });
-  const count = filters.length === 0 ? "" : html` <span class="count">(${filters.length})</span>`;
-  const open = filters.length > 0 ? html` open` : "";
-  return html`<details class="filtering" ${open}>
-    <summary>Filters${count}</summary>
-    ${
-      chips.length === 0
-        ? ""
-        : html`<ul class="chips">
-            ${chips}
-          </ul>`
-    }
-    <form action="/links" class="filters">
-      ${search === "" ? "" : renderHidden("search", search)} ${renderHidden("sort", sort)}
-      ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
-      <div class="field">
-        <label for="field">Field</label>
-        <select id="field" name="field">
-          ${Object.keys(filterFields).map(renderField)}
-        </select>
-      </div>
-      <div class="field">
-        <label for="condition">Condition</label>
-        <select id="condition" name="condition">
-          ${Object.entries(conditionWords).map(
-            ([name, word]) => html`<option value="${name}">${word}</option>`,
-          )}
-        </select>
-      </div>
-      <div class="field">
-        <label for="value">Value</label> <input id="value" name="value" autocomplete="off" />
-      </div>
-      <button>Add filter</button>
-    </form>
-  </details>`;
+  const shown =
+    chips.length === 0
+      ? ""
+      : html`<ul class="chips">
+          ${chips}
+        </ul>`;
+  return html`<div id="filters" class="filtering">
+    ${shown}
+    <details>
+      <summary>${filters.length === 0 ? "Filters" : "More filters"}</summary>
+      <form action="/links" class="filters">
+        ${search === "" ? "" : renderHidden("search", search)} ${renderHidden("sort", sort)}
+        ${filters.map((filter) => renderHidden("filter", writeFilter(filter)))}
+        <div class="field">
+          <label for="field">Field</label>
+          <select id="field" name="field">
+            ${Object.keys(filterFields).map(renderField)}
+          </select>
+        </div>
+        <div class="field">
+          <label for="condition">Condition</label>
+          <select id="condition" name="condition">
+            ${Object.entries(conditionWords).map(
+              ([name, word]) => html`<option value="${name}">${word}</option>`,
+            )}
+          </select>
+        </div>
+        <div class="field">
+          <label for="value">Value</label> <input id="value" name="value" autocomplete="off" />
+        </div>
+        <button>Add filter</button>
+      </form>
+    </details>
+  </div>`;
 }
 
 function renderField(name: string): Html {
