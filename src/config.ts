@@ -13,8 +13,9 @@ import { findDataFolder } from "./start/find-data-folder.ts";
 export type Config = {
   /** The data folder. */
   readonly data: string;
-  /** Whether a flag named it: then every other command has to be told of it as well. */
+  /** Whether a flag named it, or the database: then other commands have to be told as well. */
   readonly isDataNamed: boolean;
+  readonly isDatabaseNamed: boolean;
   readonly host: string;
   readonly port: number;
   /** How many of them serve, behind the one port. */
@@ -128,6 +129,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     console,
     machine_zone,
     isDataNamed: isSet(flags["data"]),
+    isDatabaseNamed: isSet(flags["database-url"]),
   };
   return { ...settled, scopes: declared, ...also, secrets };
 }

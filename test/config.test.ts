@@ -8,6 +8,7 @@ const home = { HOME: "/home/ada" };
 test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
+    isDatabaseNamed: false,
     check_destinations: false,
     console: true,
     data: "/home/ada/.local/share/waypost",

@@ -47,6 +47,16 @@ test("comes from a file with the address, or from PGPASSWORD beside one without 
   await database.giveBack();
 });
 
+test("in a flag is left out of the commands that a first start names", async () => {
+  const database = await takeGuarded();
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, ["--database-url", database.withPassword]);
+  const { stderr } = await serving.stop();
+  expect(stderr).toMatch(/keys create --project default --data \S+ --database-url URL\. /);
+  expect(stderr).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
+  await database.giveBack();
+});
+
 test("that is wrong or missing is told in one line, without it", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();

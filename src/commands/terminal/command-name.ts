@@ -26,9 +26,13 @@ export function locateProgram(program: string): string {
 }
 
 /** What else it must be told, to work on the same data. */
-export function nameData({ data, isDataNamed }: Pick<Config, "data" | "isDataNamed">): string {
-  return isDataNamed ? ` --data ${quoteWord(data)}` : "";
+export function nameData({ data, isDataNamed, isDatabaseNamed }: Named): string {
+  const folder = isDataNamed ? ` --data ${quoteWord(data)}` : "";
+  // Its address may hold a password, and whoever typed it knows it.
+  return isDatabaseNamed ? `${folder} --database-url URL` : folder;
 }
+
+type Named = Pick<Config, "data" | "isDataNamed" | "isDatabaseNamed">;
 
 /** As a shell reads it as one word. */
 export function quoteWord(word: string): string {
