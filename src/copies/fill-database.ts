@@ -55,7 +55,8 @@ export async function claimDatabase(
 ): Promise<Filling> {
   const migrations = copied.migrations[store.engine];
   const marks = sql.table(migrations.table);
-  const own = [migrations.table, ...copied.tables.map(({ name }) => name)];
+  const copiedNames = copied.tables.map(({ name }) => name);
+  const own = [migrations.table, ...copiedNames, ...(copied.left ?? [])];
   let mark: CopyMark = { id, until: now() + lease_ms };
   await store.write(async (db) => {
     if (!isOurs) await requireFree(db, own, migrations.table, now());
