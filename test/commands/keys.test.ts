@@ -140,7 +140,9 @@ test("no token is in a list, a log, a message, or the bytes of the data", async 
   const names = readdirSync(folder.path).filter((name) => name !== "owner.key");
   const listening = ["listener.json", "listener.key", "listener.lock"];
   const stored = ["state.db", "waypost.db", "waypost.db-shm", "waypost.db-wal"];
-  expect(names.toSorted()).toEqual([...listening, ...stored]);
+  // Jobs of other processes are looked for now and then: meanwhile its log is there.
+  const lasting = names.filter((name) => !/^state\.db-(?:shm|wal)$/.test(name));
+  expect(lasting.toSorted()).toEqual([...listening, ...stored]);
   const bytes = names.map((name) => readFileSync(join(folder.path, name), "latin1"));
   expect(bytes.some((text) => text.includes(made.id))).toBe(true);
   const { stdout, stderr } = await serving.stop();

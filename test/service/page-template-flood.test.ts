@@ -41,6 +41,8 @@ test("a flood of one project's previews leaves another project its turn", async 
   expect((await preview(world, { body })).status).toBe(429);
   // What waits for nobody is not done: the flood's own project goes on at once, as others do.
   const colleague = await world.addKey();
+  // Both keys are known then: over a wire it takes a while to find one out.
+  expect((await world.call("GET", "/links", { key: colleague })).status).toBe(200);
   const order: string[] = [];
   const ask = async (name: string, key: string, times: number) => {
     for (let turn = 0; turn < times; turn += 1) {

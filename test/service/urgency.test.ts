@@ -1,19 +1,15 @@
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { openForEach } from "../support/open-for.ts";
-import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
 /** Whose write is next: the `Priority` header of RFC 9218, as a job sends it. */
-
-/** Where what comes first is read over a wire, nobody knows which of two writes is there first. */
-const onFile = test.skipIf(isOnPostgres);
 
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-onFile.each(["u=6", "i, u=6", "u=7;x, i"])(
+test.each(["u=6", "i, u=6", "u=7;x, i"])(
   "a write with Priority %s lets others go first",
   (header) => expect(writeBeside(header)).resolves.toEqual(["plain", "asked"]),
 );
@@ -24,7 +20,7 @@ test.each(["u=3", "u=4", "u=5, i", "u=0, i", "i", "u=9", "u=66", "urgent", ""])(
   (header) => expect(writeBeside(header)).resolves.toEqual(["asked", "plain"]),
 );
 
-onFile("a project with it lets others go first as well", async () => {
+test("a project with it lets others go first as well", async () => {
   const done: string[] = [];
   const create = async (name: string, headers: Readonly<Record<string, string>>) => {
     const project = { name, subdomain: name };

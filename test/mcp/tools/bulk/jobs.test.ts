@@ -266,7 +266,8 @@ test("in two-step mode a plan is applied with the approval of its first call", a
   const first = (await other.callTool("apply_plan", { plan_id: plan.id })).structured.error;
   expect(first).toMatchObject({ code: "approval_required" });
   const approval = first.approval.token;
-  const { structured } = await other.callTool("apply_plan", { plan_id: plan.id, approval });
+  const applying = other.callTool("apply_plan", { plan_id: plan.id, approval });
+  const { structured } = await goOn(applying, other);
   expect(structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
 });
 
