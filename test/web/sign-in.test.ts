@@ -41,6 +41,12 @@ function readSession({ cookies }: Browsing): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
 }
 
+/** What each form of the session has. */
+async function readToken(tab: Browsing): Promise<string> {
+  const { text } = await tab.open("/");
+  return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+}
+
 /** What a terminal is shown; `script` makes one. */
 async function readAddress(
   words = `console --data ${folder.path}`,
@@ -125,8 +131,7 @@ describe("a form counts only", () => {
 
   test("with the token of its session", async () => {
     const [tab, another] = [await signIn(), await signIn()];
-    const { text } = await another.open("/");
-    const foreign = /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+    const foreign = await readToken(another);
     for (const form_token of ["", "x", foreign]) {
       await tab.post("/sign-out", { form_token });
       expect((await tab.open("/")).path).toBe("/");
@@ -163,8 +168,7 @@ test("every process of the folder serves the session, until it is signed out of"
   const { port } = new URL(other.places.url);
   there.cookies.set(`waypost_session_${port}`, readSession(tab));
   expect((await there.open("/")).text).toContain("Connect your assistant");
-  const { text } = await tab.open("/");
-  const form_token = /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+  const form_token = await readToken(tab);
   expect((await tab.post("/sign-out", { form_token })).path).toBe("/sign-in");
   expect((await there.open("/")).path).toBe("/sign-in");
 });
@@ -221,7 +225,7 @@ test("an address may fail to sign in twenty times an hour, over all processes", 
   }
 });
 
-test("where a PIN is set, the one-time address asks for it", async () => {
+test("where a PIN is set, the one-time address and each approval ask for it", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -233,6 +237,43 @@ test("where a PIN is set, the one-time address asks for it", async () => {
   expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
   expect(readSession(tab)).toBe("");
   expect((await tab.submit({ pin: "135790" })).path).toBe("/");
+
+  const { body } = await asking.call("POST", "/links", { body: { path: "spring" } });
+  await tab.open(`/links/${body.id}`);
+  const shown = await tab.post(`/links/${body.id}/delete`, { form_token: await readToken(tab) });
+  expect(shown.text).toContain("5 tries are left.");
+  const wrong = await tab.submit({ pin: "111111" });
+  expect(wrong.text).toContain("The PIN is wrong.");
+  expect(wrong.text).toContain("4 tries are left.");
+  expect((await asking.call("GET", `/links/${body.id}`)).status).toBe(200);
+  expect((await tab.submit({ pin: "135790" })).path).toBe("/links?done=deleted");
+  expect((await asking.call("GET", `/links/${body.id}`)).status).toBe(404);
+});
+
+test("a form of the session before is shown again, and done only from there", async () => {
+  const tab = await signIn();
+  const old = await readToken(tab);
+  await tab.open("/sign-in");
+  await tab.submit({ key: serving.key });
+  const typed = { path: "typed-before", name: "Typed before" };
+  const shown = await tab.post("/links/new", { form_token: old, ...typed });
+  expect(shown.text).toContain("Typed before");
+  const find = () => serving.call("GET", "/links?q[path_eq]=typed-before");
+  expect((await find()).body.links).toEqual([]);
+  await tab.submit(typed);
+  expect((await find()).body.links).toHaveLength(1);
+});
+
+test("in read-only mode it changes nothing either", async () => {
+  await using place = await createFolder();
+  await using reading = await startServe(place.path, ["--mode", "read-only"]);
+  const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
+  const tab = await signIn(reading.key, reading);
+  const { text } = await tab.open(`/links/${body.id}`);
+  expect(text).toContain("/spring");
+  expect(text).not.toMatch(/name="url"|Delete…/);
+  const form_token = await readToken(tab);
+  expect((await tab.post("/links/new", { form_token, path: "made" })).status).toBe(404);
 });
 
 test("a name that somebody else has pointed here is refused", async () => {
