@@ -101,6 +101,9 @@ function fail(code: string, message: string): Answer {
   return { kind: "failed", failure: { code, message } };
 }
 
+/** The same act is the same question until its time is over. */
+const tryLater = "Leave it as it is, and try again in five minutes.";
+
 async function readQuestion(id: string, { state }: AccountParts): Promise<Question | undefined> {
   const { approvals, pinTries } = await state.open();
   const approval = await approvals.findPage(id);
@@ -121,7 +124,7 @@ async function readQuestion(id: string, { state }: AccountParts): Promise<Questi
     destroys,
     facts: renderRecent({ recent }, now) + renderFacts(facts),
     pinTries: tries?.left,
-    blocked: describeBlock(tries, now),
+    blocked: describeBlock(tries, now, tryLater),
   };
 }
 

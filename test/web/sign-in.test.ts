@@ -248,6 +248,13 @@ test("where a PIN is set, the one-time address and each approval ask for it", as
   expect((await asking.call("GET", `/links/${body.id}`)).status).toBe(200);
   expect((await tab.submit({ pin: "135790" })).path).toBe("/links?done=deleted");
   expect((await asking.call("GET", `/links/${body.id}`)).status).toBe(404);
+
+  const next = await asking.call("POST", "/links", { body: { path: "summer" } });
+  const { id } = next.body;
+  await tab.post(`/links/${id}/delete`, { form_token: await readToken(tab) });
+  for (let turn = 0; turn < 5; turn += 1) await tab.submit({ pin: "111111" });
+  expect((await tab.submit({ pin: "135790" })).text).toContain("try again in five minutes.");
+  expect((await asking.call("GET", `/links/${id}`)).status).toBe(200);
 });
 
 test("a form of the session before is shown again, and done only from there", async () => {

@@ -30,11 +30,15 @@ export async function findPinFault(
 export const askAgain = "Then ask your assistant again.";
 
 /** Why no PIN is taken any more, and until when. */
-export function describeBlock(tries: TriesLeft | undefined, now: number): string | undefined {
+export function describeBlock(
+  tries: TriesLeft | undefined,
+  now: number,
+  next = askAgain,
+): string | undefined {
   if (tries === undefined || tries.left > 0) return undefined;
   const { blocked_until } = tries;
   if (blocked_until === undefined) {
-    return `There were too many wrong PINs: this can only be declined. ${askAgain}`;
+    return `There were too many wrong PINs: this can only be declined. ${next}`;
   }
   const span = writeSpan(blocked_until - now);
   return `There were too many wrong PINs for this API key: its approvals can only be declined \
