@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createFolder, startServe } from "../support/command.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
@@ -18,6 +19,8 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   const env = { ...measured.env, ...spans.env, WAYPOST_DATABASE_URL: proxy.url };
   await using serving = await startServe(folder.path, [], { env });
   const { call, places } = serving;
+  const stdio = { transport: "stdio", data: folder.path } as const;
+  await using local = await connectV2({ ...stdio, env: { WAYPOST_DATABASE_URL: proxy.url } });
   const ask = async (path: string) => {
     const { status, text } = await post(places.url + path, { method: "GET" });
     return [status, JSON.parse(text)];
@@ -35,6 +38,8 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   const insert = all.find(({ name }) => name === "insert links");
   expect(insert?.attributes["db.system.name"]).toBe("postgresql");
 
+  expect((await local.callTool("list_links")).isError).toBe(false);
+
   proxy.cut();
   await waitUntil(async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
@@ -46,6 +51,9 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
     const refused = await post(places.mcp, call);
     expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
   }
+  const { structured } = await local.callTool("create_link", { path: "two", url: body.url });
+  const expected = { code: "overloaded", effect: "none", retry: "later" };
+  expect(structured.error).toMatchObject(expected);
   const away = await readSeries(serving);
   expect(away.get('waypost_requests_total{route="POST /links",status="2xx"}')).toBe(1);
 

@@ -95,6 +95,14 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
+/** Whatever it was to be noted in or read from is busy, or away; nothing was asked for. */
+export function refuseForNow(tool: string): ToolFailure {
+  const message = messages.took_too_long;
+  const next = advise("overloaded", { tool, message });
+  const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
+  return new ToolFailure({ code: "overloaded", message, ...facts, next });
+}
+
 /** The tool that was called, and the endpoint that it asked, if it asked one. */
 export type Asked = {
   readonly tool: string;

@@ -5,11 +5,12 @@ import { messages } from "../../../contract/messages.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
-import { isFull } from "../../../state/state.ts";
+import { isFull, StoreBusy } from "../../../state/state.ts";
 import {
   describeFault,
   isRefused,
   readIfAllowed,
+  refuseForNow,
   refuseUnnoted,
 } from "../../results/tool-failure.ts";
 import type { Call, Known, Written } from "../tool.ts";
@@ -48,6 +49,7 @@ export async function journalWrite<E extends Endpoint>(
   const { keyContext, tool, writer, report, ask } = journaling;
   const { kind, before } = known;
   const explain = (error: unknown) => {
+    if (error instanceof StoreBusy) throw refuseForNow(tool);
     const message = isFull(error) ? messages.store_full : describeFault(report(error));
     throw refuseUnnoted(tool, message);
   };
