@@ -21,6 +21,7 @@ const onPostgres = ["test/**/postgres*.test.ts"];
 const onBoth = [
   "test/service/**/*.test.ts",
   "test/state/*.test.ts",
+  "test/web/session.test.ts",
   "test/store/{bin,chores}.test.ts",
   "test/host/{clicks,hosts,paths,restored}.test.ts",
   "test/bulk/simulator.test.ts",
