@@ -50,7 +50,8 @@ describe("the tables on PostgreSQL", () => {
     );
     const told = [...tenantTables, ...sharedTables, ...localTables];
     // A database that a test of the state had before has its tables as well.
-    const others = new Set(["state_migrations", ...stateCopy.tables.map(({ name }) => name)]);
+    const copied = stateCopy.tables.map(({ name }) => name);
+    const others = new Set(["state_migrations", ...copied, ...(stateCopy.left ?? [])]);
     const names = rows.map(({ relname }) => String(relname)).filter((name) => !others.has(name));
     expect(names.toSorted()).toEqual(told.toSorted());
     const { slow, distribution } = await describeDatabaseOf(store.db);
