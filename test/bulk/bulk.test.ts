@@ -55,6 +55,14 @@ describe("a job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
+  test("that has ended since it was read is waited for no longer", async () => {
+    const begun = await bulk.apply(await planUpserts(2), owner);
+    await timeless.untilRest(begun);
+    // Time stands still here: what waits for it never ends.
+    const waited = bulk.wait({ ...begun, state: "running" }, 60_000);
+    expect(await waited).toMatchObject({ state: "done", counts: { done: 2 } });
+  });
+
   test("stops where the deployment fails, and goes on from there when asked again", async () => {
     const plan = await planUpserts(20);
     let calls = 0;

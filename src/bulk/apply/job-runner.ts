@@ -210,15 +210,18 @@ async function wait(
   milliseconds: number,
   onProgress: OnProgress = () => undefined,
 ): Promise<Job> {
-  const { openState, stopped } = runner;
-  if (job.state !== "running") return job;
-  for (let left_ms = milliseconds; ; left_ms -= poll_ms) {
+  const { openState, running, stopped } = runner;
+  // Another process may run the job; that it ended is only seen in the state file.
+  const find = async () => (await (await openState()).jobs.find(job.id)) ?? job;
+  // Of one that ended since it was read, nobody here is to wait a second for the next look.
+  let now = job.state !== "running" || running.has(job.id) ? job : await find();
+  for (let left_ms = milliseconds; now.state === "running"; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
-    // Another process may run the job; that it ended is only seen in the state file.
-    const now = (await (await openState()).jobs.find(job.id)) ?? job;
-    if (now.state !== "running" || left_ms <= poll_ms || stopped.signal.aborted) return now;
-    onProgress(now);
+    now = await find();
+    if (left_ms <= poll_ms || stopped.signal.aborted) return now;
+    if (now.state === "running") onProgress(now);
   }
+  return now;
 }
 
 /** Until the job's run in this process is over, or the time. */
