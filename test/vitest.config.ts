@@ -22,7 +22,7 @@ const onBoth = [
   "test/service/**/*.test.ts",
   "test/state/*.test.ts",
   "test/web/session.test.ts",
-  "test/store/{bin,chores}.test.ts",
+  "test/store/chores.test.ts",
   "test/host/{clicks,hosts,paths,restored}.test.ts",
   "test/bulk/simulator.test.ts",
   "test/bulk/apply/{apply-rows,two-jobs}.test.ts",
