@@ -24,7 +24,8 @@ export async function requireSameProject(
   const open = await jobs.listReceipts(job, { limit: 100, only: "open" });
   const left = await plans.listRows(plan.id, { actions: ["unchanged"], limit: 100 });
   const sound = [...first, ...open].filter(shouldBeThere);
-  const ids = spread([...sound, ...left].flatMap(({ link_id }) => link_id ?? []));
+  const known = new Set([...sound, ...left].flatMap(({ link_id }) => link_id ?? []));
+  const ids = spread([...known]);
   for (const id of ids) if ((await findById(asking, id)) !== undefined) return;
   if (ids.length > 0) {
     throw new OtherProject("Of the plan's links none that was looked for is there any more.");
