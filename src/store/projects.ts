@@ -63,7 +63,10 @@ export async function insertProject(
   const { name, subdomain, custom_domain, plan, max_links, destinations } = project;
   const { home_url, not_found_url } = project;
   const plain = { id, name, subdomain, custom_domain, plan, max_links, destinations };
-  const others = {
+  const row: ProjectTable = {
+    ...plain,
+    home_url,
+    not_found_url,
     custom_domain_verified: toFlag(project.custom_domain_verified),
     templates_enabled: toFlag(project.templates_enabled),
     link_in_referrer: toFlag(project.link_in_referrer),
@@ -71,16 +74,7 @@ export async function insertProject(
     created_at: now,
     updated_at: now,
   };
-  const row: ProjectTable = { ...plain, ...others, home_url, not_found_url };
-  // Nowhere is what is not said: so the bench plants in the folder of a commit before them as well.
-  const pages = {
-    ...(home_url !== null && { home_url }),
-    ...(not_found_url !== null && { not_found_url }),
-  };
-  await db
-    .insertInto("projects")
-    .values({ ...plain, ...others, ...pages })
-    .execute();
+  await db.insertInto("projects").values(row).execute();
   await db
     .insertInto("tallies")
     .values({ project_id: id, links: 0, generation: 0, indexed_to: null, clicked: 0 })
