@@ -2,7 +2,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Failure, Question } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
-import { renderHidden } from "./parts.ts";
+import { renderFault, renderHidden, renderPin } from "./parts.ts";
 
 /**
  * An act that a form asks for. Where it needs a yes, the person is shown what will happen, and the
@@ -52,15 +52,15 @@ function renderQuestion({ question, visit, form, back, fault }: Asking): Html {
   const kept = form.entries.filter(([name]) => !own.has(name));
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
   const look = destroys ? "main grave" : "main";
+  const asksPin = pinTries !== undefined && blocked === undefined;
   return html`<div class="head"><h1 dir="auto">${title}</h1></div>
     <section class="card question">
       <div class="inside">
-        ${faults === "" ? "" : html`<p class="fault" role="alert">${faults}</p>`} ${trust(facts)}
+        ${renderFault(faults)} ${trust(facts)}
         <form method="post" action="${visit.url.pathname}" class="stack">
-          <input type="hidden" name="form_token" value="${visit.formToken}" />
-          <input type="hidden" name="question" value="${id}" />
+          ${renderHidden("form_token", visit.formToken)} ${renderHidden("question", id)}
           ${kept.map(([name, value]) => renderHidden(name, value))}
-          ${pinTries === undefined || blocked !== undefined ? "" : renderPin(pinTries)}
+          ${asksPin ? renderPin(describeLeft(pinTries)) : ""}
           <div class="buttons">
             ${blocked === undefined ? html`<button class="${look}">${button}</button>` : ""}
             <a class="button" href="${back}">Leave it as it is</a>
@@ -70,20 +70,6 @@ function renderQuestion({ question, visit, form, back, fault }: Asking): Html {
     </section>`;
 }
 
-function renderPin(left: number): Html {
-  return html`<div class="field">
-    <label for="pin">PIN</label>
-    <input
-      id="pin"
-      name="pin"
-      type="password"
-      autocomplete="off"
-      required
-      aria-describedby="pin-hint"
-    />
-    <p class="hint" id="pin-hint">
-      The PIN that the operator of this server set.
-      ${left === 1 ? "One try is left." : `${left} tries are left.`}
-    </p>
-  </div>`;
+function describeLeft(left: number): string {
+  return left === 1 ? "One try is left." : `${left} tries are left.`;
 }

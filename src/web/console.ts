@@ -20,9 +20,7 @@ import {
 
 /** The console: what a person meets in a browser at the main address of a process. */
 
-export type Console = {
-  /** Whether a request is for it: a program that asks the same address wants no page. */
-  readonly answers: (path: string, accept: string | undefined) => boolean;
+type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
 };
 
@@ -39,7 +37,7 @@ export type ConsoleOptions = SignInOptions & {
 const bodyBytes = 256 * 1024;
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
-export function createConsole(options: ConsoleOptions): Pick<Console, "fetch"> {
+export function createConsole(options: ConsoleOptions): Console {
   const sessions = createSessions(options);
   return {
     fetch: async (request, address, incoming) => {

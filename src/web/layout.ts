@@ -2,6 +2,7 @@ import { scriptAddress, styleAddress } from "./assets.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import type { Page, Visit } from "./page.ts";
+import { renderHidden } from "./parts.ts";
 
 /** What all pages have around them: the way to every other page that the key may see. */
 export type Shell = {
@@ -72,7 +73,7 @@ function renderFramed(body: Html, { account, entries, formToken }: Frame): Html 
           </ul>
         </nav>
         <form method="post" action="/sign-out">
-          <input type="hidden" name="form_token" value="${formToken}" />
+          ${renderHidden("form_token", formToken)}
           <button class="quiet">Sign out</button>
         </form>
       </header>

@@ -3,6 +3,7 @@ import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { createForm, type Form } from "./page.ts";
+import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { respondGo, respondPage } from "./respond.ts";
 import { writeFormToken, type Sessions } from "./session.ts";
@@ -159,15 +160,11 @@ async function render(signingIn: SigningIn, shown: Shown): Promise<Response> {
   const asksPin = shown.isOnce && (await options.readPinCheck()) !== undefined;
   const action = shown.isOnce ? url.pathname : start;
   const body = html`<h1>Sign in</h1>
-    ${shown.fault === undefined ? "" : html`<p class="fault" role="alert">${shown.fault}</p>`}
+    ${renderFault(shown.fault)}
     <form method="post" action="${action}" class="stack">
-      <input type="hidden" name="form_token" value="${writeFormToken(visit)}" />
-      ${shown.next === null ? "" : html`<input type="hidden" name="next" value="${shown.next}" />`}
-      ${
-        shown.kept === undefined || shown.kept === ""
-          ? ""
-          : html`<input type="hidden" name="kept" value="${shown.kept}" />`
-      }
+      ${renderHidden("form_token", writeFormToken(visit))}
+      ${shown.next === null ? "" : renderHidden("next", shown.next)}
+      ${shown.kept === undefined || shown.kept === "" ? "" : renderHidden("kept", shown.kept)}
       ${shown.isOnce ? renderOnce(asksPin) : renderKey(options)}
       <button class="main wide">Sign in</button>
     </form>
@@ -178,20 +175,8 @@ async function render(signingIn: SigningIn, shown: Shown): Promise<Response> {
 }
 
 function renderOnce(asksPin: boolean): Html {
-  const text = html`<p class="soft">You opened a one-time address from your terminal.</p>`;
-  if (!asksPin) return text;
-  return html`${text}<label class="field" for="pin"
-      ><span>PIN</span>
-      <input
-        id="pin"
-        name="pin"
-        type="password"
-        autocomplete="off"
-        required
-        autofocus
-        aria-describedby="pin-hint"
-    /></label>
-    <p class="hint" id="pin-hint">The PIN that the operator of this server set.</p>`;
+  return html`<p class="soft">You opened a one-time address from your terminal.</p>
+    ${asksPin ? renderPin("", true) : ""}`;
 }
 
 function renderKey({ secretName }: SignInOptions): Html {

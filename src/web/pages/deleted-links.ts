@@ -1,7 +1,7 @@
 import { act } from "../act.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderHidden } from "../parts.ts";
+import { renderFault, renderHidden, renderLinkHead, renderTable } from "../parts.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
@@ -23,34 +23,20 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   const list =
     rows.length === 0
       ? html`<div class="empty"><p>Nothing was deleted lately.</p></div>`
-      : html`<table>
-          <caption class="hidden">
-            Deleted links
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Link</th>
-              <th scope="col" class="late">Deleted</th>
-              <th scope="col" class="number">Back</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>`;
-  const body = html`<div class="head">
-      <div>
-        <p class="crumbs"><a href="/links">Links</a></p>
-        <h1>Deleted links</h1>
-      </div>
-    </div>
-    ${fault === undefined ? "" : html`<p class="fault" role="alert">${fault}</p>`}
+      : renderTable("Deleted links", columns, rows);
+  const body = html`${renderLinkHead("Deleted links")} ${renderFault(fault)}
     <p class="soft">
       They are kept for 30 days. What is restored has its address and clicks again.
     </p>
     <section class="card" aria-label="Deleted links">${list}</section>`;
   return { kind: "page", title: "Deleted links", body };
 }
+
+const columns = [
+  { name: "Link" },
+  { name: "Deleted", look: "late" },
+  { name: "Back", look: "number" },
+];
 
 async function listDeleted({ account }: Visit): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Failure, FieldProblem } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Form } from "../page.ts";
-import { renderHidden, writeLabel } from "../parts.ts";
+import { renderFault, renderHidden, writeLabel } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 
 /** The fields of a link in a form: what stands in them, what is wrong, and what was changed. */
@@ -146,7 +146,7 @@ export async function renderFields({ account, values, shown, failure }: Shown): 
   const names = new Set(fields.map(({ name }) => name));
   const others = problems.filter(({ field = "" }) => !names.has(readField(field)));
   const texts = problems.length === 0 && failure ? [failure] : others;
-  return html`${texts.map(({ message }) => html`<p class="fault" role="alert">${message}</p>`)}
+  return html`${texts.map(({ message }) => renderFault(message))}
   ${
     shown === undefined
       ? ""

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { act } from "../act.ts";
 import { html, trust, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHidden, renderNote, writeLabel } from "../parts.ts";
+import { renderCopy, renderHidden, renderLinkHead, renderNote, writeLabel } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import {
@@ -33,17 +33,12 @@ export const linkQrPage: Page = {
   needs: "get_link",
   show: async ({ account, params }) => {
     const answer = await account.call("get_link", { id: readId(params) });
-    const address =
-      answer.kind === "done" ? readText(readRecord(answer.result, "link"), "address") : "";
+    const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
+    const address = readText(link, "address");
     const bytes = address === "" ? undefined : await account.qr.drawPng(address);
     if (bytes === undefined) return gone;
-    const name = readText(readRecord(answer.kind === "done" ? answer.result : {}, "link"), "path");
-    return {
-      kind: "file",
-      type: "image/png",
-      name: `${name.replace(/[^\w.-]+/g, "-")}.png`,
-      bytes,
-    };
+    const name = `${readText(link, "path").replace(/[^\w.-]+/g, "-")}.png`;
+    return { kind: "file", type: "image/png", name, bytes };
   },
 };
 
@@ -105,13 +100,8 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
       : renderRecord(values),
     renderSide(visit, link, id),
   ]);
-  const body = html`<div class="head">
-      <div>
-        <p class="crumbs"><a href="${readBack(visit.url)}">Links</a></p>
-        <h1 dir="auto">${title}</h1>
-      </div>
-      ${renderDelete(visit, id)}
-    </div>
+  const beside = renderDelete(visit, id);
+  const body = html`${renderLinkHead(title, { back: readBack(visit.url), beside })}
     ${renderNote(visit.url)} ${kept === undefined ? "" : signedInAgain}
     <div class="columns">
       <div class="column">

@@ -2,7 +2,7 @@ import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderHidden, renderNote, writeLabel } from "../parts.ts";
+import { renderFault, renderHidden, renderNote, renderTable, writeLabel } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -41,9 +41,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const list =
     answer.kind === "done"
       ? renderList(answer.result, query)
-      : html`<p class="fault" role="alert">
-          ${answer.kind === "failed" ? answer.failure.message : ""}
-        </p>`;
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
@@ -162,23 +160,16 @@ function renderList(result: JsonObject, query: LinkQuery): Html {
   const links = readRecords(result, "links");
   if (links.length === 0) return renderNone(query);
   const from = writeLinkQuery(query).slice(1);
-  return html`<table>
-      <caption class="hidden">
-        Links
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Link</th>
-          <th scope="col" class="late">Destination</th>
-          <th scope="col" class="number clicks">Clicks</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${links.map((link) => renderRow(link, from))}
-      </tbody>
-    </table>
-    ${renderPaging(readRecord(result, "meta"), query)}`;
+  const rows = links.map((link) => renderRow(link, from));
+  return html`${renderTable("Links", columns, rows)}
+  ${renderPaging(readRecord(result, "meta"), query)}`;
 }
+
+const columns = [
+  { name: "Link" },
+  { name: "Destination", look: "late" },
+  { name: "Clicks", look: "number clicks" },
+];
 
 function renderRow(link: JsonObject, from: string): Html {
   const [path, name] = [readText(link, "path"), readText(link, "name")];

@@ -2,7 +2,7 @@ import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderHidden } from "../parts.ts";
+import { renderHidden, renderLinkHead } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
 import { signedInAgain } from "./link.ts";
 import { listChanged, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
@@ -21,13 +21,7 @@ const blank = readValues({});
 async function show(visit: Visit, values: Values, failure?: Failure): Promise<Reply> {
   const { account, formToken, kept } = visit;
   const fields = await renderFields({ account, values, failure });
-  const body = html`<div class="head">
-      <div>
-        <p class="crumbs"><a href="/links">Links</a></p>
-        <h1>New link</h1>
-      </div>
-    </div>
-    ${kept === undefined ? "" : signedInAgain}
+  const body = html`${renderLinkHead("New link")} ${kept === undefined ? "" : signedInAgain}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
         <form method="post" action="/links/new" class="stack">

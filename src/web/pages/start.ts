@@ -3,7 +3,7 @@ import type { Account, Waiting } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderNote } from "../parts.ts";
+import { renderFault, renderNote } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import { renderConnection } from "./connect.ts";
@@ -25,8 +25,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   ]);
   const running = jobs.filter((job) => job["state"] === "running");
   const body = html`<div class="head"><h1>Start</h1></div>
-    ${renderNote(visit.url)}
-    ${fault === undefined ? "" : html`<p class="fault" role="alert">${fault}</p>`}
+    ${renderNote(visit.url)} ${renderFault(fault)}
     <div class="columns">
       <div class="column">
         ${renderWaiting(waiting)} ${renderJobs(running)} ${renderConnection(account.connection)}
