@@ -10,6 +10,15 @@ export type Answer = {
 
 export type Headers = Readonly<Record<string, string>>;
 
+/** Of a page of ours that has no link's content; a link that is made a moment from now works. */
+export const quietHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "private, no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-robots-tag": "noindex",
+} as const;
+
 export function makeAnswer(status: number, headers: Headers, body: Answer["body"] = ""): Answer {
   // These two have no body, not even an empty one.
   const hasBody = status !== 204 && status !== 304;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { makeAnswer } from "./http-answer.ts";
+import { makeAnswer, quietHeaders } from "./http-answer.ts";
 
 /**
  * The one page for an unknown project and a suspended one, whatever is asked for there. Byte for
@@ -26,13 +26,8 @@ const styleHash = createHash("sha256").update(style).digest("base64");
 export const notFoundPage = makeAnswer(
   404,
   {
-    "content-type": "text/html; charset=utf-8",
+    ...quietHeaders,
     "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'`,
-    // A link that is made a moment from now works at once.
-    "cache-control": "private, no-store",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-robots-tag": "noindex",
   },
   html,
 );

@@ -4,7 +4,7 @@ import { pageStyle } from "../template/page-style.ts";
 import { pageTexts, type PageTexts } from "../template/page-texts.ts";
 import { starter } from "../template/starter-template.ts";
 import { escapeText } from "../text/escape-html.ts";
-import { makeAnswer, type Answer } from "./http-answer.ts";
+import { makeAnswer, quietHeaders, type Answer } from "./http-answer.ts";
 
 /** A page of a project's host that has nothing but the project's name, in the starter's design. */
 
@@ -12,15 +12,11 @@ const style = `${pageStyle}${starter.css}`;
 const styleHash = createHash("sha256").update(style).digest("base64");
 
 const headers = {
-  "content-type": "text/html; charset=utf-8",
+  ...quietHeaders,
   "content-security-policy":
     `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; ` +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "cache-control": "private, no-store",
   vary: "accept-language",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-robots-tag": "noindex",
 } as const;
 
 export function makeQuietPage(
