@@ -1,4 +1,5 @@
 import { runStatements, type Migration } from "./migrate.ts";
+import type { Engine } from "./sql.ts";
 
 /**
  * Makes tables in PostgreSQL. Each text says that it is compared by code points, as SQLite does,
@@ -6,6 +7,11 @@ import { runStatements, type Migration } from "./migrate.ts";
  */
 export function makePostgresTables(statements: readonly string[]): Migration["up"] {
   return (db) => runStatements(db, statements.map(nameOrder));
+}
+
+/** The type of a text that a table gets later on. */
+export function nameTextType(engine: Engine): string {
+  return engine === "postgres" ? 'text collate "C"' : "text";
 }
 
 function nameOrder(statement: string): string {
