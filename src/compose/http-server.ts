@@ -10,6 +10,7 @@ import { findClientAddress, readArrival } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
+import { assetPath } from "../web/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
 import { respondJson } from "./respond-json.ts";
 
@@ -96,8 +97,6 @@ export async function listenAt(
 }
 
 const apiStart = `${apiPrefix}/`;
-/** The console's own files, which browsers take as what they are. */
-const assetPath = "/console/";
 
 type Closing = {
   /** Ends what never ends by itself. */

@@ -1,22 +1,21 @@
 import { createHash } from "node:crypto";
+import { assetPath } from "./asset-path.ts";
 import { script } from "./script.ts";
 import { style } from "./style.ts";
 
 /** The one style and the one script: by names that change with them, so that browsers keep them. */
 
-const start = "/console/";
-
 const files = [
   { ending: "css", type: "text/css; charset=utf-8", text: style },
   { ending: "js", type: "text/javascript; charset=utf-8", text: script },
-].map((file) => ({ ...file, address: `${start}${digest(file.text)}.${file.ending}` }));
+].map((file) => ({ ...file, address: `${assetPath}${digest(file.text)}.${file.ending}` }));
 
 const [styleFile, scriptFile] = files;
 export const styleAddress = styleFile?.address ?? "";
 export const scriptAddress = scriptFile?.address ?? "";
 
 export function isAsset(path: string): boolean {
-  return path.startsWith(start);
+  return path.startsWith(assetPath);
 }
 
 export function findAsset(
