@@ -79,12 +79,12 @@ const rooms: Readonly<Record<string, string>> = {
     metrics traces bulk bulk/apply mcp/schemas mcp/approval mcp/previews mcp/access mcp/tools
     mcp/protocol web config`,
   "compose/listening": "text sql service mcp/access config compose",
-  "commands/terminal": "contract state config",
+  "commands/terminal": "text contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   "commands/copies": "text sql copies config compose commands/terminal",
-  "commands/serving": "metrics config compose commands/terminal",
+  "commands/serving": "text metrics config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network client state store service host traces
     bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol

@@ -7,8 +7,9 @@ import {
   readKnownKey,
   type Assistant,
 } from "../compose/assistant.ts";
-import { prepareDataFolder } from "../compose/data-folder.ts";
-import type { Deployment } from "../compose/deployment.ts";
+import { createConsolePages } from "../compose/console.ts";
+import { tryConsoleAddress } from "../compose/console-address.ts";
+import { identifyOwn, type Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import {
   closeHttpServer,
@@ -16,7 +17,7 @@ import {
   setRequestHandlers,
   type HttpServer,
 } from "../compose/http-server.ts";
-import { tryConsoleAddress } from "../compose/console-address.ts";
+import { openGatewayToken } from "../compose/gateway-token.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
@@ -28,18 +29,16 @@ import {
   type ShareNumbers,
 } from "../compose/open-metrics.ts";
 import { openTraces } from "../compose/open-traces.ts";
-import { readApiKey, readHttpToken } from "../compose/secrets.ts";
+import { readApiKey } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
-import { createConsolePages, identifyOwn } from "../compose/console.ts";
 import { createHost } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
-import { createToken } from "../service/ids.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Traces } from "../traces/traces.ts";
 import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
@@ -239,8 +238,7 @@ async function createIdentify(
   deployment: Deployment,
 ): Promise<(token: string) => Promise<IdentifiedCaller | undefined>> {
   if (deployment.own !== undefined) return identifyOwn(deployment);
-  prepareDataFolder(config.data);
-  const expected = readHttpToken(config, () => createToken(random));
+  const expected = openGatewayToken(config);
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);

@@ -8,7 +8,7 @@ import {
   readKnownKey,
   type Assistant,
 } from "../compose/assistant.ts";
-import type { Deployment } from "../compose/deployment.ts";
+import { identifyOwn, type Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { saveExportFile } from "../compose/export-files.ts";
@@ -21,7 +21,7 @@ import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import type { ConsoleParts } from "../compose/console-parts.ts";
-import { createConsolePages, identifyOwn } from "../compose/console.ts";
+import { createConsolePages } from "../compose/console.ts";
 import { createHost } from "../host/host.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
 import type { Listening } from "../mcp/access/listening.ts";
@@ -32,7 +32,7 @@ import { previewPath } from "../mcp/previews/preview-pages.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Traces } from "../traces/traces.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
-import { quoteWord } from "./terminal/command-name.ts";
+import { quoteWord } from "../text/quote-word.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 /** The names of the one place where this process listens. */

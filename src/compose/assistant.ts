@@ -6,6 +6,7 @@ import type { KnownKey } from "../contract/access.ts";
 import type { WatchCall, WatchRow } from "../contract/watch.ts";
 import {
   createKeyContext,
+  nobodyListens,
   type KeyContext,
   type SaveFile,
   type VisibleListeners,
@@ -28,13 +29,13 @@ import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
-import { createFindOwner, nobody } from "./lost-jobs.ts";
+import { createFindOwner } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
 import { readTimeZone } from "./time-zone.ts";
 
 /** Whose calls they are, and whether a person makes them at the console. */
-type Caller = {
+export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
   readonly via?: Via | undefined;
@@ -240,7 +241,7 @@ export async function inspectTools({ key, report = String, ...options }: Inspect
   const nowhere = { openPage: refuse, readListening: refuse };
   const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
   const known = await readKnownKey(config, deployment, key);
-  const keyContext = assistant.createKeyContext({ key, known }, nobody);
+  const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
   // As it is now, and not as it was when it was learned.
   await keyContext.confirm(0);
   await assistant.close();

@@ -7,7 +7,7 @@ import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { describeBlock, findPinFault } from "../mcp/approval/check-pin.ts";
 import { renderFacts } from "../mcp/approval/page-facts.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
-import { approvalPath, type StoredPreview } from "../mcp/approval/page.ts";
+import { approvalPath, readStored } from "../mcp/approval/page.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import type { RequireApproval } from "../mcp/approval/require-approval.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
@@ -54,11 +54,11 @@ export function createAccount(parts: AccountParts): Account {
       if (!state.exists()) return [];
       const { approvals } = await state.open();
       const waiting = await approvals.listWaiting(keyContext.key_print);
-      return waiting.flatMap(({ id, preview }) => {
-        const { title, asker } = readPreview(preview);
+      return waiting.flatMap((approval) => {
+        const { title, asker } = readStored(approval);
         // What was asked on a page of the console is answered there.
         if (asker?.client === consoleName) return [];
-        return [{ address: approvalPath + id, title, client: asker?.client }];
+        return [{ address: approvalPath + approval.id, title, client: asker?.client }];
       });
     },
   };
@@ -108,13 +108,7 @@ async function readQuestion(id: string, { state }: AccountParts): Promise<Questi
   const { approvals, pinTries } = await state.open();
   const approval = await approvals.findPage(id);
   if (approval === undefined) return undefined;
-  const {
-    title,
-    button = "Go on",
-    destroys = false,
-    facts,
-    recent,
-  } = readPreview(approval.preview);
+  const { title, button = "Go on", destroys = false, facts, recent } = readStored(approval);
   const now = clock.now();
   const tries = approval.pin === null ? undefined : await pinTries.read(id);
   return {
@@ -126,11 +120,6 @@ async function readQuestion(id: string, { state }: AccountParts): Promise<Questi
     pinTries: tries?.left,
     blocked: describeBlock(tries, now, tryLater),
   };
-}
-
-function readPreview(text: string): StoredPreview {
-  // It was written as one (require-page.ts).
-  return JSON.parse(text) as StoredPreview;
 }
 
 async function readLink(id: string, { call: ask }: KeyContext): Promise<JsonObject | undefined> {

@@ -1,9 +1,8 @@
 import { UsageFault, type Config } from "../config.ts";
-import { createToken } from "../service/ids.ts";
-import { prepareDataFolder } from "./data-folder.ts";
-import { clock, random } from "./embedded.ts";
+import { clock } from "./embedded.ts";
+import { openGatewayToken } from "./gateway-token.ts";
 import type { LazyState } from "./lazy-state.ts";
-import { readApiKey, readHttpToken } from "./secrets.ts";
+import { readApiKey } from "./secrets.ts";
 
 /** An address that signs a person in at the console, once, for whoever sees this terminal. */
 export async function makeConsoleAddress(
@@ -38,10 +37,7 @@ export async function tryConsoleAddress(
 
 /** The operator's own: the key of the folder, or the token of the gateway. */
 function readSecret(config: Config): string {
-  if (config.base_url !== undefined) {
-    prepareDataFolder(config.data);
-    return readHttpToken(config, () => createToken(random));
-  }
+  if (config.base_url !== undefined) return openGatewayToken(config);
   const key = readApiKey(config);
   if (key !== undefined) return key;
   throw new UsageFault("there is no key here to sign in with; sign in with one of your own");

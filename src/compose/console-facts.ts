@@ -20,7 +20,9 @@ export function describeConsole(
 ): Pick<Account, "facts" | "connection"> {
   const isOwn = deployment.own !== undefined;
   const others = otherLinkHosts.filter((host) => host !== linkHost);
-  const store = readDatabaseUrl(config) === undefined ? resolve(config.data) : "PostgreSQL";
+  const data = resolve(config.data);
+  const isInFolder = readDatabaseUrl(config) === undefined;
+  const store = isInFolder ? data : "PostgreSQL";
   const told = [
     ["Links", linkHost],
     ["Also at", others.length === 0 ? undefined : others.join(", ")],
@@ -30,15 +32,13 @@ export function describeConsole(
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  const named = config.isDataNamed || store !== resolve(config.data);
   // Another process would have to be told of the database, whose address may hold a password.
-  const isByFolder = isOwn && store === resolve(config.data);
+  const isByFolder = isOwn && isInFolder;
+  const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
     facts: told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
     connection: {
-      command: isByFolder
-        ? [program, ...(named ? ["--data", resolve(config.data)] : [])]
-        : undefined,
+      command: isByFolder ? words : undefined,
       mcp: addresses.mcp,
       secret: isOwn ? "your key" : "the gateway's token",
     },

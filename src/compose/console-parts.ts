@@ -1,9 +1,8 @@
 import type { Config } from "../config.ts";
-import type { KnownKey } from "../contract/access.ts";
 import type { WatchCall } from "../contract/watch.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Addresses } from "./addresses.ts";
-import type { Assistant } from "./assistant.ts";
+import type { Assistant, Caller } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -26,8 +25,6 @@ export type ConsoleParts = {
   readonly report: (error: unknown) => string;
   readonly watchCall?: WatchCall | undefined;
 };
-
-type Caller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** As it stands in the history. */
 export const consoleName = "Waypost console";

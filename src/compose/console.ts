@@ -1,13 +1,10 @@
-import { overloaded } from "../contract/problem.ts";
-import { printKey, type KeyContext } from "../mcp/access/key-context.ts";
+import { nobodyListens, printKey, type KeyContext } from "../mcp/access/key-context.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
-import { StoreBusy } from "../store/store.ts";
 import type { Account } from "../web/account.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
-import type { Deployment } from "./deployment.ts";
 import { clock } from "./embedded.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
 
@@ -45,21 +42,6 @@ async function openConsole(parts: ConsoleParts) {
   });
 }
 
-/** Here whoever shows an API key of ours is the one whose it is. */
-export function identifyOwn({ followKey }: Deployment): ConsoleParts["identify"] {
-  return async (token) => {
-    const known = await followKey(token)().catch(refuseForNow);
-    return known && { key: token, known };
-  };
-}
-
-/** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
-function refuseForNow(error: unknown): never {
-  throw error instanceof StoreBusy ? overloaded() : error;
-}
-
-const nobody = { onChange: () => {}, onListed: () => {} };
-
 function createIdentify(
   parts: ConsoleParts,
   readPin: () => Promise<string | undefined>,
@@ -79,7 +61,8 @@ function createIdentify(
     if (caller === undefined) return undefined;
     const print = printKey(caller.key);
     const keyContext =
-      contexts.get(print) ?? assistant.createKeyContext({ ...caller, via: "console" }, nobody);
+      contexts.get(print) ??
+      assistant.createKeyContext({ ...caller, via: "console" }, nobodyListens);
     contexts.delete(print);
     contexts.set(print, keyContext);
     const [oldest] = contexts.size > mostKeys ? contexts.keys() : [];

@@ -1,10 +1,13 @@
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
+import type { KnownKey } from "../contract/access.ts";
+import { overloaded } from "../contract/problem.ts";
 import type { WatchRequest, WatchSend } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createService, type Service } from "../service/service.ts";
+import { StoreBusy } from "../store/store.ts";
 import {
   clock,
   openEmbedded,
@@ -89,4 +92,19 @@ function openElsewhere(origin: string, watchSend: WatchSend | undefined): Deploy
 
 function knowNothing(): Promise<undefined> {
   return Promise.resolve(undefined);
+}
+
+type OwnCaller = { readonly key: string; readonly known: KnownKey };
+
+/** Here whoever shows an API key of ours is the one whose it is. */
+export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
+  return async (token: string): Promise<OwnCaller | undefined> => {
+    const known = await followKey(token)().catch(refuseForNow);
+    return known && { key: token, known };
+  };
+}
+
+/** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
+function refuseForNow(error: unknown): never {
+  throw error instanceof StoreBusy ? overloaded() : error;
 }

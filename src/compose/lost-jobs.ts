@@ -2,7 +2,12 @@ import type { FindOwner } from "../bulk/apply/go-on-with-lost.ts";
 import type { Bulk } from "../bulk/bulk.ts";
 import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
-import { printKey, type KeyContext, type VisibleListeners } from "../mcp/access/key-context.ts";
+import {
+  nobodyListens,
+  printKey,
+  type KeyContext,
+  type VisibleListeners,
+} from "../mcp/access/key-context.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { readRequestId } from "../text/request-id.ts";
 import type { Deployment } from "./deployment.ts";
@@ -22,9 +27,6 @@ type Parts = {
   ) => KeyContext;
 };
 
-/** Of a key that no client shows here. */
-export const nobody: VisibleListeners = { onChange: () => {}, onListed: () => {} };
-
 /**
  * In front of a deployment elsewhere all calls have the one configured key. Our own service lets
  * its process act for a key by the key's id: it is asked at each call whether the key is still
@@ -38,7 +40,7 @@ export function createFindOwner(parts: Parts): FindOwner {
     const key = own === undefined ? findConfigured(parts.config, job) : own.lendToken(key_id);
     if (key === undefined) return undefined;
     const known = await readKnown(key);
-    const { access, call, linkHost } = createKeyContext({ key, known }, nobody);
+    const { access, call, linkHost } = createKeyContext({ key, known }, nobodyListens);
     // Which call has applied the plan is not written down.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };

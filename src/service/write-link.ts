@@ -55,7 +55,7 @@ export async function createLink(
   // All members from the start: an object that grows out of a small one costs as much as a row.
   return insertLink(tenant, {
     ...blankLink,
-    created_via: call.via ?? "api",
+    created_via: call.via ?? blankLink.created_via,
     ...values,
     ...apps.ids,
     id,

@@ -3,7 +3,8 @@ import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
 import { findHttpTokenFile } from "../../compose/data-folder.ts";
 import type { Deployment } from "../../compose/deployment.ts";
 import type { Config } from "../../config.ts";
-import { nameData, quoteWord } from "../terminal/command-name.ts";
+import { quoteWord } from "../../text/quote-word.ts";
+import { nameData } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 
 /** What `serve` tells whoever started it, once it is ready. */

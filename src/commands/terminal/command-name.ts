@@ -1,5 +1,6 @@
 import { basename, relative, resolve } from "node:path";
 import type { Config } from "../../config.ts";
+import { quoteWord } from "../../text/quote-word.ts";
 
 /** How the person who started this process starts `waypost` again, from the same folder. */
 export function nameCommand(program: string, folder: string): string {
@@ -33,8 +34,3 @@ export function nameData({ data, isDataNamed, isDatabaseNamed }: Named): string 
 }
 
 type Named = Pick<Config, "data" | "isDataNamed" | "isDatabaseNamed">;
-
-/** As a shell reads it as one word. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}

@@ -123,6 +123,9 @@ export type VisibleListeners = {
   readonly onListed: () => void;
 };
 
+/** Of a key that no client shows here. */
+export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
+
 /** A day. */
 const usuallyHolds_ms = 24 * 60 * 60_000;
 

@@ -184,7 +184,8 @@ async function findYesFault(
   return findPinFault(approval, form.get("pin") ?? "", options);
 }
 
-function readStored({ preview }: Approval): StoredPreview {
+/** What its page shows. */
+export function readStored({ preview }: Pick<Approval, "preview">): StoredPreview {
   // It was written as one (require-approval.ts), by this version or by the one before.
   return JSON.parse(preview) as StoredPreview;
 }

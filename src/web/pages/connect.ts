@@ -1,3 +1,4 @@
+import { quoteWord } from "../../text/quote-word.ts";
 import type { Connection } from "../account.ts";
 import { html, type Html } from "../html.ts";
 
@@ -78,9 +79,4 @@ function describeHttp(url: string, secret: string): Client {
 
 function writeJson(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
-}
-
-/** As a shell reads it as one word. */
-function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
