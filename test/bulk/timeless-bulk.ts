@@ -9,6 +9,7 @@ import type { State } from "../../src/state/state.ts";
 import { createTraveller } from "../client/traveller.ts";
 import type { World } from "../support/world.ts";
 import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
+import { waitForEnd } from "./wait-for-end.ts";
 
 /**
  * Bulk work of one key in a world, without the pauses that a budget asks for. Whoever waits for
@@ -47,8 +48,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
     report: (error) => `reference-${reported.push(error)}`,
   });
   const rest = async (applied: Job | Promise<Job>) => {
-    let job = await applied;
-    while (job.state === "running") job = await bulk.wait(job, 60_000);
+    let job = await waitForEnd(bulk, applied);
     // Of a job that was cancelled, the last rows may still be on the way.
     while (job.isHeld) {
       await setImmediate();

@@ -12,6 +12,7 @@ import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan } from "../../src/state/plans.ts";
 import { openStateFile } from "../../src/state/state.ts";
+import { waitForEnd } from "./wait-for-end.ts";
 
 /**
  * Bulk work on a data folder, as the commands open it in all but two things: a job's rows follow
@@ -59,11 +60,7 @@ export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
   return {
     bulk,
     owner,
-    run: async (plan) => {
-      let job = await bulk.apply(plan, owner);
-      while (job.state === "running") job = await bulk.wait(job, 60_000);
-      return job;
-    },
+    run: (plan) => waitForEnd(bulk, bulk.apply(plan, owner)),
     [Symbol.asyncDispose]: async () => {
       await bulk.close();
       life.abort();

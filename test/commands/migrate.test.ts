@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openDatabase } from "../../src/sql/engine.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import {
   begin,
@@ -14,6 +13,7 @@ import {
   type Running,
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
+import { plantShortPaths } from "../support/plant-short-paths.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** `waypost migrate`: everything into another folder, while nobody writes. */
@@ -135,13 +135,7 @@ describe("a store that takes a while", () => {
   openForAll(createFolder, async (created) => {
     large = created;
     await importLinks(large.path, ["first"]);
-    const database = openDatabase(join(large.path, "waypost.db"));
-    database.exec(`
-      insert into short_paths
-      with recursive each(n) as (select 1 union all select n + 1 from each where n < 60000)
-      select project_id, 'path-' || n, id, 'q=' || n from links, each
-    `);
-    database.close();
+    plantShortPaths(large.path, 60_000);
   });
   const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", large.path]);
   test("killed in between, the same command does it", async () => {

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../src/sql/engine.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
+import { plantShortPaths } from "../support/plant-short-paths.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -86,13 +86,7 @@ test("a migration to PostgreSQL that was killed is done by the same command", as
   const input = "path,url\nfirst,https://x.example/\n";
   const made = ["import", "-", "--yes", "--data", large.path];
   expect(await run(made, { input })).toMatchObject({ code: 0 });
-  const planted = openDatabase(join(large.path, "waypost.db"));
-  planted.exec(`
-    insert into short_paths
-    with recursive each(n) as (select 1 union all select n + 1 from each where n < 20000)
-    select project_id, 'path-' || n, id, 'q=' || n from links, each
-  `);
-  planted.close();
+  plantShortPaths(large.path, 20_000);
   const before = await backUp(large.path);
   const env = { WAYPOST_DATABASE_URL: database.url };
   const words = ["migrate", "--to", database.url, "--data", large.path];

@@ -11,6 +11,7 @@ import { createTraveller } from "../../client/traveller.ts";
 import { createGate } from "../../support/gate.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
+import { waitForEnd } from "../wait-for-end.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
 
 /**
@@ -62,11 +63,7 @@ async function startProcess(door: Door): Promise<Process> {
     bulk,
     owner,
     state,
-    run: async (plan) => {
-      let job = await bulk.apply(plan, owner);
-      while (job.state === "running") job = await bulk.wait(job, 60_000);
-      return job;
-    },
+    run: (plan) => waitForEnd(bulk, bulk.apply(plan, owner)),
   };
 }
 

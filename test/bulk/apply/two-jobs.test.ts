@@ -9,6 +9,7 @@ import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "../simulator/chance.ts";
 import { startInstance, type Instance } from "../simulator/instance.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
+import { waitForEnd } from "../wait-for-end.ts";
 
 /**
  * Two jobs and a person who works beside them, each in a process of its own with one key: in
@@ -67,8 +68,7 @@ type Run = { readonly job: Job; readonly took_ms: number };
 
 async function run({ bulk, owner }: Instance, made: Plan): Promise<Run> {
   const began = time.elapsed();
-  let job = await bulk.apply(made, owner);
-  while (job.state === "running") job = await bulk.wait(job, 60_000);
+  const job = await waitForEnd(bulk, bulk.apply(made, owner));
   return { job, took_ms: time.elapsed() - began };
 }
 

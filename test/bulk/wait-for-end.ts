@@ -1,0 +1,12 @@
+import type { Bulk } from "../../src/bulk/bulk.ts";
+import type { Job } from "../../src/state/jobs.ts";
+
+/** The job when it no longer runs, however long that takes. */
+export async function waitForEnd(
+  { wait }: Pick<Bulk, "wait">,
+  begun: Job | Promise<Job>,
+): Promise<Job> {
+  let job = await begun;
+  while (job.state === "running") job = await wait(job, 60_000);
+  return job;
+}
