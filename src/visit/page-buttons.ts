@@ -1,4 +1,4 @@
-import { isStoreAddress, readDestinationHost, readStore } from "../contract/rules/store-address.ts";
+import { findStoreKind, readStore } from "../contract/rules/store-address.ts";
 import {
   decideVisit,
   readDestination,
@@ -59,9 +59,9 @@ export function listPhoneStores(
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
     // A computer knows the stores' web pages alone.
-    if (href === undefined || !/^https?:/i.test(href) || !isStoreAddress(href)) return [];
-    const kind = readDestinationHost(href) === "play.google.com" ? "play_store" : "app_store";
-    return [{ kind, app: null, href }];
+    if (href === undefined || !/^https?:/i.test(href)) return [];
+    const kind = findStoreKind(href);
+    return kind === undefined ? [] : [{ kind, app: null, href }];
   });
 }
 

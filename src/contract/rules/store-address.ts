@@ -60,10 +60,18 @@ export function readDestinationHost(address: string): string | undefined {
 
 /** Whether an address leads into a store, by its web page or without. */
 export function isStoreAddress(address: string): boolean {
-  return storeHosts.has(readDestinationHost(address) ?? "");
+  return findStoreKind(address) !== undefined;
 }
 
-const storeHosts = new Set([...stores.map(({ host }) => host), "itunes.apple.com"]);
+/** Which store an address leads into, by its web page or without; undefined for any other one. */
+export function findStoreKind(address: string): Store["kind"] | undefined {
+  return kindsByHost.get(readDestinationHost(address) ?? "");
+}
+
+const kindsByHost: ReadonlyMap<string, Store["kind"]> = new Map([
+  ...stores.map(({ host, kind }) => [host, kind] as const),
+  ["itunes.apple.com", "app_store"],
+]);
 
 function findStoreOf(address: string): Store | undefined {
   return stores.find(({ scheme }) => scheme.test(address));
