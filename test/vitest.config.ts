@@ -13,9 +13,11 @@ const onPostgres = ["test/**/postgres*.test.ts"];
  * - what makes no use of a store, or has another one put in its place (client, template, network);
  * - texts, pages and the protocol, which are the same whatever answers below them;
  * - what starts the command, but for `postgres*.test.ts` and two servers;
- * - of approvals what tells many calls at once apart by who comes first (bypass, interleavings),
- *   and what happens in a browser (scenarios, acts, states, page), which costs the most;
+ * - of approvals what tells many calls at once apart by who comes first (interleavings), and what
+ *   happens in a browser (scenarios, acts, states, page), which costs the most;
  * - what counts turns of the event loop until nobody has anything to do (bulk, doubt, plan-undo);
+ * - the largest of the bins, over and over in one database (bin); the API's tests restore from
+ *   them;
  * - what is about SQLite's own file, thread, index of texts and shared transactions.
  */
 const onBoth = [

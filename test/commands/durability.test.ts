@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
-import { createFolder, run, startServe, startServes, type Serving } from "../support/command.ts";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  startServes,
+  type Serving,
+} from "../support/command.ts";
 
 /** What was answered is on the disk: after a kill, beside other processes, and by fsync. */
 
@@ -120,6 +127,7 @@ test("every acknowledgement comes after an fsync of its own", async ({ skip }) =
   skip(!canTrace(), "strace is not here, or may not trace: nobody counted the fsyncs");
 
   await using folder = await createOnDisk();
+  const another = await runJson(["keys", "create", "--data", folder.path]);
   const trace = `${folder.path}.trace`;
   // With -D the tracer steps aside, so that the process that we stop is Waypost itself.
   const under = ["strace", "-D", "-f", "-qq", "-y", "-e", "trace=fsync,fdatasync", "-o", trace];
@@ -127,8 +135,10 @@ test("every acknowledgement comes after an fsync of its own", async ({ skip }) =
   const countSyncs = () => countEnded(readFileSync(trace, "utf8"));
   const before = countSyncs();
   // After thirty of a budget other processes are told of it, by a write that nobody waits for.
-  for (let turn = 1; turn <= 25; turn += 1) {
-    expect((await serving.call("POST", "/links", { body: {} })).status).toBe(201);
+  const keys = [serving.key, another.token];
+  for (let turn = 1; turn <= 30; turn += 1) {
+    const key = keys[turn % 2] ?? "";
+    expect((await serving.call("POST", "/links", { key, body: {} })).status).toBe(201);
     expect(countSyncs() - before).toBeGreaterThanOrEqual(turn);
   }
   // Reading costs none: what was counted came from writing.
