@@ -11,6 +11,7 @@ import { listFiles } from "./support/list-files.ts";
 /** What each room imports of ours. A file is in the longest that its path begins with. */
 const rooms: Readonly<Record<string, string>> = {
   text: "",
+  look: "",
   qr: "",
   sql: "",
   contract: "",
@@ -20,14 +21,14 @@ const rooms: Readonly<Record<string, string>> = {
   visit: "contract contract/rules",
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
-  template: "text",
+  template: "text look",
   metrics: "text contract",
   traces: "text sql contract",
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules",
   service: "text qr contract contract/rules network visit template store",
-  host: "text qr contract contract/rules visit template store",
+  host: "text look qr contract contract/rules visit template store",
 
   "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
@@ -42,14 +43,14 @@ const rooms: Readonly<Record<string, string>> = {
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
-  "mcp/approval": "text contract visit state bulk/plan mcp/results",
+  "mcp/approval": "text look contract visit state bulk/plan mcp/results",
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/skills": "",
   "mcp/previews": "state mcp/approval",
   "mcp/tools/templates": `
-    text contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
+    text look contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
   "mcp/tools/endpoints": `
     text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval
     mcp/access mcp/tools/tool mcp/tools/templates`,
@@ -70,7 +71,7 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 
-  web: "text contract network",
+  web: "text look contract network",
 
   start: "",
   config: "text contract contract/rules network mcp/approval mcp/access start",
@@ -96,6 +97,7 @@ const rooms: Readonly<Record<string, string>> = {
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
+  look: [],
   text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
   network: ["node:http", "node:net"],
@@ -157,6 +159,15 @@ describe("data flows one way", () => {
     expect(findCircles(circle)).toEqual(["b → c → b"]);
     expect(findCircles(new Map([["a", ["a"]]]))).toEqual(["a → a"]);
   });
+});
+
+test("nothing of the console is loaded before somebody asks for it", () => {
+  const eager = files
+    .filter(({ path }) => findRoom(path) !== "web")
+    .flatMap(({ path }) => readEager(path).map((name) => join(path, "..", name)))
+    .filter((path) => findRoom(path) === "web");
+  // By its addresses alone it is known whether somebody does.
+  expect([...new Set(eager)]).toEqual(["src/web/asset-path.ts"]);
 });
 
 test("the contract stands on zod alone, and no pure part reaches for more", () => {
@@ -226,4 +237,11 @@ function countLines(path: string): number {
 function readImports(path: string): readonly string[] {
   const text = readFileSync(path, "utf8");
   return [...text.matchAll(/(?:from|import\(?)\s*"([^"]+)"/g)].map(([, name]) => name ?? "");
+}
+
+/** Whatever is not for its types alone, and not where it is used. */
+function readEager(path: string): readonly string[] {
+  const text = readFileSync(path, "utf8");
+  const imports = text.matchAll(/^(?:import|export)(?! type)[^;"]*?from "([^"]+)"/gm);
+  return [...imports].map(([, name]) => name ?? "");
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { colours, font } from "../look/tokens.ts";
 import { makeAnswer, quietHeaders } from "./http-answer.ts";
 
 /**
@@ -6,11 +7,13 @@ import { makeAnswer, quietHeaders } from "./http-answer.ts";
  * byte the same, so that it does not tell which.
  */
 
+const { ground, ink, soft } = colours;
 const style = [
   "body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;",
-  "box-sizing:border-box;font:1.125rem/1.5 system-ui,sans-serif;color:#1f2328;background:#fff}",
-  "main{text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;color:#59636e}",
-  "@media(prefers-color-scheme:dark){body{color:#f0f3f6;background:#0d1117}p{color:#9198a1}}",
+  `box-sizing:border-box;font:1.125rem/1.5 ${font};color:${ink[0]};background:${ground[0]}}`,
+  `main{text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}p{margin:0;color:${soft[0]}}`,
+  `@media(prefers-color-scheme:dark){body{color:${ink[1]};background:${ground[1]}}`,
+  `p{color:${soft[1]}}}`,
 ].join("");
 
 const html = [

@@ -1,3 +1,5 @@
+import { colours } from "../look/tokens.ts";
+
 /**
  * The style of our own markup on every page. Each selector is in `:where`, so that a template's
  * rule for the same element wins.
@@ -31,6 +33,12 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
  */
 export const ownStyle = `
 :where(.store-button){padding-inline:1.125rem}
+:where(.store-button-primary){background:var(--ink,#14151a)}
+:where(.store-button:focus-visible){outline-color:${colours.accent[0]}}
+@media (prefers-color-scheme:dark){
+:where(.store-button-primary){color:${colours.ground[1]};background:var(--ink,#fff)}
+:where(.store-button:focus-visible){outline-color:${colours.accent[1]}}
+}
 :where(.store-button span){min-width:0;overflow-wrap:anywhere;text-wrap:balance}
 :where(.phone){display:flex;flex-direction:column;align-items:center;gap:.875rem;margin:0 0 1.5rem}
 :where(.phone-code){padding:.25rem;border-radius:1.25rem;background:#fff;

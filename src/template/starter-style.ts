@@ -1,15 +1,19 @@
+import { colours } from "../look/tokens.ts";
+
+const { accent, card, ground, ink, line, side, soft, well } = colours;
+
 /**
  * The sheet of the starter's body. Its colours, sizes and distances are named at its beginning,
  * for a template to change and for our other pages to share.
  */
 export const starterStyle = `.page {
-  --ink: #14151a;
-  --quiet: #565a6b;
-  --paper: #ffffff;
-  --tint: #f3f4fb;
-  --edge: #14151a14;
-  --sky: #f3f4fb;
-  --accent: linear-gradient(145deg, #7c6cff, #4a5cf5 52%, #22a6e8);
+  --ink: ${ink[0]};
+  --quiet: ${soft[0]};
+  --paper: ${card[0]};
+  --tint: ${well[0]};
+  --edge: ${line[0]};
+  --sky: ${side[0]};
+  --accent: linear-gradient(145deg, #7c6cff, ${accent[0]} 52%, #22a6e8);
   --glow-one: #8b7bff4d;
   --glow-two: #38c6f466;
   --glow-three: #ff9ec74d;
@@ -281,12 +285,12 @@ export const starterStyle = `.page {
 
 @media (prefers-color-scheme: dark) {
   .page {
-    --ink: #f5f6fa;
-    --quiet: #a9aec0;
-    --paper: #1a1c26;
-    --tint: #232633;
-    --edge: #ffffff1f;
-    --sky: #0c0d13;
+    --ink: ${ink[1]};
+    --quiet: ${soft[1]};
+    --paper: ${card[1]};
+    --tint: ${well[1]};
+    --edge: ${line[1]};
+    --sky: ${ground[1]};
     --glow-one: #6a5bff40;
     --glow-two: #1b8fc938;
     --glow-three: #c34f8f2e;

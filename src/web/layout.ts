@@ -1,6 +1,7 @@
+import { icon, mark } from "../look/mark.ts";
 import { scriptAddress, styleAddress } from "./assets.ts";
 import type { Account } from "./account.ts";
-import { html, type Html } from "./html.ts";
+import { html, trust, type Html } from "./html.ts";
 import type { Page, Visit } from "./page.ts";
 import { renderHidden } from "./parts.ts";
 
@@ -48,15 +49,9 @@ export function renderShell({ title, body, frame, nonce }: Shell): Html {
     </html> `;
 }
 
-/** The mark, as a picture that needs no request. */
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E" +
-  "%3Crect width='16' height='16' rx='4' fill='%234b45d6'/%3E%3Cpath d='M4 4.5h6l2 2-2 2H4z" +
-  "M7.2 8.5v4' fill='%23fff' stroke='%23fff' stroke-width='1.4'/%3E%3C/svg%3E";
-
 function renderAlone(body: Html): Html {
   return html`<div class="alone">
-    <header><p class="brand">${mark} Waypost</p></header>
+    <header><p class="brand">${trust(mark)} Waypost</p></header>
     <main class="card">${body}</main>
   </div>`;
 }
@@ -65,17 +60,18 @@ function renderFramed(body: Html, { account, entries, formToken }: Frame): Html 
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
       <header class="rail">
-        <a class="brand" href="/">${mark} Waypost</a>
-        ${renderPlace(account)}
-        <nav aria-label="Pages">
-          <ul>
-            ${entries.map(renderEntry)}
-          </ul>
-        </nav>
-        <form method="post" action="/sign-out">
-          ${renderHidden("form_token", formToken)}
-          <button class="quiet">Sign out</button>
-        </form>
+        <a class="brand" href="/">${trust(mark)} Waypost</a>
+        <button type="button" class="opener" popovertarget="menu">
+          ${drawIcon("M2.5 4.5h11M2.5 8h11M2.5 11.5h11")} Menu
+        </button>
+        <div class="menu" id="menu" popover>
+          ${renderPlace(account)}
+          <nav aria-label="Pages">${listGroups(entries).map(renderGroup)}</nav>
+          <form method="post" action="/sign-out">
+            ${renderHidden("form_token", formToken)}
+            <button class="quiet">Sign out</button>
+          </form>
+        </div>
       </header>
       <main id="main" tabindex="-1">${body}</main>
     </div>`;
@@ -89,17 +85,34 @@ function renderPlace({ projectName, host }: Account): Html | string {
   </p>`;
 }
 
+type Group = { readonly name: Entry["group"]; readonly entries: readonly Entry[] };
+
+/** Those that stand together, in the order of their first ones. */
+function listGroups(entries: readonly Entry[]): readonly Group[] {
+  const names = [...new Set(entries.map(({ group }) => group))];
+  return names.map((name) => ({ name, entries: entries.filter(({ group }) => group === name) }));
+}
+
+function renderGroup({ name, entries }: Group): Html {
+  if (name === undefined) {
+    return html`<ul>
+      ${entries.map(renderEntry)}
+    </ul>`;
+  }
+  const id = `menu-${name.toLowerCase()}`;
+  return html`<div>
+    <p id="${id}">${name}</p>
+    <ul aria-labelledby="${id}">
+      ${entries.map(renderEntry)}
+    </ul>
+  </div>`;
+}
+
 function renderEntry({ name, address, icon: path, isHere }: Entry): Html {
   const here = isHere ? html` aria-current="page"` : "";
   return html`<li><a href="${address}" ${here}>${drawIcon(path)}${name}</a></li>`;
 }
 
-/** Strokes on a square of 16. */
 function drawIcon(path: string): Html {
   return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${path}" /></svg>`;
 }
-
-const mark = html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true">
-  <rect width="16" height="16" rx="4" />
-  <path d="M4 4.5h6l2 2-2 2H4zM7.2 8.5v4" />
-</svg>`;

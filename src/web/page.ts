@@ -14,7 +14,14 @@ export type Page = {
   readonly submit?: (visit: Visit, form: Form) => Promise<Reply>;
 };
 
-type Entry = { readonly name: string; readonly address: string; readonly icon: string };
+type Entry = {
+  readonly name: string;
+  readonly address: string;
+  /** Strokes on a square of 16. */
+  readonly icon: string;
+  /** Under which heading it stands; left out for what people do every day. */
+  readonly group?: "Project" | "Service";
+};
 
 export type Visit = {
   readonly account: Account;

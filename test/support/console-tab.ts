@@ -6,6 +6,8 @@ import type { Serving } from "./command.ts";
 export type ConsoleTab = {
   readonly page: Page;
   readonly complaints: readonly string[];
+  /** Those since they were last asked for. */
+  readonly takeComplaints: () => readonly string[];
   /** What was sent over the network, in bytes, since it was last asked for. */
   readonly takeBytes: () => number;
 };
@@ -17,7 +19,7 @@ export async function openConsole(
 ): Promise<ConsoleTab> {
   const page = await openTab(browser, options);
   const complaints: string[] = [];
-  let bytes = 0;
+  let counted = { bytes: 0 };
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
@@ -26,8 +28,10 @@ export async function openConsole(
     if (!request.url().startsWith(places.url)) complaints.push(`asked ${request.url()}`);
   });
   page.on("response", (response) => {
+    // What comes late is of what was asked for then.
+    const own = counted;
     void response.body().then(
-      (body) => (bytes += body.byteLength),
+      (body) => (own.bytes += body.byteLength),
       // A redirect has none.
       () => undefined,
     );
@@ -40,10 +44,11 @@ export async function openConsole(
   return {
     page,
     complaints,
+    takeComplaints: () => complaints.splice(0),
     takeBytes: () => {
-      const taken = bytes;
-      bytes = 0;
-      return taken;
+      const { bytes } = counted;
+      counted = { bytes: 0 };
+      return bytes;
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchBrowser, openTab } from "../support/browser.ts";
+import { callTool } from "../support/console-ground.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 import { openConsole, pressOnto } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
-import { modernCall, post } from "../support/mcp-post.ts";
 
 /** Signing in and the first page, in a real browser. */
 
@@ -32,8 +32,8 @@ test("the sign-in page is what axe lets pass, in every look", async () => {
 
 test("the first page tells how to connect, and a change is undone with the keyboard", async () => {
   await serving.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
-  await callTool("create_link", { path: "made", name: hostile });
-  await callTool("update_link", { id: "spring", name: "Summer" });
+  await callTool(serving, "create_link", { path: "made", name: hostile });
+  await callTool(serving, "update_link", { id: "spring", name: "Summer" });
   const { page, complaints, takeBytes } = await openConsole(browser, serving);
   const block = JSON.parse(await page.locator("#client-0").innerText());
   expect(block.mcpServers.waypost).toEqual({
@@ -50,7 +50,7 @@ test("the first page tells how to connect, and a change is undone with the keybo
 });
 
 test("without script it tells and does the same", async () => {
-  await callTool("update_link", { id: "spring", name: "Autumn" });
+  await callTool(serving, "update_link", { id: "spring", name: "Autumn" });
   const { page } = await openConsole(browser, serving, { javaScriptEnabled: false });
   expect(await page.getByRole("button", { name: /^Copy/ }).count()).toBe(0);
   await page.getByRole("button", { name: /^Undo: Changed Autumn/ }).click();
@@ -58,16 +58,9 @@ test("without script it tells and does the same", async () => {
 });
 
 test("what an assistant waits for is there, with the way to its page", async () => {
-  const { structured } = await callTool("delete_link", { id: "spring" });
-  expect(structured.error.code).toBe("approval_required");
+  const asked = await callTool(serving, "delete_link", { id: "spring" });
+  expect(asked.error.code).toBe("approval_required");
   const { page } = await openConsole(browser, serving);
   await page.getByRole("link", { name: "Look and answer" }).click();
-  expect(page.url()).toBe(structured.error.approval.url);
+  expect(page.url()).toBe(asked.error.approval.url);
 });
-
-/** As an assistant with the same key. */
-async function callTool(name: string, args: object) {
-  const { text } = await post(serving.places.mcp, modernCall(serving.key, 1, name, args));
-  const [, json = text] = /^data: (.*"result".*)$/m.exec(text) ?? [];
-  return { structured: JSON.parse(json).result.structuredContent };
-}

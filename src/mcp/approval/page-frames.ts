@@ -33,7 +33,7 @@ export function renderFrames(frames: Frames): string {
       ? `<p>${escapeText(frames.left_out)}</p>`
       : `${renderDevice(frames.pages, "phone")}
 ${renderDevice(frames.pages, "desktop")}
-<p class="small">Without pictures and scripts; nothing on it can be pressed.</p>`;
+<p class="hint">Without pictures and scripts; nothing on it can be pressed.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
 }

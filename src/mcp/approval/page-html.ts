@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { icon, mark } from "../../look/mark.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Preview } from "./approval-request.ts";
@@ -39,7 +40,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
-    // The empty icon of the page itself, so that no browser asks for another one.
+    // The icon of the page itself, so that no browser asks for another one.
     "img-src data:",
     // How a page template looks, which is served beside this page and has a policy of its own.
     "frame-src 'self'",
@@ -59,9 +60,11 @@ export function renderQuestion(question: Question): string {
   const { preview, fault, blocked, plan } = question;
   return renderPage(
     "Approve?",
-    `<p class="lead">${escapeText(writeLead(question.asker))}</p>
+    `<div>
+<p class="lead">${escapeText(writeLead(question.asker))}</p>
 <h1>${escapeText(preview.title)}</h1>
-<p class="small">${escapeText(writeOrigin(question))}</p>
+<p class="hint">${escapeText(writeOrigin(question))}</p>
+</div>
 ${renderRecent(preview, question.now)}
 ${renderFacts(preview.facts)}
 ${preview.frames === undefined ? "" : renderFrames(preview.frames)}
@@ -111,13 +114,14 @@ function renderFault(texts: readonly (string | undefined)[]): string {
 
 function renderForm({ preview, token, pin, blocked, now, expires_at }: Question): string {
   const { button = "Approve", destroys = false, count } = preview;
-  const look = destroys ? ' class="grave"' : "";
-  const approve = `<button name="decision" value="approve"${look}>${escapeText(button)}</button>`;
+  const look = destroys ? "main grave" : "main";
+  const name = escapeText(button);
+  const approve = `<button name="decision" value="approve" class="${look}">${name}</button>`;
   const fields = [
     ...(count === undefined ? [] : [renderCountField(count)]),
     ...(pin === undefined ? [] : [renderPinField(pin)]),
   ];
-  return `<form method="post">
+  return `<form method="post" class="stack">
 <input type="hidden" name="token" value="${escapeText(token)}">
 ${blocked === undefined ? fields.join("\n") : ""}
 <div class="buttons">
@@ -125,22 +129,24 @@ ${blocked === undefined ? approve : ""}
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </div>
 </form>
-<p class="small">${blocked === undefined ? "This lets exactly what is shown happen, once. " : ""}\
+<p class="hint">${blocked === undefined ? "This lets exactly what is shown happen, once. " : ""}\
 Answer within ${writeSpan(expires_at - now)}; without an answer nothing happens.</p>`;
 }
 
 function renderCountField(count: number): string {
-  return `<label>Type ${count}, the number of links
-<input name="count" inputmode="numeric" autocomplete="off" required>
-</label>`;
+  return `<div class="field">
+<label for="count">Type ${count}, the number of links</label>
+<input id="count" name="count" inputmode="numeric" autocomplete="off" required>
+</div>`;
 }
 
 function renderPinField({ left }: PinField): string {
   const tries = left === 1 ? "One try is left" : `${left} tries are left`;
-  return `<label>PIN
-<input type="password" name="pin" autocomplete="off" required aria-describedby="tries">
-</label>
-<p class="small hint" id="tries">The PIN that the operator of this server set. ${tries}.</p>`;
+  return `<div class="field">
+<label for="pin">PIN</label>
+<input id="pin" type="password" name="pin" autocomplete="off" required aria-describedby="tries">
+<p class="hint" id="tries">The PIN that the operator of this server set. ${tries}.</p>
+</div>`;
 }
 
 function renderPage(title: string, body: string, look?: End["look"]): string {
@@ -150,15 +156,17 @@ function renderPage(title: string, body: string, look?: End["look"]): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${icon}">
 <title>${escapeText(title)} – Waypost</title>
 <style>${style}</style>
 </head>
 <body>
-<header>Waypost</header>
-<main${look === undefined ? "" : ` class="${look}"`}>
+<div class="alone">
+<header><p class="brand">${mark} Waypost</p></header>
+<main class="card question${look === undefined ? "" : ` ${look}`}">
 ${body.replace(/\n{2,}/g, "\n")}
 </main>
+</div>
 </body>
 </html>
 `;

@@ -57,7 +57,7 @@ describe("a page that waits", () => {
     const page = await assistant.visit(url);
     expect(page.status).toBe(200);
     expectGuarded(page);
-    expect(page.html.match(/<form method="post">/g)).toHaveLength(1);
+    expect(page.html.match(/<form method="post" class="stack">/g)).toHaveLength(1);
     const inputs = page.html.match(/<input[^>]*>/g);
     expect(inputs).toEqual([expect.stringMatching(/^<input type="hidden" name="token" value="/)]);
     const buttons = [...page.html.matchAll(/<button name="(\w+)" value="(\w+)"/g)];

@@ -144,7 +144,7 @@ test.each(["light", "dark"] as const)("a %s page can be read", async (colorSchem
   const page = await open(await ask(), { ...sizes.desktop, colorScheme });
   const read = (selector: string, property: "color" | "backgroundColor") =>
     page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).${property}`);
-  const inks = ["h1", "dt", "dd", ".lead", ".small", "button[value=decline]"];
+  const inks = ["h1", "dt", "dd", ".lead", ".hint", "button[value=decline]"];
   const pairs = inks.map((ink): [string, string] => [ink, "main"]);
   pairs.push(["header", "body"], ["button[value=approve]", "button[value=approve]"]);
   for (const [ink, ground] of pairs) {

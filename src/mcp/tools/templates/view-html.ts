@@ -1,3 +1,6 @@
+import { base } from "../../../look/base.ts";
+import { controls } from "../../../look/controls.ts";
+import { tokens, toldTokens } from "../../../look/tokens.ts";
 import { viewData } from "../../results/tool-result.ts";
 
 /**
@@ -5,34 +8,33 @@ import { viewData } from "../../results/tool-result.ts";
  * client that shows it (MCP Apps), and puts the page into a frame that may run nothing.
  */
 
-const style = `
-:root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
-body { margin: 0; padding: 12px; }
-.bar { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin-bottom: 12px; }
-button { font: inherit; padding: 4px 12px; border: 1px solid #8888; border-radius: 999px;
-  background: none; color: inherit; cursor: pointer; }
-button[aria-pressed="true"] { background: #2457d6; border-color: #2457d6; color: #fff; }
+const style = `${tokens}${toldTokens}${base}${controls}
+body { background: none; padding: var(--s3); }
+.bar { margin-bottom: var(--s3); gap: var(--s2); }
+[aria-pressed="true"] { background: var(--accent); border-color: var(--accent);
+  color: var(--on-accent); }
+[aria-pressed="true"]:hover { background: var(--accent-over); }
 .stage { display: flex; justify-content: center; }
-.device { box-sizing: border-box; background: #111; border: 1px solid #8888; border-radius: 36px;
-  padding: 14px; width: 320px; height: 600px; }
-@media (prefers-color-scheme: dark) { .device { background: #2b2d31; } }
-.device.desktop { width: 100%; border-radius: 8px; padding: 6px; height: 480px; }
-iframe { width: 100%; height: 100%; border: 0; border-radius: 24px; background: Canvas; }
-.desktop iframe { border-radius: 4px; }
+.device { background: var(--side); border: 1px solid var(--edge); border-radius: 36px;
+  padding: 14px; width: 320px; max-width: 100%; height: 600px; }
+.device.desktop { width: 100%; border-radius: var(--rounder); padding: 6px; height: 480px; }
+iframe { display: block; width: 100%; height: 100%; border: 0; border-radius: 24px;
+  background: Canvas; }
+.desktop iframe { border-radius: var(--round); }
+h2 { margin: var(--s4) 0 var(--s1); }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 2px 12px 2px 0; }
-td:last-child { white-space: pre-wrap; overflow-wrap: anywhere;
-  font-family: ui-monospace, monospace; }
-h2 { font-size: 1em; margin: 16px 0 4px; }
-[hidden] { display: none; }
+th, td { text-align: left; vertical-align: top; padding: 2px var(--s3) 2px 0; }
+th { font-weight: 500; color: var(--soft); }
+td:last-child { white-space: pre-wrap; overflow-wrap: anywhere; font-family: var(--mono); }
+[hidden] { display: none !important; }
 `;
 
 const markup = `
 <div id="shown" hidden>
-<div class="bar" role="group" aria-label="Device">
-<button data-device="ios" aria-pressed="true">iOS</button>
-<button data-device="android" aria-pressed="false">Android</button>
-<button data-device="desktop" aria-pressed="false">Desktop</button>
+<div class="bar buttons" role="group" aria-label="Device">
+<button type="button" class="small" data-device="ios" aria-pressed="true">iOS</button>
+<button type="button" class="small" data-device="android" aria-pressed="false">Android</button>
+<button type="button" class="small" data-device="desktop" aria-pressed="false">Desktop</button>
 </div>
 <div class="stage"><div class="device">
 <iframe id="page" title="The page" sandbox referrerpolicy="no-referrer"></iframe>
@@ -97,6 +99,11 @@ function receive({ structuredContent = {}, _meta = {} }) {
   announceSize();
 }
 
+/** The client's own look, where it tells one, whatever the system's is. */
+function dress({ theme } = {}) {
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+}
+
 function announceSize() {
   const { scrollWidth: width, scrollHeight: height } = document.documentElement;
   tell({ method: "ui/notifications/size-changed", params: { width, height } });
@@ -112,9 +119,11 @@ document.querySelector(".bar").addEventListener("click", ({ target }) => {
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.jsonrpc !== "2.0") return;
   if (data.id === 1 && data.method === undefined) {
+    dress(data.result?.hostContext);
     tell({ method: "ui/notifications/initialized", params: {} });
     announceSize();
   }
+  if (data.method === "ui/notifications/host-context-changed") dress(data.params);
   if (data.method === "ui/notifications/tool-result") receive(data.params ?? {});
   if (data.method === "ping" || data.method === "ui/resource-teardown") {
     tell({ id: data.id, result: {} });

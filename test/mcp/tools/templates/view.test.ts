@@ -127,7 +127,16 @@ describe("the view", () => {
     // In the dark its colour is hardly another than the ground's.
     const style = "getComputedStyle(document.querySelector('.device')).border";
     const edge = await view.locator("body").evaluate(style);
-    expect(edge).toMatch(/^1px solid rgba\(136, 136, 136/);
+    const seen = { light: "rgb(135, 144, 159)", dark: "rgb(111, 121, 136)" };
+    expect(edge).toBe(`1px solid ${seen[colorScheme]}`);
+    // A client may be of another look than the system, and says so.
+    for (const theme of ["dark", "light"] as const) {
+      const changed = { method: "ui/notifications/host-context-changed", params: { theme } };
+      const message = JSON.stringify({ jsonrpc: "2.0", ...changed });
+      await tab.evaluate(`frames[0].postMessage(${message}, "*")`);
+      await ping(tab);
+      expect(await view.locator("body").evaluate(style)).toBe(`1px solid ${seen[theme]}`);
+    }
   });
 
   test("tells the problems of a broken template by their lines", async () => {

@@ -1,0 +1,82 @@
+/**
+ * The visual language of every page of ours: colours, type, space and corners, each named once.
+ */
+
+/** Each in the light and in the dark. */
+export const colours = {
+  ground: ["#ffffff", "#0f1217"],
+  side: ["#f6f8fa", "#14181f"],
+  card: ["#ffffff", "#151a21"],
+  well: ["#f6f8fa", "#1b212a"],
+  ink: ["#1a1f36", "#e7eaf0"],
+  soft: ["#545969", "#a3acba"],
+  line: ["#e3e8ee", "#262d38"],
+  edge: ["#87909f", "#6f7988"],
+  accent: ["#4b45d6", "#a5a1ff"],
+  "accent-over": ["#3a34b8", "#c0bdff"],
+  "accent-soft": ["#eeedfc", "#232247"],
+  "on-accent": ["#ffffff", "#12121f"],
+  grave: ["#b3093c", "#ff8fa8"],
+  "grave-over": ["#8c062f", "#ffb0c1"],
+  "grave-soft": ["#fdf0f3", "#35171f"],
+  good: ["#0a6b49", "#5fd0a2"],
+  "good-soft": ["#e6f6ef", "#12301f"],
+  "warn-soft": ["#fdf5e4", "#33280f"],
+  "warn-line": ["#c98a1b", "#c98a1b"],
+  old: ["#fdecea", "#331b1a"],
+  "old-mark": ["#f6b9b3", "#6e2a26"],
+  new: ["#e6f4ea", "#16291d"],
+  "new-mark": ["#a9dcb8", "#28583a"],
+  /** Of the mark, which is the same by day and by night. */
+  brand: ["#4b45d6", "#4b45d6"],
+} as const;
+
+const shades = ["0 1px 2px rgb(26 31 54 / .06), 0 2px 6px rgb(26 31 54 / .04)", "none"] as const;
+
+const sizes = {
+  text: ".875rem",
+  small: ".8125rem",
+  large: "1.0625rem",
+  title: "1.375rem",
+  s1: ".25rem",
+  s2: ".5rem",
+  s3: ".75rem",
+  s4: "1rem",
+  s5: "1.5rem",
+  s6: "2rem",
+  s7: "3rem",
+  round: ".375rem",
+  rounder: ".625rem",
+} as const;
+
+/** The font of the visitor's own system: nothing is fetched. */
+export const font =
+  'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif';
+const mono = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace';
+
+/** The same for all pages whose colours are those of the system. */
+export const tokens = `
+:root { color-scheme: light dark; --font: ${font}; --mono: ${mono};
+  ${writeSizes()}
+  ${writeColours(0)} }
+@media (prefers-color-scheme: dark) {
+  :root { ${writeColours(1)} }
+}
+`;
+
+/** For a page that is told by whoever shows it which of the two it is. */
+export const toldTokens = `
+:root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
+:root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }
+`;
+
+function writeSizes(): string {
+  return Object.entries(sizes)
+    .map(([name, size]) => `--${name}: ${size};`)
+    .join(" ");
+}
+
+function writeColours(look: 0 | 1): string {
+  const named = Object.entries(colours).map(([name, pair]) => `--${name}: ${pair[look]};`);
+  return [...named, `--shade: ${shades[look]};`].join(" ");
+}
