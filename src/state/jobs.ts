@@ -23,6 +23,11 @@ export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state"
     readonly isHeld: boolean;
   };
 
+/** Whether rows of it are on the way, or another process is about to go on with it. */
+export function isUnderWay({ state, isHeld }: Job): boolean {
+  return isHeld || state === "running";
+}
+
 /** A job that nobody runs, and whose calls its rows are: see the tables. */
 export type LostJob = { readonly id: string; readonly key_id: string };
 

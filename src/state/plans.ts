@@ -71,6 +71,8 @@ export type PlanRequest = {
   readonly rules?: readonly PlanRule[];
   /** Whether faulty rows are left out, and do not keep the others from being done. */
   readonly skips_invalid?: true;
+  /** How far the job was that is undone: what it did later, the rows do not put back. */
+  readonly undone?: { readonly done: number; readonly left: number };
 };
 
 /** What is done to a field of every link, and to each in its own way. */

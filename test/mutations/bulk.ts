@@ -96,7 +96,7 @@ export const bulk: readonly Mutation[] = [
     id: "E10",
     file: "src/bulk/apply/job-runner.ts",
     what: "undo does not cancel the job that it undoes",
-    find: `  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
+    find: `  if (undoes !== null) await jobs.cancel(undoes);
 `,
     replace: "",
     tests: ["test/bulk/apply/doubt.test.ts"],

@@ -1,5 +1,5 @@
 import { lease_ms, type Run } from "../../state/job-leases.ts";
-import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
+import { isUnderWay, type Job, type Jobs, type JobWriter } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
@@ -126,11 +126,26 @@ async function findJobOf(
   { origin }: Owner,
 ): Promise<Job | undefined> {
   if (plan.origin !== origin) throw new OtherProject("The plan was made for another address.");
-  const job = await (await openState()).jobs.findOfPlan(plan.id);
-  if (job === undefined && plan.expires_at <= clock.now()) {
+  const { jobs } = await openState();
+  const job = await jobs.findOfPlan(plan.id);
+  if (job !== undefined) return job;
+  if (plan.expires_at <= clock.now()) {
     throw new PlanExpired("The plan is too old: what it was made of may have changed.");
   }
-  return job;
+  await requireAsPlanned(jobs, plan);
+  return undefined;
+}
+
+/** What a job did after its undo was planned would stay as it is, and nobody be told. */
+async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
+  const planned = request?.undone;
+  // An earlier version did not note how far the job was.
+  if (undoes === null || planned === undefined) return;
+  const undone = await jobs.find(undoes);
+  if (undone === undefined) return;
+  const { done, left } = undone.counts;
+  if (!isUnderWay(undone) && done === planned.done && left === planned.left) return;
+  throw new PlanExpired("The job that it undoes has gone on since, and rows of it may be missing.");
 }
 
 async function apply(
@@ -155,8 +170,7 @@ async function apply(
   // That it was interrupted is read a moment before its run has ended here.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
-  // A job that is being undone must not be gone on with as well.
-  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
+  await cancelUndone(jobs, plan);
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
   try {
@@ -166,6 +180,11 @@ async function apply(
     throw error;
   }
   return begin(runner, state, run, owner, job);
+}
+
+/** A job that is being undone must not be gone on with as well. */
+async function cancelUndone(jobs: Jobs, { undoes }: Plan): Promise<void> {
+  if (undoes !== null) await jobs.cancel(undoes);
 }
 
 /** Nobody has asked, so that what is against it is said by the job alone. */
@@ -189,6 +208,9 @@ async function openJob(
   { key_id }: Owner,
   writer: JobWriter | undefined,
 ): Promise<Job> {
+  await cancelUndone(jobs, plan);
+  // It may have gone on between the last look at it and its end.
+  await requireAsPlanned(jobs, plan);
   // The history tells of it as of what it sets out to do: its end is noted there only in part.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });

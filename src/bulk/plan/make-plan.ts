@@ -82,6 +82,10 @@ function describe(wanted: PlanWanted): PlanRequest {
     const words = wordChanges(wanted.changes, rules);
     return { words, ...(rules.length > 0 && { rules }), ...skips };
   }
+  if ("undo" in wanted) {
+    const { done, left } = wanted.undo.counts;
+    return { undone: { done, left } };
+  }
   const file = "source" in wanted ? wanted.file : undefined;
   if (!("source" in wanted) || file === undefined) return { ...skips };
   return { words: wordFile(wanted.operation, file), ...skips };
