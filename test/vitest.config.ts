@@ -27,7 +27,7 @@ const onBoth = [
   "test/store/chores.test.ts",
   "test/host/{clicks,hosts,paths,restored}.test.ts",
   "test/bulk/simulator.test.ts",
-  "test/bulk/apply/{apply-rows,two-jobs}.test.ts",
+  "test/bulk/apply/{apply-rows,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",
   "test/bulk/plan/make-plan.test.ts",
   "test/bulk/select/*.test.ts",

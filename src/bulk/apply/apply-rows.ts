@@ -38,37 +38,13 @@ const mostAtOnce = 8;
 const mostInHand = 2 * mostAtOnce;
 /** A row whose end is unknown may still be on its way to the deployment. */
 const recheckWaits_ms = [2000, 10_000];
-/** Much less than a lease lasts. */
-const renewEvery_ms = 3000;
 const retryWaits_ms = [1000, 4000, 16_000];
 
-/** Answers the state in which it leaves the job; what throws leaves it interrupted. */
+/**
+ * Applies all rows once, and then again the rows whose end is unknown. Answers the state in which
+ * it leaves the job; what throws leaves it interrupted.
+ */
 export async function runJob(context: RunContext): Promise<Job["state"]> {
-  const ended = new AbortController();
-  const renewing = renewLease(context, ended.signal);
-  try {
-    return await applyPasses(context);
-  } finally {
-    ended.abort();
-    await renewing;
-  }
-}
-
-/** A slow row must not look like a dead process. */
-async function renewLease({ jobs, run, sleep }: RunContext, ended: AbortSignal): Promise<void> {
-  while (!ended.aborted) {
-    await sleep(renewEvery_ms, ended).catch(() => undefined);
-    if (!ended.aborted) await jobs.renew(run).catch(() => false);
-  }
-}
-
-/** Ends at once where nothing more is to begin. */
-async function pause({ sleep, stopped }: RunContext, milliseconds: number): Promise<void> {
-  await sleep(milliseconds, stopped).catch(() => undefined);
-}
-
-/** Applies all rows once, and then again the rows whose end is unknown. */
-async function applyPasses(context: RunContext): Promise<Job["state"]> {
   for (const wait_ms of [...recheckWaits_ms, undefined]) {
     const { isStopped, unknown } = await applyRows(context);
     // Where it was cancelled, the job says so by itself.
@@ -77,6 +53,11 @@ async function applyPasses(context: RunContext): Promise<Job["state"]> {
     if (wait_ms !== undefined) await pause(context, wait_ms);
   }
   return "interrupted";
+}
+
+/** Ends at once where nothing more is to begin. */
+async function pause({ sleep, stopped }: RunContext, milliseconds: number): Promise<void> {
+  await sleep(milliseconds, stopped).catch(() => undefined);
 }
 
 type Pass = { readonly isStopped: boolean; readonly unknown: number };

@@ -9,7 +9,6 @@ import {
   begin,
   loadUnfinished,
   release,
-  requireSame,
   type RunnerOptions,
   type RunnerState,
 } from "./run-to-end.ts";
@@ -173,13 +172,10 @@ async function apply(
   await cancelUndone(jobs, plan);
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
-  try {
-    await requireSame(runner, state, plan, owner, job);
-  } catch (error) {
+  return begin(runner, { state, run, plan, owner, job }, async (error) => {
     await jobs.release(run, "interrupted");
     throw error;
-  }
-  return begin(runner, state, run, owner, job);
+  });
 }
 
 /** A job that is being undone must not be gone on with as well. */
@@ -192,14 +188,11 @@ async function goOnWith(runner: RunnerState, plan: Plan, owner: Owner, job: Job)
   const state = await runner.openState();
   const run = { id: job.id, runner: runner.name };
   if (runner.running.has(job.id) || !(await state.jobs.take(run))) return job;
-  try {
-    await requireSame(runner, state, plan, owner, job);
-  } catch (error) {
+  return begin(runner, { state, run, plan, owner, job }, async (error) => {
     const { requestId } = owner;
     await release(runner, state.jobs, run, { state: "interrupted", error, requestId });
     return job;
-  }
-  return begin(runner, state, run, owner, job);
+  });
 }
 
 async function openJob(

@@ -9,6 +9,7 @@ import type { State } from "../../state/state.ts";
 import { OtherProject } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
+import { keepLease } from "./keep-lease.ts";
 import { requireSameProject } from "./require-same-project.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
@@ -43,25 +44,41 @@ export type RunnerState = RunnerOptions & {
   readonly ended: Partial<Record<Job["state"], number>>;
 };
 
-export function requireSame(
-  { life }: RunnerState,
-  state: State,
-  plan: Plan,
-  { call }: Owner,
-  job: Job,
-): Promise<void> {
-  return requireSameProject({ call, signal: life.signal }, state, plan, job);
-}
+/** A run of a job whose lease this process has taken. */
+export type Taken = {
+  readonly state: State;
+  readonly run: Run;
+  readonly plan: Plan;
+  readonly owner: Owner;
+  readonly job: Job;
+};
 
+/**
+ * Keeps the lease until the run has ended, or nothing comes of it: the caller lets go of a job
+ * whose key reaches another project by now.
+ */
 export async function begin(
   runner: RunnerState,
-  state: State,
-  run: Run,
-  owner: Owner,
-  job: Job,
+  { state, run, plan, owner, job }: Taken,
+  letGo: (error: unknown) => Promise<Job>,
 ): Promise<Job> {
-  const { running, report } = runner;
-  const ended = runToEnd(runner, state, run, owner)
+  const { running, report, sleep, life } = runner;
+  const stopKeeping = keepLease({ jobs: state.jobs, run, sleep });
+  try {
+    const asking = { call: owner.call, signal: life.signal };
+    await requireSameProject(asking, state, plan, job);
+  } catch (error) {
+    await stopKeeping();
+    return letGo(error);
+  }
+  const runHeld = async () => {
+    try {
+      await runToEnd(runner, state, run, owner);
+    } finally {
+      await stopKeeping();
+    }
+  };
+  const ended = runHeld()
     // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
     .catch((error: unknown) => report(error, owner.requestId))
     .then(() => running.delete(job.id));

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
+import type { Owner } from "../../../src/bulk/owner.ts";
+import { contract } from "../../../src/contract/index.ts";
+import { lease_ms } from "../../../src/state/job-leases.ts";
+import type { State } from "../../../src/state/state.ts";
+import { createTraveller } from "../../client/traveller.ts";
+import { createGate, type Gate } from "../../support/gate.ts";
+import { createTestClock, type TestClock } from "../../support/test-clock.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** A process that has a job keeps it, however long its deployment takes to answer. */
+
+const { links } = contract;
+const random = { bytes: (count: number) => randomBytes(count) };
+let world: World;
+let clock: TestClock;
+let state: State;
+/** Another process, which would go on with a job that nobody has. */
+let other: State;
+let bulk: Bulk;
+let owner: Owner;
+/** How often a link was written. */
+let writes: number;
+/** Of the next link that is looked for: somebody asks, and is answered. */
+let slow: { readonly asked: Gate; readonly answered: Gate } | undefined;
+
+beforeEach(async () => {
+  [writes, slow] = [0, undefined];
+  world = await createWorld();
+  clock = createTestClock();
+  [state, other] = [
+    await world.openState({ clock, random }),
+    await world.openState({ clock, random }),
+  ];
+  const reporting = { report: String, spacing_ms: 0 };
+  const openState = () => Promise.resolve(state);
+  bulk = createBulk({ openState, clock, random, sleep: clock.sleep, ...reporting });
+  const { client } = createTraveller({ world });
+  const call: Owner["call"] = async (endpoint, input, signal, options) => {
+    if (endpoint.tool === links.update.tool) writes += 1;
+    if (endpoint.tool === links.show.tool) {
+      slow?.asked.open();
+      await slow?.answered.opened;
+    }
+    return client.call(endpoint, input, signal, options);
+  };
+  owner = { key_print: "key", origin: "here", call };
+});
+
+afterEach(async () => {
+  await bulk.close();
+  await state.close();
+  await other.close();
+  await world[Symbol.asyncDispose]();
+});
+
+async function planUpdate() {
+  const made = await world.call("POST", "/links", { body: { path: "a", name: "Old" } });
+  const rows = [{ id: made.body.id, name: "New" }];
+  return (await bulk.plan({ operation: "update", source: { rows } }, owner)).plan;
+}
+
+/** Three leases pass, and whenever the process that has the job may sign, it does. */
+async function passLeases(): Promise<void> {
+  for (let passed = 0; passed < 3 * lease_ms; passed += 1000) {
+    await clock.untilAsleep();
+    clock.advance(1000);
+  }
+  await clock.untilAsleep();
+}
+
+async function expectKept(): Promise<string> {
+  const [job] = (await bulk.listJobs(owner, 1)).jobs;
+  const id = job?.id ?? "";
+  expect(job).toMatchObject({ state: "running", isHeld: true, counts: { left: 1 } });
+  expect(await other.jobs.listLost()).toEqual([]);
+  expect(await other.jobs.take({ id, runner: "another" })).toBe(false);
+  return id;
+}
+
+async function expectDone(id: string): Promise<void> {
+  const find = () => bulk.findJob(id, owner);
+  await waitUntil(async () => (await find())?.state !== "running");
+  expect(await find()).toMatchObject({ state: "done", isHeld: false, counts: { done: 1 } });
+  expect(writes).toBe(1);
+}
+
+test("while it is looked whether the key still reaches the same project", async () => {
+  const plan = await planUpdate();
+  slow = { asked: createGate(), answered: createGate() };
+  const applying = bulk.apply(plan, owner);
+  await slow.asked.opened;
+  await passLeases();
+  const id = await expectKept();
+  slow.answered.open();
+  await applying;
+  await expectDone(id);
+});
+
+test("while that is looked at a job of a process that is gone", async () => {
+  const plan = await planUpdate();
+  const { id } = await other.jobs.open(plan, undefined, "the key's id");
+  await other.jobs.take({ id, runner: "killed" });
+  clock.advance(lease_ms);
+  slow = { asked: createGate(), answered: createGate() };
+  bulk.followLost({ findOwner: () => Promise.resolve(owner), mayBeThere: () => true });
+  await slow.asked.opened;
+  await passLeases();
+  expect(await expectKept()).toBe(id);
+  slow.answered.open();
+  await expectDone(id);
+});
+
+test("and lets go of it at once where the key reaches another project by then", async () => {
+  const plan = await planUpdate();
+  const project = await world.addProject();
+  const { client } = createTraveller({ world, key: await world.addKey({ project }) });
+  await expect(bulk.apply(plan, { ...owner, call: client.call })).rejects.toThrow("none");
+  const [job] = (await bulk.listJobs(owner, 1)).jobs;
+  expect(job).toMatchObject({ state: "interrupted", isHeld: false });
+  expect(await other.jobs.take({ id: job?.id ?? "", runner: "another" })).toBe(true);
+});
