@@ -33,7 +33,7 @@ export const stdio: readonly Mutation[] = [
     id: "J4",
     file: "src/mcp/transport/stdio-transport.ts",
     what: "a cancelled request is waited for at the end",
-    find: "  if (cancelled !== undefined) running.end(cancelled);\n",
+    find: "  running.end(cancelled);\n",
     replace: "",
     tests: ["test/mcp/transport/stdio-transport.test.ts"],
   },

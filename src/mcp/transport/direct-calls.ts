@@ -1,5 +1,6 @@
 import type { Notification, Result } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
+import { isId, type Id, type OpenIds } from "./open-ids.ts";
 
 /** Answers some calls by itself, so that they need not go through the SDK. */
 export type DirectCalls = {
@@ -7,8 +8,6 @@ export type DirectCalls = {
   /** Over HTTP those whose headers are as of one that the SDK has let through. */
   readonly find: (message: unknown, headers?: string) => DirectCall | undefined;
 };
-
-type Id = string | number;
 
 export type DirectCall = {
   readonly id: Id;
@@ -39,6 +38,7 @@ export type TrackedCalls = DirectCalls & {
 export type DirectWay = {
   readonly session: string | undefined;
   readonly calls: TrackedCalls;
+  readonly ids: OpenIds;
   readonly use: { readonly begin: () => void; readonly end: () => void };
 };
 
@@ -52,7 +52,7 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
       if (call === undefined) return undefined;
       const { id, name, isFollowed } = call;
       const mark = tell?.() ?? id;
-      // Of two with one id the SDK has the second.
+      // Where one with its id was given up, and has not ended yet, the SDK has the second.
       if (running.has(mark)) return undefined;
       const begin: DirectCall["begin"] = (notify, requestId) => {
         const { result, leave } = call.begin(notify, requestId);
@@ -75,5 +75,5 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
 export function readCancelled(message: unknown): Id | undefined {
   if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
   const { requestId } = isJsonObject(message["params"]) ? message["params"] : {};
-  return typeof requestId === "string" || typeof requestId === "number" ? requestId : undefined;
+  return isId(requestId) ? requestId : undefined;
 }

@@ -65,6 +65,8 @@ export function createDirectHttp({ find, ...options }: Options): DirectHttp {
     const way = findWay(post, connected);
     const call = way && findCall(message, post, way);
     if (way === undefined || call === undefined) return false;
+    // `fetch` says why it is refused.
+    if (!way.ids.open([call.id])) return false;
     return answerCall(call, way, { post, response, ...options });
   }
 }
@@ -94,7 +96,7 @@ function findCall(
 /** Answers as the SDK would; false where that has to answer after all. */
 async function answerCall(
   { id, begin }: DirectCall,
-  { session, use }: DirectWay,
+  { session, ids, use }: DirectWay,
   { post, response, ...options }: AnswerOptions & Pick<Exchange, "post" | "response">,
 ): Promise<boolean> {
   const { result: answered, leave } = begin(tellNobody, post.requestId);
@@ -114,6 +116,7 @@ async function answerCall(
   } finally {
     response.off("close", leave);
     stream?.stop();
+    ids.close([id]);
     use.end();
   }
 }

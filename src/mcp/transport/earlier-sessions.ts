@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import {
+  INVALID_REQUEST,
   WebStandardStreamableHTTPServerTransport,
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
-import { refuseFull, refuseUnknownSession } from "./refusals.ts";
+import { idIsOpen, isId, listRequestIds, trackOpenIds } from "./open-ids.ts";
+import { refuseFull, refuseUnknownSession, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
 
@@ -105,7 +107,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
       onsessionclosed: () => void end(id),
     });
     const { server, direct } = createServer();
-    const way = { session: id, calls: trackDirect(direct), use };
+    const way = { session: id, calls: trackDirect(direct), ids: trackOpenIds(), use };
     const session: Session = { kept, server, transport, use, direct: way };
     try {
       await server.connect(transport);
@@ -137,13 +139,16 @@ async function release(session: Session, limits: SessionLimits): Promise<void> {
   await server.close();
 }
 
-function answer(session: Session, { request, body }: Asked): Promise<Response> {
+async function answer(session: Session, { request, body }: Asked): Promise<Response> {
   const { use, transport, direct } = session;
+  const ids = listRequestIds(body);
+  if (!direct.ids.open(ids)) return respondWithError(400, INVALID_REQUEST, idIsOpen);
   use.begin();
   for (const message of [body].flat()) direct.calls.hear(message);
   const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
   return answerUntilEnd(handleRequest, (hasLeft) => {
     use.end();
+    direct.ids.close(ids);
     if (hasLeft) cancelAll(session, body);
   });
 }
@@ -177,7 +182,7 @@ function cancelAll({ transport }: Session, body: unknown): void {
   for (const message of [body].flat()) {
     if (typeof message !== "object" || message === null || !("id" in message)) continue;
     const { id } = message;
-    if (typeof id !== "string" && typeof id !== "number") continue;
+    if (!isId(id)) continue;
     const params = { requestId: id };
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params });
   }

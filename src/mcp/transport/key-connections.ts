@@ -11,6 +11,7 @@ import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
+import { anyIds } from "./open-ids.ts";
 import { writeHeaders } from "./plain-post.ts";
 import type { SessionLimits } from "./session-limits.ts";
 
@@ -145,7 +146,12 @@ function openConnections(
     key_print,
     modern,
     sessions,
-    direct: { session: undefined, calls: tracked, use: { begin: () => {}, end: () => {} } },
+    direct: {
+      session: undefined,
+      calls: tracked,
+      ids: anyIds,
+      use: { begin: () => {}, end: () => {} },
+    },
     calls: trackInFlight(),
     listeners: trackInFlight(),
     renew: () => keyContext.renew(),

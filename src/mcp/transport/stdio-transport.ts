@@ -11,6 +11,7 @@ import { readCancelled, trackDirect, type DirectCall, type DirectCalls } from ".
 import { trackInFlight, type InFlight } from "./in-flight.ts";
 import { createLineWriter, readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
+import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id, type OpenIds } from "./open-ids.ts";
 
 /**
  * JSON-RPC over lines. The SDK's own transport drops lines that it cannot read without a word, ends
@@ -32,11 +33,11 @@ export type StdioOptions = {
   readonly onRefused: (reason: string) => void;
 };
 
-type Id = string | number;
 type Refusal = { readonly code: number; readonly message: string };
 
 const notJson: Refusal = { code: PARSE_ERROR, message: "The line is not JSON." };
 const notRpc: Refusal = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
+const notAlone: Refusal = { code: INVALID_REQUEST, message: idIsOpen };
 const tooLong: Refusal = {
   code: INVALID_REQUEST,
   message:
@@ -45,12 +46,12 @@ const tooLong: Refusal = {
 };
 
 export function createStdioTransport(options: StdioOptions): StdioTransport {
-  const { input, output, direct: untracked, onRefused } = options;
+  const { input, output, direct: untracked } = options;
   const direct = untracked && trackDirect(untracked);
   const running = trackInFlight<Id>();
-  const writeLine = createLineWriter(output);
+  const ids = trackOpenIds();
+  const { write, refuseLine, closeWriting } = createWriting(options);
   const { ended, onEnd } = awaitEnd();
-  let isClosed = false;
 
   const transport: StdioTransport = {
     start: () => {
@@ -64,14 +65,16 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
       return Promise.resolve();
     },
     send: async (message) => {
+      const answered = "method" in message ? undefined : message.id;
+      // Whoever has the answer may use its id again.
+      if (answered !== undefined) ids.close([answered]);
       await write(message);
-      if (!("method" in message) && message.id !== undefined) running.end(message.id);
+      if (answered !== undefined) running.end(answered);
     },
     close: () => {
-      const wasClosed = isClosed;
-      isClosed = true;
+      const wasOpen = closeWriting();
       direct?.cancelAll();
-      if (!wasClosed) transport.onclose?.();
+      if (wasOpen) transport.onclose?.();
       return Promise.resolve();
     },
     ended,
@@ -82,6 +85,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
   function receive(line: string): void {
     const given = readJson(line);
     if (given === undefined) return refuseLine(notJson);
+    if (!ids.open(listRequestIds(given))) return refuseLine(notAlone, findId(given));
     const call = direct?.find(given);
     if (call === undefined) return passToSdk(given);
     running.begin(call.id);
@@ -90,8 +94,11 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
 
   function passToSdk(given: unknown): void {
     const message = readMessage(given);
-    if (message === undefined) return refuseLine(notRpc, findId(given));
-    trackRequest(message, running);
+    if (message === undefined) {
+      ids.close(listRequestIds(given));
+      return refuseLine(notRpc, findId(given));
+    }
+    trackRequest(message, running, ids);
     direct?.hear(message);
     transport.onmessage?.(message);
   }
@@ -103,16 +110,30 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     // The end of one that was cancelled is noted, and its id may be another's by now.
     if (result !== "cancelled") await transport.send({ jsonrpc: "2.0", id, result });
   }
+}
 
-  function refuseLine({ code, message }: Refusal, id: Id | null = null): void {
-    onRefused(message);
-    void write({ jsonrpc: "2.0", id, error: { code, message } });
-  }
+function createWriting({ output, onRefused }: StdioOptions) {
+  const writeLine = createLineWriter(output);
+  let isOpen = true;
 
   function write(message: object): Promise<void> {
     // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
-    return isClosed ? Promise.resolve() : writeLine(serializeMessage(message as JSONRPCMessage));
+    return isOpen ? writeLine(serializeMessage(message as JSONRPCMessage)) : Promise.resolve();
   }
+
+  return {
+    write,
+    refuseLine: ({ code, message }: Refusal, id: Id | null = null): void => {
+      onRefused(message);
+      void write({ jsonrpc: "2.0", id, error: { code, message } });
+    },
+    /** Nothing more goes out. Answers whether anything could until then. */
+    closeWriting: () => {
+      const wasOpen = isOpen;
+      isOpen = false;
+      return wasOpen;
+    },
+  };
 }
 
 function awaitEnd() {
@@ -121,12 +142,14 @@ function awaitEnd() {
   return { ended, onEnd: () => finish?.() };
 }
 
-function trackRequest(message: JSONRPCMessage, running: InFlight<Id>): void {
+function trackRequest(message: JSONRPCMessage, running: InFlight<Id>, ids: OpenIds): void {
   // A subscription is not answered before it ends, so that it is not waited for.
   const isListening = "method" in message && message.method === "subscriptions/listen";
   if ("method" in message && "id" in message && !isListening) running.begin(message.id);
   const cancelled = readCancelled(message);
-  if (cancelled !== undefined) running.end(cancelled);
+  if (cancelled === undefined) return;
+  running.end(cancelled);
+  ids.close([cancelled]);
 }
 
 /** Undefined is no JSON. */
@@ -171,8 +194,4 @@ function findIdAtEnds({ head, tail }: LineEnds): Id | null {
   const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
   // By its pattern it is a text or a number.
   return found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id);
-}
-
-function isId(value: unknown): value is Id {
-  return typeof value === "string" || typeof value === "number";
 }

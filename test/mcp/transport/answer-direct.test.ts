@@ -7,6 +7,7 @@ import { trackDirect, type DirectWay } from "../../../src/mcp/transport/direct-c
 import { createDirectHttp } from "../../../src/mcp/transport/direct-http.ts";
 import { trackInFlight } from "../../../src/mcp/transport/in-flight.ts";
 import type { KeyConnections } from "../../../src/mcp/transport/key-connections.ts";
+import { trackOpenIds } from "../../../src/mcp/transport/open-ids.ts";
 import { writeHeaders } from "../../../src/mcp/transport/plain-post.ts";
 import { modernCall, post, withSession, type Posting } from "../../support/mcp-post.ts";
 import { callOf } from "../../support/mcp-raw.ts";
@@ -54,7 +55,10 @@ async function openWay() {
   };
   const tracked = trackDirect({ knows: (headers) => known.has(headers), find });
   const use = { begin: () => (used.begun += 1), end: () => (used.ended += 1) };
-  const openFor = (id: string | undefined): DirectWay => ({ session: id, calls: tracked, use });
+  const ids = trackOpenIds();
+  const openFor = (session: string | undefined): DirectWay => {
+    return { session, calls: tracked, ids, use };
+  };
   const running = trackInFlight<object>();
   const connected = {
     calls: running,
