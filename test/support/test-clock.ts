@@ -9,9 +9,11 @@ export type TestClock = Clock & {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** Resolves as soon as so many sleep at once. */
   readonly untilAsleep: (count?: number) => Promise<void>;
+  /** Whether somebody sleeps who meant to sleep so long at most. */
+  readonly isAsleepFor: (most_ms: number) => boolean;
 };
 
-type Sleeper = { readonly until: number; readonly wake: () => void };
+type Sleeper = { readonly until: number; readonly asked_ms: number; readonly wake: () => void };
 
 export function createTestClock(): TestClock {
   let now = Date.UTC(2026, 0, 15, 12);
@@ -40,7 +42,8 @@ export function createTestClock(): TestClock {
           leave();
         };
         const onAbort = end(() => reject(new DOMException("Nobody waits.", "AbortError")));
-        const sleeper = { until: monotonic + milliseconds, wake: end(resolve) };
+        const until = monotonic + milliseconds;
+        const sleeper = { until, asked_ms: milliseconds, wake: end(resolve) };
         sleepers.add(sleeper);
         for (const look of watchers) look();
         signal.addEventListener("abort", onAbort);
@@ -56,5 +59,6 @@ export function createTestClock(): TestClock {
         watchers.add(look);
         look();
       }),
+    isAsleepFor: (most_ms) => [...sleepers].some(({ asked_ms }) => asked_ms <= most_ms),
   };
 }

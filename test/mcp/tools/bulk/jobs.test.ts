@@ -33,17 +33,19 @@ async function readJob(on = assistant): Promise<Told | undefined> {
 
 const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
 
-/** Lets the job of a call do one row after another, until the call is answered. */
+/**
+ * Lets the job of a call do one row after another, until the call is answered. However slow the
+ * engine is, the clock moves by one step for each row: nobody else means to sleep for so short.
+ */
 async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
     const done = await countDone(on);
-    await waitUntil(async () => {
-      // A row may begin to wait for its turn only after the clock was moved.
-      on.advance(spacing_ms);
-      return isAnswered || (await countDone(on)) > done;
-    });
+    await waitUntil(() => isAnswered || on.clock.isAsleepFor(spacing_ms));
+    if (isAnswered) break;
+    on.advance(spacing_ms);
+    await waitUntil(async () => isAnswered || (await countDone(on)) > done);
   }
   return answered;
 }
@@ -96,7 +98,7 @@ test.each(eras)("a client that asks is told how far a job is (%s)", async (era) 
   expect(told.every(({ total }) => total === count)).toBe(true);
   const steps = told.map(({ progress }) => progress);
   expect(steps).toEqual(steps.toSorted((one, other) => one - other));
-  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d+ s left$/);
+  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d s left$/);
 });
 
 describe("a client that takes tasks", () => {
