@@ -3,6 +3,7 @@ import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
+import { fitIndex } from "./fit-index.ts";
 import { dropOldChanges } from "./history-bounds.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -101,11 +102,12 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       await dropOldChanges(sql, begun, clock.now());
       return write((inner) => insertChange(inner, begun, "begun", given));
     },
-    note: async (id, { effects, ...ended }) => {
+    note: async (id, { effects, target_key, ...ended }) => {
       const text = effects && JSON.stringify(effects);
       await write(async (inner) => {
         const changed = {
           ...ended,
+          ...(target_key !== undefined && { target_key: fitKey(target_key) }),
           ...(text !== undefined && { effects: text, size: text.length }),
         };
         await inner.updateTable("changes").set(changed).where("id", "=", id).execute();
@@ -176,13 +178,19 @@ export async function insertChange(
   const { effects, note = null, undoes = null, ...rest } = begun;
   const text = JSON.stringify(effects);
   const id = createPrefixedId("change", random);
-  const row = { id, at: clock.now(), ...rest, note, undoes, undone_by: null, state };
+  const target_key = fitKey(begun.target_key);
+  const row = { id, at: clock.now(), ...rest, target_key, note, undoes, undone_by: null, state };
   await db
     .insertInto("changes")
     .values({ ...row, effects: text, size: text.length })
     .execute();
   if (state === "done") await markUndone(db, id);
   return { ...row, effects };
+}
+
+/** The contract bounds ids, but a path may be one that is about to be refused for its length. */
+function fitKey(key: string | null): string | null {
+  return key === null ? null : fitIndex(key);
 }
 
 /**
@@ -210,15 +218,16 @@ function selectOf(db: Db, { realm, key_print }: Readers, target?: string) {
   let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
   if (key_print !== undefined) query = query.where("key_print", "=", key_print);
   if (target === undefined) return query;
+  const key = fitIndex(target);
   const ofKey = db
     .selectFrom("changes")
     .select("target_id")
     .where("realm", "=", realm)
-    .where("target_key", "=", target);
+    .where("target_key", "=", key);
   return query.where((row) =>
     row.or([
       row("target_id", "=", target),
-      row("target_key", "=", target),
+      row("target_key", "=", key),
       row("target_id", "in", ofKey),
     ]),
   );

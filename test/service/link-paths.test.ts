@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createService } from "../../src/service/service.ts";
@@ -235,3 +235,35 @@ test("whatever path is accepted is found, resolved and written back unchanged", 
   await fc.assert(fc.asyncProperty(path, run), { numRuns: 300, examples });
   expect(world.reported).toEqual([]);
 });
+
+/** Each becomes longer where case does not count, or in the one form of a text. */
+const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb2a, 0xfb36) };
+const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
+
+test.each([0, 5, 6, 7, 8, 10])(
+  "a path and a name as long as they may be are kept, with %i letters in ten that grow",
+  async (share) => {
+    await using world = await createWorld();
+    const draw = (field: "path" | "name", length: number) => {
+      const letters = Array.from({ length }, () => {
+        const pool = (randomInt(10) < share ? growing : others)[field];
+        return pool[randomInt(pool.length)];
+      });
+      return letters.join("");
+    };
+    const body = { path: draw("path", 1000), name: draw("name", 500) };
+    const made = await world.call("POST", "/links", { body });
+    expect([made.status, made.body.path]).toEqual([201, body.path.normalize("NFC")]);
+    const query = new URLSearchParams({ "q[name_eq]": body.name }).toString();
+    expect((await world.call("GET", "/links", { query })).body.links).toHaveLength(1);
+    expect(world.reported).toEqual([]);
+  },
+);
+
+function listRange(...ends: readonly number[]): readonly string[] {
+  const [first = 0, last = 0, ...more] = ends;
+  const letters = Array.from({ length: last - first + 1 }, (_, at) =>
+    String.fromCodePoint(first + at),
+  );
+  return more.length === 0 ? letters : [...letters, ...listRange(...more)];
+}

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { callDone, type Args } from "../../../support/call-tool.ts";
@@ -47,6 +48,18 @@ test("a key is shown its own changes, and an unlimited owner the project's", asy
   expect(await list(manager)).toMatchObject([{ target: { name: "managers" } }]);
   expect(await list(limited)).toMatchObject([{ target: { name: "limited" } }]);
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
+});
+
+test("a path that no index takes is refused by the API, and looked for in vain", async () => {
+  const path = randomBytes(3000).toString("base64url");
+  const { structured } = await assistant.callTool("create_link", { path });
+  expect(structured.error).toMatchObject({
+    code: "validation_failed",
+    message: "Path is too long (maximum is 2000 bytes)",
+    effect: "none",
+  });
+  expect(await list()).toEqual([]);
+  expect(await list(assistant, { target: path })).toEqual([]);
 });
 
 test("no key undoes what it is not shown", async () => {
