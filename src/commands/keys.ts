@@ -1,5 +1,5 @@
+import { describeKeyChange } from "../compose/by-hand.ts";
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
-import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { journalCommand } from "../compose/journal-command.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
@@ -49,7 +49,7 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
     const project_id = isMaster ? null : (await requireProject(store.db, flags.project)).id;
     return journalCommand(
       config,
-      { ...describeChange("keys create", project_id), id: null },
+      { ...describeKeyChange("keys create", project_id), id: null },
       () => store.write((db) => issueKey(db, { clock, random }, { ...wanted, project_id })),
       ({ id, scopes: granted, role }) => {
         return { id, name: null, before: null, after: { role, scopes: granted } };
@@ -75,8 +75,9 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
     key.role,
     key.scopes.join(",") || "(all)",
     writeLocalTime(key.created_at, zone),
+    key.last_used_at === null ? "(never)" : writeLocalTime(key.last_used_at, zone),
   ]);
-  print(formatTable([["ID", "PROJECT", "ROLE", "SCOPES", "CREATED"], ...rows]));
+  print(formatTable([["ID", "PROJECT", "ROLE", "SCOPES", "CREATED", "LAST USED"], ...rows]));
 }
 
 async function revokeKey(config: Config, id: string): Promise<void> {
@@ -87,7 +88,7 @@ async function revokeKey(config: Config, id: string): Promise<void> {
     const { role, scopes: granted } = key;
     await journalCommand(
       config,
-      { ...describeChange("keys revoke", key.project_id), id },
+      { ...describeKeyChange("keys revoke", key.project_id), id },
       async () => {
         if (!(await store.write((db) => deleteKey(db, id)))) throw refuse();
       },
@@ -97,14 +98,12 @@ async function revokeKey(config: Config, id: string): Promise<void> {
   say(`Key ${id} is revoked.`);
 }
 
-/** The history has what a key may do, and never the key. */
-function describeChange(tool: string, project_id: string | null) {
-  const note = "A key is made and revoked at the terminal: waypost keys.";
-  return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
+function present({ created_at, last_used_at, ...key }: Key) {
+  return { ...key, created_at: writeTime(created_at), last_used_at: writeTime(last_used_at) };
 }
 
-function present(key: Key) {
-  return { ...key, created_at: new Date(key.created_at).toISOString() };
+function writeTime(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }
 
 function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string {

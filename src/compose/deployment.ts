@@ -6,6 +6,7 @@ import { overloaded } from "../contract/problem.ts";
 import type { WatchRequest, WatchSend } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
+import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
 import { StoreBusy } from "../store/store.ts";
 import {
@@ -57,6 +58,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
   const clicks = createClicks({ store, setAlarm, report });
+  // A mere look leaves no trace.
+  const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
   const service = createService({
     store,
     clock,
@@ -67,6 +70,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
     watchRequest,
+    noteKeyUse: keyUses?.note,
   });
   return {
     origin: embeddedOrigin,
@@ -80,6 +84,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     },
     close: async () => {
       await clicks.close();
+      await keyUses?.close();
       await store.close();
     },
   };

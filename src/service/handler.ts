@@ -25,6 +25,8 @@ export type Services = {
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly waitInQueue: WaitInQueue;
+  /** Told of each request by whose key it was. */
+  readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };
 
 /** One request that passed every check that does not depend on its endpoint. */

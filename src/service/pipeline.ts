@@ -100,10 +100,11 @@ function warn(fields: readonly string[], filters: readonly string[]): string | u
 }
 
 function admit(
-  { endpoint, request, keyCache, budgets }: Asked,
+  { endpoint, request, services, keyCache, budgets }: Asked,
   query: URLSearchParams,
 ): Awaitable<KeyHolder> {
   return andThen(authenticate(request, query, keyCache), (holder) => {
+    services.noteKeyUse?.(holder.key_id);
     requireAccess(holder, endpoint);
     if (endpoint.budget === undefined) return holder;
     return andThen(budgets.spend(holder.key_id, endpoint.budget), () => holder);

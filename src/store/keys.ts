@@ -14,9 +14,11 @@ export type Key = {
   readonly scopes: readonly Scope[];
   readonly role: Role;
   readonly created_at: number;
+  /** To a few minutes; null where it was never used since this is noted. */
+  readonly last_used_at: number | null;
 };
 
-export type NewKey = Key & { readonly token_hash: string };
+export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
 /** A key and its project, as far as the first checks of a request need them: one read for each. */
 export type KeyHolder = {
@@ -76,7 +78,12 @@ export async function insertKey(db: Db, key: NewKey): Promise<void> {
   const { scopes, created_at } = key;
   await db
     .insertInto("api_keys")
-    .values({ ...key, scopes: JSON.stringify(scopes), updated_at: created_at })
+    .values({
+      ...key,
+      scopes: JSON.stringify(scopes),
+      updated_at: created_at,
+      last_used_at: null,
+    })
     .onConflict((conflict) => conflict.column("token_hash").doNothing())
     .execute();
 }
@@ -84,12 +91,25 @@ export async function insertKey(db: Db, key: NewKey): Promise<void> {
 export async function listKeys(db: Db, projectId?: string): Promise<readonly Key[]> {
   let query = db
     .selectFrom("api_keys")
-    .select(["id", "project_id", "scopes", "role", "created_at"])
+    .select(["id", "project_id", "scopes", "role", "created_at", "last_used_at"])
     .orderBy("created_at")
     .orderBy("id");
   if (projectId !== undefined) query = query.where("project_id", "=", projectId);
   const rows = await query.execute();
   return rows.map((row) => ({ ...row, scopes: readScopes(row.scopes) }));
+}
+
+/** Another process may have noted a later use already. */
+export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
+  // In the order of their ids, so that two processes never wait for each other.
+  for (const [id, at] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    await db
+      .updateTable("api_keys")
+      .set({ last_used_at: at })
+      .where("id", "=", id)
+      .where((row) => row.or([row("last_used_at", "is", null), row("last_used_at", "<", at)]))
+      .execute();
+  }
 }
 
 /** Revokes a key for ever; false when there is none. */

@@ -17,6 +17,7 @@ import { postgresTables } from "./migrations/007-postgres.ts";
 import { postgresSearch } from "./migrations/008-postgres-search.ts";
 import { postgresRequestCounts, requestCounts } from "./migrations/009-request-counts.ts";
 import { projectPages } from "./migrations/010-project-pages.ts";
+import { keyUses } from "./migrations/011-key-uses.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
@@ -53,11 +54,12 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       foundByAnything,
       requestCounts,
       projectPages,
+      keyUses,
     ],
   },
   postgres: {
     table,
-    list: [postgresTables, postgresSearch, postgresRequestCounts, projectPages],
+    list: [postgresTables, postgresSearch, postgresRequestCounts, projectPages, keyUses],
   },
 };
 const watchEvery_ms = 1000;

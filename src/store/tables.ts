@@ -68,6 +68,8 @@ type KeyTable = Times & {
   readonly token_hash: string;
   readonly scopes: string;
   readonly role: Role;
+  /** To a few minutes; null where it was never used since this is noted. */
+  readonly last_used_at: number | null;
 };
 
 type LinkFlag = "enable_forced_redirect" | "ios_deferred_deep_linking_enabled";

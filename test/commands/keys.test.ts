@@ -135,6 +135,7 @@ test("no token is in a list, a log, a message, or the bytes of the data", async 
     scopes: ["links.show"],
     role: "owner",
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    last_used_at: expect.toBeOneOf([null, expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)]),
   });
 
   const names = readdirSync(folder.path).filter((name) => name !== "owner.key");

@@ -303,7 +303,8 @@ function describeKeys(both: Both): void {
       project: { ...settings, subdomain: expect.stringMatching(/^p-[0-9a-f]{12}$/) },
     });
     const [listed] = await listKeys(other.db, project_id);
-    expect(listed).toEqual({ id, project_id, scopes, role: "viewer", created_at: now });
+    const unused = { created_at: now, last_used_at: null };
+    expect(listed).toEqual({ id, project_id, scopes, role: "viewer", ...unused });
   });
 
   test("a master key has no project, and a revoked key is gone for every process", async () => {

@@ -1,0 +1,17 @@
+import { embeddedOrigin } from "./deployment.ts";
+
+/** What only a person changes, as it stands in the history: at the terminal or the console. */
+
+/** What a key may do, and never the key. */
+export function describeKeyChange(tool: "keys create" | "keys revoke", project_id: string | null) {
+  const note =
+    "A key is made and revoked by hand: at the terminal, by waypost keys, or the console.";
+  return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
+}
+
+export const projectSettings = {
+  kind: "project_settings",
+  note:
+    "It was done by hand, and is put back by hand: at the terminal, by waypost projects update, " +
+    "or the console.",
+} as const;
