@@ -14,14 +14,16 @@ export type Account = {
   readonly mayUse: (tool: string) => boolean;
   /** Calls a tool as an assistant does, by the same rules. */
   readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
-  /** A link as it is kept, letter for letter. */
-  readonly readLink: (id: string) => Promise<JsonObject | undefined>;
+  /** As it is kept, letter for letter; undefined where it is not there for this key. */
+  readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
   readonly qr: Pictures;
   /** Says yes to a question; answers why that does not count. */
   readonly approve: (questionId: string, pin: string) => Promise<string | undefined>;
   /** What assistants with this key wait for. */
   readonly listWaiting: () => Promise<readonly Waiting[]>;
 };
+
+export type RecordKind = "link" | "ios_app" | "android_app" | "project";
 
 /** Of an address; undefined where it is longer than any code. */
 type Pictures = {

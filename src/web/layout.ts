@@ -2,7 +2,7 @@ import { icon, mark } from "../look/mark.ts";
 import { scriptAddress, styleAddress } from "./assets.ts";
 import type { Account } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
-import type { Page, Visit } from "./page.ts";
+import { isThere, type Page, type Visit } from "./page.ts";
 import { renderHidden } from "./parts.ts";
 
 /** What all pages have around them: the way to every other page that the key may see. */
@@ -23,8 +23,9 @@ export function listEntries(
   { account, url }: Pick<Visit, "account" | "url">,
   pages: readonly Page[],
 ): readonly Entry[] {
-  return pages.flatMap(({ entry, needs }) => {
-    if (entry === undefined || (needs !== undefined && !account.mayUse(needs))) return [];
+  return pages.flatMap((page) => {
+    const { entry } = page;
+    if (entry === undefined || !isThere(page, account)) return [];
     const { address } = entry;
     const isHere = url.pathname === address || url.pathname.startsWith(`${address}/`);
     return [{ ...entry, isHere }];

@@ -7,12 +7,17 @@ export type Page = {
   readonly path: RegExp;
   /** How it is found from every other page; left out for those that are reached in another way. */
   readonly entry?: Entry;
-  /** The tool without which it is not there. */
-  readonly needs?: string;
+  /** The tool without which it is not there; of several, one is enough. */
+  readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Promise<Reply>;
   /** What its form asks for; left out where it has none. */
   readonly submit?: (visit: Visit, form: Form) => Promise<Reply>;
 };
+
+/** A page that the key may not use is not there. */
+export function isThere({ needs }: Page, { mayUse }: Account): boolean {
+  return needs === undefined || [needs].flat().some(mayUse);
+}
 
 type Entry = {
   readonly name: string;

@@ -1,4 +1,7 @@
+import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
+import type { Visit } from "./page.ts";
+import { readNumber } from "./read.ts";
 
 /** Pieces that several pages have. */
 
@@ -10,11 +13,24 @@ const notes: Readonly<Record<string, string>> = {
   restored: "Restored.",
   undone: "Undone.",
   unchanged: "Nothing was changed.",
+  registered: "The app is there.",
+  unregistered: "Deleted. For 30 days it can be brought back: by Undo, on the start page.",
+  revoked: "The key is revoked.",
+  founded: "The project is there. Its first key is made at the terminal, as below.",
+  closed: "The project is deleted.",
 };
 
 export function renderNote({ searchParams }: URL): Html | string {
   const text = notes[searchParams.get("done") ?? ""];
   return text === undefined ? "" : html`<p class="note good" role="status">${text}</p>`;
+}
+
+/** Above what was typed when the session was over. */
+export function renderKept({ kept }: Pick<Visit, "kept">): Html | string {
+  if (kept === undefined) return "";
+  return html`<p class="note" role="status">
+    You are signed in again. This is what you had typed: look at it, and press the button once more.
+  </p>`;
 }
 
 /** Why something was not done; nothing where it was. */
@@ -30,13 +46,36 @@ type Head = {
 
 /** Above a page that lies below the list of links. */
 export function renderLinkHead(title: string, { back = "/links", beside = "" }: Head = {}): Html {
+  return renderHead(title, { name: "Links", address: back }, beside);
+}
+
+type Above = { readonly name: string; readonly address: string };
+
+/** Above a page that lies below another one. */
+export function renderHead(title: string, above: Above, beside: Html | string = ""): Html {
   return html`<div class="head">
     <div>
-      <p class="crumbs"><a href="${back}">Links</a></p>
+      <p class="crumbs"><a href="${above.address}">${above.name}</a></p>
       <h1 dir="auto">${title}</h1>
     </div>
     ${beside}
   </div>`;
+}
+
+/** Below a list of several pages; the address is whole with the number of a page. */
+export function renderPaging(meta: JsonObject, things: string, address: string): Html | string {
+  const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
+  if (last <= 1) return "";
+  const before = page > 1 ? renderStep("Previous", address + String(page - 1)) : "";
+  const after = page < last ? renderStep("Next", address + String(page + 1)) : "";
+  return html`<nav class="foot" aria-label="Pages of ${things}">
+    <span class="number">Page ${page} of ${last}</span>
+    <span class="buttons">${before} ${after}</span>
+  </nav>`;
+}
+
+function renderStep(name: string, address: string): Html {
+  return html`<a class="button small" href="${address}">${name}</a>`;
 }
 
 type Column = { readonly name: string; readonly look?: string };

@@ -21,3 +21,12 @@ export function readRecords(record: JsonObject, name: string): readonly JsonObje
   const value = record[name];
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
+
+/** A part of the page's own address; empty where it is none that anything has. */
+export function readParam(params: Readonly<Record<string, string>>, name: string): string {
+  try {
+    return decodeURIComponent(params[name] ?? "");
+  } catch {
+    return "";
+  }
+}

@@ -12,6 +12,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** Who gets into the console, and who does not: over the network, as browsers and others ask. */
 
@@ -30,21 +31,10 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-async function signIn(key = serving.key, at = serving): Promise<Browsing> {
-  const tab = browse(at.places.url);
-  await tab.open("/sign-in");
-  await tab.submit({ key });
-  return tab;
-}
+const signIn = (key?: string, at = serving): Promise<Browsing> => signInAt(at, key);
 
 function readSession({ cookies }: Browsing): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
-}
-
-/** What each form of the session has. */
-async function readToken(tab: Browsing): Promise<string> {
-  const { text } = await tab.open("/");
-  return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
 }
 
 /** What a terminal is shown; `script` makes one. */
@@ -131,7 +121,7 @@ describe("a form counts only", () => {
 
   test("with the token of its session", async () => {
     const [tab, another] = [await signIn(), await signIn()];
-    const foreign = await readToken(another);
+    const foreign = await readFormToken(another);
     for (const form_token of ["", "x", foreign]) {
       await tab.post("/sign-out", { form_token });
       expect((await tab.open("/")).path).toBe("/");
@@ -168,7 +158,7 @@ test("every process of the folder serves the session, until it is signed out of"
   const { port } = new URL(other.places.url);
   there.cookies.set(`waypost_session_${port}`, readSession(tab));
   expect((await there.open("/")).text).toContain("Connect your assistant");
-  const form_token = await readToken(tab);
+  const form_token = await readFormToken(tab);
   expect((await tab.post("/sign-out", { form_token })).path).toBe("/sign-in");
   expect((await there.open("/")).path).toBe("/sign-in");
 });
@@ -240,7 +230,9 @@ test("where a PIN is set, the one-time address and each approval ask for it", as
 
   const { body } = await asking.call("POST", "/links", { body: { path: "spring" } });
   await tab.open(`/links/${body.id}`);
-  const shown = await tab.post(`/links/${body.id}/delete`, { form_token: await readToken(tab) });
+  const shown = await tab.post(`/links/${body.id}/delete`, {
+    form_token: await readFormToken(tab),
+  });
   expect(shown.text).toContain("5 tries are left.");
   const wrong = await tab.submit({ pin: "111111" });
   expect(wrong.text).toContain("The PIN is wrong.");
@@ -251,7 +243,7 @@ test("where a PIN is set, the one-time address and each approval ask for it", as
 
   const next = await asking.call("POST", "/links", { body: { path: "summer" } });
   const { id } = next.body;
-  await tab.post(`/links/${id}/delete`, { form_token: await readToken(tab) });
+  await tab.post(`/links/${id}/delete`, { form_token: await readFormToken(tab) });
   for (let turn = 0; turn < 5; turn += 1) await tab.submit({ pin: "111111" });
   expect((await tab.submit({ pin: "135790" })).text).toContain("try again in five minutes.");
   expect((await asking.call("GET", `/links/${id}`)).status).toBe(200);
@@ -259,7 +251,7 @@ test("where a PIN is set, the one-time address and each approval ask for it", as
 
 test("a form of the session before is shown again, and done only from there", async () => {
   const tab = await signIn();
-  const old = await readToken(tab);
+  const old = await readFormToken(tab);
   await tab.open("/sign-in");
   await tab.submit({ key: serving.key });
   const typed = { path: "typed-before", name: "Typed before" };
@@ -279,7 +271,7 @@ test("in read-only mode it changes nothing either", async () => {
   const { text } = await tab.open(`/links/${body.id}`);
   expect(text).toContain("/spring");
   expect(text).not.toMatch(/name="url"|Delete…/);
-  const form_token = await readToken(tab);
+  const form_token = await readFormToken(tab);
   expect((await tab.post("/links/new", { form_token, path: "made" })).status).toBe(404);
 });
 

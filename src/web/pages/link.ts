@@ -1,20 +1,21 @@
 import type { JsonObject } from "../../contract/json.ts";
+import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
+import type { Values } from "../form-fields.ts";
 import { html, trust, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHidden, renderLinkHead, renderNote, writeLabel } from "../parts.ts";
-import { readRecord, readRecords, readText } from "../read.ts";
-import { renderChanges } from "../render-changes.ts";
 import {
-  listChanged,
-  readShown,
-  readTyped,
-  readValues,
-  renderFields,
-  writeChanges,
-  type Values,
-} from "./link-fields.ts";
-import type { Failure } from "../account.ts";
+  renderCopy,
+  renderHidden,
+  renderKept,
+  renderLinkHead,
+  renderNote,
+  writeLabel,
+} from "../parts.ts";
+import { readParam, readRecord, readRecords, readText } from "../read.ts";
+import { renderChanges } from "../render-changes.ts";
+import { readForm, saveChanged, type Again } from "../save-changed.ts";
+import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
 import { renderVisits } from "./visits.ts";
 
 /** One link: its address, what its visitors meet, its fields and its history. */
@@ -32,7 +33,7 @@ export const linkQrPage: Page = {
   path: new RegExp(`^${idPattern}/qr\\.png$`),
   needs: "get_link",
   show: async ({ account, params }) => {
-    const answer = await account.call("get_link", { id: readId(params) });
+    const answer = await account.call("get_link", { id: readParam(params, "id") });
     const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
     const address = readText(link, "address");
     const bytes = address === "" ? undefined : await account.qr.drawPng(address);
@@ -48,7 +49,7 @@ export const deleteLinkPage: Page = {
   // Whoever opens the address alone has not pressed anything.
   show: ({ params }) => Promise.resolve({ kind: "go", to: `/links/${params["id"] ?? ""}` }),
   submit: async (visit, form) => {
-    const id = readId(visit.params);
+    const id = readParam(visit.params, "id");
     const back = `/links/${encodeURIComponent(id)}`;
     const ended = await act(visit, form, { tool: "delete_link", args: { id }, back });
     if (ended.kind === "reply") return ended.reply;
@@ -56,14 +57,6 @@ export const deleteLinkPage: Page = {
     return { kind: "go", to: "/links?done=deleted" };
   },
 };
-
-function readId(params: Visit["params"]): string {
-  try {
-    return decodeURIComponent(params["id"] ?? "");
-  } catch {
-    return "";
-  }
-}
 
 const gone: Reply = {
   kind: "page",
@@ -74,25 +67,17 @@ const gone: Reply = {
     <p><a class="button" href="/links">Show all links</a></p>`,
 };
 
-/** What a form that was not done shows again. */
-type Again = {
-  readonly typed?: Values;
-  readonly was?: Values;
-  readonly failure?: Failure;
-};
-
 async function show(visit: Visit, again: Again): Promise<Reply> {
-  const { account, kept, params } = visit;
-  const id = readId(params);
+  const { account, params } = visit;
+  const id = readParam(params, "id");
   const [record, answer] = await Promise.all([
-    account.readLink(id),
+    account.readRecord("link", id),
     account.call("get_link", { id }),
   ]);
   if (record === undefined || answer.kind !== "done") return gone;
   const link = readRecord(answer.result, "link");
   const values = readValues(record);
-  const was = again.was ?? (kept === undefined ? values : readShown(kept));
-  const typed = again.typed ?? (kept === undefined ? values : readTyped(kept));
+  const { typed, was } = readForm(visit, linkFields, values, again);
   const title = readText(link, "name") || `/${readText(link, "path")}`;
   const [fields, side] = await Promise.all([
     account.mayUse("update_link")
@@ -102,7 +87,7 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
   ]);
   const beside = renderDelete(visit, id);
   const body = html`${renderLinkHead(title, { back: readBack(visit.url), beside })}
-    ${renderNote(visit.url)} ${kept === undefined ? "" : signedInAgain}
+    ${renderNote(visit.url)} ${renderKept(visit)}
     <div class="columns">
       <div class="column">
         ${renderAddresses(link)}
@@ -112,10 +97,6 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
     </div>`;
   return { kind: "page", title, body, status: again.failure === undefined ? 200 : 422 };
 }
-
-export const signedInAgain = html`<p class="note" role="status">
-  You are signed in again. This is what you had typed: look at it, and press the button once more.
-</p>`;
 
 /** The list as it was left. */
 function readBack({ searchParams }: URL): string {
@@ -205,37 +186,17 @@ function renderQr(svg: string, id: string): Html {
   </section>`;
 }
 
-/** Only what was changed in the form is written, and only where nobody else has changed it. */
 async function save(visit: Visit, form: Form): Promise<Reply> {
-  const { account, params } = visit;
-  const id = readId(params);
-  const [was, typed] = [readShown(form), readTyped(form)];
-  const changed = listChanged(was, typed);
-  const back = `/links/${encodeURIComponent(id)}`;
-  if (changed.length === 0) return { kind: "go", to: `${back}?done=unchanged` };
-  const record = await account.readLink(id);
+  const id = readParam(visit.params, "id");
+  const record = await visit.account.readRecord("link", id);
   if (record === undefined) return gone;
-  const now = readValues(record);
-  const problems = changed
-    .filter((name) => now[name] !== was[name] && now[name] !== typed[name])
-    .map((name) => ({ field: name, message: describeConflict(now[name] ?? "") }));
-  if (problems.length > 0) {
-    const failure = { code: "plan_changed", message: "It was changed meanwhile.", problems };
-    // Whoever saves it once more has seen what is there now.
-    return show(visit, { typed, was: { ...was, ...pick(now, changed) }, failure });
-  }
-  const args = { id, ...writeChanges(typed, changed) };
-  const ended = await act(visit, form, { tool: "update_link", args, back });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "failed") return show(visit, { typed, was, failure: ended.failure });
-  return { kind: "go", to: `${back}?done=saved` };
-}
-
-function describeConflict(value: string): string {
-  const is = value === "" ? "It is empty now" : `It is “${value}” now`;
-  return `Somebody changed this meanwhile. ${is}; save again to have it as you typed it.`;
-}
-
-function pick(values: Values, names: readonly string[]): Values {
-  return Object.fromEntries(names.map((name) => [name, values[name] ?? ""]));
+  const saved = await saveChanged(visit, form, {
+    fields: linkFields,
+    tool: "update_link",
+    args: { id },
+    write: writeChanges,
+    now: readValues(record),
+    back: `/links/${encodeURIComponent(id)}`,
+  });
+  return saved.kind === "again" ? show(visit, saved.again) : saved;
 }

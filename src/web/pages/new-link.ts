@@ -1,12 +1,11 @@
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
+import { listChanged, type Values } from "../form-fields.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderHidden, renderLinkHead } from "../parts.ts";
+import { renderHidden, renderKept, renderLinkHead } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
-import { signedInAgain } from "./link.ts";
-import { listChanged, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
-import type { Values } from "./link-fields.ts";
+import { linkFields, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
 
 /** A form for a new link. */
 export const newLinkPage: Page = {
@@ -19,9 +18,9 @@ export const newLinkPage: Page = {
 const blank = readValues({});
 
 async function show(visit: Visit, values: Values, failure?: Failure): Promise<Reply> {
-  const { account, formToken, kept } = visit;
+  const { account, formToken } = visit;
   const fields = await renderFields({ account, values, failure });
-  const body = html`${renderLinkHead("New link")} ${kept === undefined ? "" : signedInAgain}
+  const body = html`${renderLinkHead("New link")} ${renderKept(visit)}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
         <form method="post" action="/links/new" class="stack">
@@ -38,7 +37,7 @@ async function show(visit: Visit, values: Values, failure?: Failure): Promise<Re
 
 async function create(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(form);
-  const args = writeChanges(typed, listChanged(blank, typed));
+  const args = writeChanges(typed, listChanged(linkFields, blank, typed));
   const ended = await act(visit, form, { tool: "create_link", args, back: "/links" });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, typed, ended.failure);

@@ -1,0 +1,76 @@
+import type { JsonObject } from "../contract/json.ts";
+import type { Failure, FieldProblem } from "./account.ts";
+import { act } from "./act.ts";
+import { listChanged, readShown, readTyped, type Field, type Values } from "./form-fields.ts";
+import type { Form, Reply, Visit } from "./page.ts";
+
+/** A form of what is there already: what was changed in it is written, and nothing else. */
+
+type Saving = {
+  readonly fields: readonly Field[];
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** The arguments that give the changed fields what was typed in them. */
+  readonly write: (typed: Values, names: readonly string[]) => JsonObject;
+  /** What is there by now. */
+  readonly now: Values;
+  /** Its own page. */
+  readonly back: string;
+};
+
+/** What a form that was not done shows again. */
+export type Again = {
+  readonly typed?: Values;
+  readonly was?: Values;
+  readonly failure?: Failure;
+};
+
+/** Where somebody else has changed the same field meanwhile, that is shown first. */
+export async function saveChanged(
+  visit: Visit,
+  form: Form,
+  { fields, tool, args, write, now, back }: Saving,
+): Promise<Reply | { readonly kind: "again"; readonly again: Again }> {
+  const [was, typed] = [readShown(fields, form), readTyped(fields, form)];
+  const changed = listChanged(fields, was, typed);
+  if (changed.length === 0) return { kind: "go", to: `${back}?done=unchanged` };
+  const problems = listConflicts(changed, { was, typed, now });
+  if (problems.length > 0) {
+    const failure = { code: "plan_changed", message: "It was changed meanwhile.", problems };
+    const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));
+    // Whoever saves it once more has seen what is there now.
+    return { kind: "again", again: { typed, was: { ...was, ...seen }, failure } };
+  }
+  const ended = await act(visit, form, { tool, args: { ...args, ...write(typed, changed) }, back });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") {
+    return { kind: "again", again: { typed, was, failure: ended.failure } };
+  }
+  return { kind: "go", to: `${back}?done=saved` };
+}
+
+type Held = Readonly<Record<"was" | "typed" | "now", Values>>;
+
+function listConflicts(names: readonly string[], { was, typed, now }: Held): FieldProblem[] {
+  return names
+    .filter((name) => now[name] !== was[name] && now[name] !== typed[name])
+    .map((name) => ({ field: name, message: describeConflict(now[name] ?? "") }));
+}
+
+function describeConflict(value: string): string {
+  const is = value === "" ? "It is empty now" : `It is “${value}” now`;
+  return `Somebody changed this meanwhile. ${is}; save again to have it as you typed it.`;
+}
+
+/** What stands in the fields, and what a change of them is held against. */
+export function readForm(
+  { kept }: Visit,
+  fields: readonly Field[],
+  values: Values,
+  again: Again,
+): { readonly typed: Values; readonly was: Values } {
+  return {
+    was: again.was ?? (kept === undefined ? values : readShown(fields, kept)),
+    typed: again.typed ?? (kept === undefined ? values : readTyped(fields, kept)),
+  };
+}
